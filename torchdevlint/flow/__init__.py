@@ -1,0 +1,1 @@
+"""The inference: what every value is and where it lives, and the facts that follow from it."""

@@ -1,0 +1,135 @@
+"""The plain data that every layer exchanges: spans, reports, diagnostics, problems.
+
+Everything here is frozen, hashable and picklable, and knows nothing of syntax trees, files or torch.
+Rows and columns are 1-based; columns count code points; an end column is exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(str, Enum):
+    """How bad a finding is; `advice` rules are off by default."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+
+class Applicability(str, Enum):
+    """Whether a fix is applied by ``--fix`` (safe), by ``--unsafe-fixes`` (unsafe), or only shown (display)."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Span:
+    """A region of one file: 1-based rows and code-point columns, the end column exclusive."""
+
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of `span` with `content`."""
+
+    content: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits against one text of one file, applied all or not at all."""
+
+    applicability: Applicability
+    message: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place that explains a report: where a tensor was created, where the other side was moved."""
+
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a rule says about one fact, before it is given a file, a severity and a code.
+
+    `symptom` is what the user sees at run time (the exact exception text, or the silent effect) and `help` what to do.
+    """
+
+    span: Span
+    message: str
+    symptom: str
+    help: str
+    notes: tuple[Note, ...] = ()
+    fix: Fix | None = None
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A `Note` that knows its file."""
+
+    message: str
+    filename: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding as every output format sees it.
+
+    `filename` is as given on the command line, with ``/``; `cell` the 1-based notebook cell or None;
+    `noqa_row` the row on which a ``# noqa`` comment would suppress it.
+    """
+
+    filename: str
+    span: Span
+    code: str
+    name: str
+    message: str
+    severity: Severity
+    symptom: str
+    help: str
+    url: str
+    noqa_row: int
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    cell: int | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, int, Span, str, str]:
+        """Order of every output: file, cell, place, code, message."""
+        return (self.filename, self.cell or 0, self.span, self.code, self.message)
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Problem:
+    """Something that kept the tool from doing its job; any of them makes the exit code 2.
+
+    `filename` is None for a problem of the run as a whole; `rule` names the rule that raised, if one did.
+    """
+
+    filename: str | None
+    message: str
+    rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What linting one file gave: findings (sorted), problems, and remarks for ``-v``."""
+
+    filename: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    problems: tuple[Problem, ...] = ()

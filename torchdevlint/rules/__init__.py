@@ -1,0 +1,126 @@
+"""The registry: every module here named ``tdlNNN_bad_pattern.py`` is a rule.
+
+A rule module consists of a docstring with the headings of `HEADINGS`, and of
+
+* ``SEVERITY``: what kind of finding it is; advice rules are off by default.
+* ``PROBE``: the smallest program that shows the rule's claim, as source (see `torchdevlint.runtime`), or None where
+  there is nothing to run.
+* ``check(fact: SomeFact)``: yields a `Report` for each finding. The annotation of ``fact`` is the subscription; a
+  union subscribes to several facts.
+
+Code and name come from the file name, so they are written once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from torchdevlint.model import Report, Severity
+
+HEADINGS = (
+    "What it does",
+    "Why is this bad?",
+    "Example",
+    "Use instead",
+    "Fix safety",
+    "What it cannot see",
+    "References",
+)
+DOCS_URL = "https://torchdevlint.readthedocs.io/en/latest/rules"
+
+_FILE = re.compile(r"tdl(\d{3})_(\w+)$")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its identity, its documentation, and the function that turns facts into reports."""
+
+    code: str
+    name: str
+    severity: Severity
+    doc: str
+    facts: tuple[type, ...]
+    check: Callable[[typing.Any], Iterator[Report]]
+    probe: str | None
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.strip().splitlines()[0]
+
+    @property
+    def default(self) -> bool:
+        """Whether the rule is on without being asked for."""
+        return self.severity is not Severity.ADVICE
+
+    @property
+    def url(self) -> str:
+        return f"{DOCS_URL}/{self.code}/"
+
+    def sections(self) -> dict[str, str]:
+        """The documentation by heading; the text before the first heading is under ``""``."""
+        parts: dict[str, list[str]] = {"": []}
+        current = parts[""]
+        for line in inspect.cleandoc(self.doc).splitlines():
+            if line.startswith("## "):
+                current = parts.setdefault(line[3:].strip(), [])
+            else:
+                current.append(line)
+        return {heading: "\n".join(lines).strip() for heading, lines in parts.items()}
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, sorted by code.
+
+    Raises ValueError for a module that is not a whole rule, before anything is linted.
+    """
+    found = sorted(info.name for info in pkgutil.iter_modules(__path__) if _FILE.match(info.name))
+    return tuple(_rule(name) for name in found)
+
+
+@cache
+def by_code() -> dict[str, Rule]:
+    return {rule.code: rule for rule in all_rules()}
+
+
+@cache
+def by_fact() -> dict[type, tuple[Rule, ...]]:
+    """The rules that subscribe to each type of fact, in order of their codes."""
+    table: dict[type, list[Rule]] = {}
+    for rule in all_rules():
+        for fact in rule.facts:
+            table.setdefault(fact, []).append(rule)
+    return {fact: tuple(rules) for fact, rules in table.items()}
+
+
+def find(key: str) -> Rule | None:
+    """The rule with this code (any case) or name."""
+    return next((rule for rule in all_rules() if key.upper() == rule.code or key == rule.name), None)
+
+
+def _rule(module_name: str) -> Rule:
+    module = importlib.import_module(f"{__name__}.{module_name}")
+    number, words = _FILE.match(module_name).groups()  # type: ignore[union-attr]
+    missing = [name for name in ("SEVERITY", "PROBE", "check", "__doc__") if not hasattr(module, name)]
+    if missing or not module.__doc__:
+        raise ValueError(f"{module_name} lacks {', '.join(missing) or 'a docstring'}")
+    hint = typing.get_type_hints(module.check)["fact"]
+    facts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return Rule(
+        code=f"TDL{number}",
+        name=words.replace("_", "-"),
+        severity=module.SEVERITY,
+        doc=module.__doc__,
+        facts=facts,
+        check=module.check,
+        probe=module.PROBE,
+    )
