@@ -1,0 +1,65 @@
+"""Fixtures that several test modules share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+Program = Callable[[str, str], dict[str, str]]
+"""Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
+
+
+def python(*arguments: str, cwd: Path | None = None, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs this interpreter with `arguments`, colourless, with the repository importable."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd or ROOT,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **env},
+    )
+
+
+@pytest.fixture(scope="session")
+def run_program() -> Iterator[Program]:
+    """Runs programs with torch, each in a process of its own (see `tests.program_worker`)."""
+    if not hasattr(os, "fork"):
+        pytest.skip("programs are run in forks, which this system has not")
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "tests.program_worker"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+
+    def run(source: str, device: str) -> dict[str, str]:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(json.dumps({"source": source, "device": device}) + "\n")
+        worker.stdin.flush()
+        answer: dict[str, str] = json.loads(worker.stdout.readline())
+        return answer
+
+    yield run
+    worker.stdin.close()
+    worker.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def accelerator(run_program: Program) -> str:
+    """The device string of the real accelerator; skips the test where there is none."""
+    name = run_program("", "?")["text"]
+    if not name:
+        pytest.skip("torch.accelerator finds no accelerator on this machine")
+    return name

@@ -1,0 +1,137 @@
+"""The shape of the package, read from its imports: layers, where torch and libcst may appear, module length."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import torchdevlint
+from tests.conftest import python
+from torchdevlint.rules import all_rules
+
+PACKAGE = Path(torchdevlint.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LAYERS: dict[str, int] = {
+    "__init__": 0,
+    "model": 1,
+    "config": 2,
+    "source": 3,
+    "discover": 4,
+    "syntax": 4,
+    "flow": 5,
+    "rules": 6,
+    "suppress": 7,
+    "engine": 8,
+    "fix": 9,
+    "report": 9,
+    "cli": 10,
+    "integrations": 10,
+    "__main__": 11,
+}
+"""A unit imports itself and what is below it; units on one level do not know each other."""
+
+RUNTIME_MAY_IMPORT = {"__init__", "model", "config", "rules", "engine", "runtime"}
+MAY_IMPORT_RUNTIME = {"cli", "runtime"}
+DATA_TABLES = {"flow/torch_api.py": "what torch's functions do, one line a function"}
+LONGEST = 350
+
+
+def unit(module: str) -> str:
+    """The part of the package that a dotted module name belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+@cache
+def imports(path: Path) -> tuple[str, ...]:
+    """Dotted names of everything that a file imports, wherever in the file."""
+    return tuple(sorted(set(_imports(ast.parse(path.read_text(encoding="utf-8"))))))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the layer"
+            base = node.module or ""
+            for alias in node.names:
+                yield f"{base}.{alias.name}" if base == "torchdevlint" else base
+
+
+def own(path: Path) -> list[str]:
+    return [name for name in imports(path) if name.split(".")[0] == "torchdevlint" and name != "torchdevlint.__version__"]
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def unit_of(path: Path) -> str:
+    return Path(relative(path).split("/")[0]).stem
+
+
+each_module = pytest.mark.parametrize("path", MODULES, ids=relative)
+
+
+@each_module
+def test_imports_go_down(path: Path) -> None:
+    here = unit_of(path)
+    targets = {unit(name) for name in own(path)} - {here}
+    if here == "runtime":
+        assert targets <= RUNTIME_MAY_IMPORT
+        return
+    assert "runtime" not in targets or here in MAY_IMPORT_RUNTIME
+    upward = {target for target in targets - {"runtime"} if LAYERS[target] >= LAYERS[here]}
+    assert not upward, f"{relative(path)} reaches up or sideways to {sorted(upward)}"
+
+
+@each_module
+def test_torch_stays_in_the_runtime_and_libcst_in_the_syntax(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imports(path)}
+    assert "torch" not in roots or unit_of(path) == "runtime"
+    assert "libcst" not in roots or unit_of(path) == "syntax"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "rules").glob("tdl*.py")), ids=relative)
+def test_rules_see_facts_and_the_model_only(path: Path) -> None:
+    assert set(own(path)) <= {"torchdevlint.flow.facts", "torchdevlint.model"}
+    outside = {name.split(".")[0] for name in imports(path)} - {"torchdevlint"}
+    assert outside <= sys.stdlib_module_names
+    assert not outside & {"ast", "os", "pathlib", "sys", "subprocess"}
+
+
+@each_module
+def test_a_module_is_read_in_one_sitting(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST or relative(path) in DATA_TABLES, f"{lines} lines"
+
+
+COMMANDS = {
+    "check": "from torchdevlint.cli import main; main(['check', '--isolated', '--no-cache', 'linted.py'])",
+    "rule": f"from torchdevlint.cli import main; main(['rule', {all_rules()[0].code if all_rules() else ''!r}])",
+    "version": "from torchdevlint.cli import main; main(['--version'])",
+    "flake8": "from flake8.main.cli import main; raise SystemExit(main(['--isolated', '-j1', '--select=TDL', 'linted.py']))",
+}
+WATCHED = ("torch", "libcst", "numpy")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) -> None:
+    (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
+    code = (
+        "import sys\n"
+        f"try:\n    {COMMANDS[command]}\n"
+        "except SystemExit as end:\n    print('exit', end.code or 0)\n"
+        f"print('loaded', [name for name in {WATCHED} if name in sys.modules])\n"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert "loaded []" in done.stdout, done.stdout + done.stderr
+    expected = "exit 1" if command in {"check", "flake8"} else "exit 0"
+    assert expected in done.stdout, done.stdout + done.stderr

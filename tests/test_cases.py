@@ -1,0 +1,93 @@
+"""Every literate case: exact findings, a fixed block that is clean, programs that do what the case says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.casefile import Case, lint, read_cases, settings_for
+from tests.conftest import Program, python
+from torchdevlint.rules import Rule, all_rules
+
+CASES = read_cases()
+RUNNING = [case for case in CASES if case.run]
+
+
+def each(cases: list[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", cases, ids=[case.id for case in cases])
+
+
+def found(case: Case, text: str) -> set[tuple[int, str]]:
+    return {(one.span.row, one.code) for one in lint(text, settings_for(case.rule))}
+
+
+@each(CASES)
+def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
+    reported = found(case, case.code)
+    assert reported == case.want, f"{case.file}:{case.row}: {case.why}"
+
+
+@each([case for case in CASES if case.gaps])
+def test_a_known_gap_is_still_one(case: Case) -> None:
+    closed = case.gaps & found(case, case.code)
+    assert not closed, f"{case.file}:{case.row}: now found, mark it `want`: {sorted(closed)}"
+
+
+@each([case for case in CASES if case.fixed])
+def test_the_fixed_block_is_clean(case: Case) -> None:
+    assert case.fixed is not None
+    assert found(case, case.fixed) == set()
+
+
+def test_the_hash_seed_decides_nothing() -> None:
+    runs = [python("-m", "tests.casefile", PYTHONHASHSEED=seed) for seed in ("0", "4711")]
+    assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
+    assert json.loads(runs[0].stdout).keys() == {case.id for case in CASES}
+    assert runs[0].stdout == runs[1].stdout
+
+
+def shows(case: Case, answer: dict[str, str]) -> bool:
+    """Whether `answer` is the symptom that the case names."""
+    assert case.run is not None
+    if case.run.symptom == "wrong" and not answer["text"].startswith("AssertionError: "):
+        return False
+    return answer["outcome"] == "raises" and case.run.text in answer["text"]
+
+
+@each(RUNNING)
+def test_the_program_on_the_cpu(case: Case, run_program: Program) -> None:
+    assert case.run is not None
+    answer = run_program(case.code, "cpu")
+    if case.run.anywhere:
+        assert shows(case, answer), answer
+    else:
+        assert answer["outcome"] == "ok", answer
+    if case.fixed:
+        assert run_program(case.fixed, "cpu")["outcome"] == "ok"
+
+
+@pytest.mark.accelerator
+@each(RUNNING)
+def test_the_program_on_an_accelerator(case: Case, run_program: Program, accelerator: str) -> None:
+    assert case.run is not None
+    answer = run_program(case.code, accelerator)
+    if case.run.symptom == "ok":
+        assert answer["outcome"] == "ok", answer
+    else:
+        assert shows(case, answer), answer
+    if case.fixed:
+        assert run_program(case.fixed, accelerator)["outcome"] == "ok"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_hits_near_misses_and_programs(rule: Rule) -> None:
+    own = [case for case in CASES if case.rule == rule.code]
+    assert {case.file for case in own} == {f"{rule.code}-{rule.name}.md"}
+    kinds = Counter("hit" if (any(code == rule.code for _, code in case.want)) else "miss" for case in own if not case.gaps)
+    assert kinds["hit"] >= 5, kinds
+    assert kinds["miss"] >= 5, kinds
+    if rule.probe is not None:
+        symptoms = {case.run.symptom for case in own if case.run}
+        assert symptoms & {"raises", "wrong"}, f"{rule.code} has no case that shows its symptom"

@@ -1,0 +1,77 @@
+"""What every rule has to be, whoever adds it."""
+
+from __future__ import annotations
+
+import re
+import typing
+from pathlib import Path
+
+import pytest
+
+from tests.casefile import lint, settings_for
+from torchdevlint import rules
+from torchdevlint.flow import facts
+from torchdevlint.model import Severity
+from torchdevlint.rules import HEADINGS, Rule, all_rules
+
+FOLDER = Path(rules.__file__).parent
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+each_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+
+
+def test_the_founding_rules_are_there() -> None:
+    founding = {"TDL001", "TDL002", "TDL003", "TDL201", "TDL202", "TDL301", "TDL302", "TDL900", "TDL901"}
+    assert founding <= {rule.code for rule in all_rules()}
+
+
+def test_codes_and_names_are_unique() -> None:
+    for values in ([rule.code for rule in all_rules()], [rule.name for rule in all_rules()]):
+        assert len(values) == len(set(values))
+
+
+def test_every_module_beside_the_registry_is_a_rule() -> None:
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+    assert files == {f"{rule.code.lower()}_{rule.name.replace('-', '_')}" for rule in all_rules()}
+
+
+def test_every_fact_has_a_rule() -> None:
+    subscribed = {fact for rule in all_rules() for fact in rule.facts}
+    assert subscribed == set(typing.get_args(facts.Fact))
+
+
+@each_rule
+def test_the_documentation_has_the_fixed_headings(rule: Rule) -> None:
+    sections = rule.sections()
+    assert tuple(heading for heading in sections if heading) == HEADINGS
+    assert all(text for text in sections.values()), [heading for heading, text in sections.items() if not text]
+    assert rule.summary.endswith(".")
+    assert len(rule.summary) <= 120
+
+
+@each_rule
+def test_the_code_names_its_severity_and_pattern(rule: Rule) -> None:
+    assert isinstance(rule.severity, Severity)
+    assert re.fullmatch(r"TDL\d{3}", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", rule.name)
+
+
+@each_rule
+def test_the_probe_is_a_program(rule: Rule) -> None:
+    if rule.probe is None:
+        assert rule.code in {"TDL900", "TDL901"}, "what happens at run time can be shown at run time"
+    else:
+        compile(rule.probe, f"{rule.code} probe", "exec")
+
+
+@each_rule
+def test_the_documented_example_is_found_and_the_better_one_is_not(rule: Rule) -> None:
+    sections = rule.sections()
+    settings = settings_for(rule.code)
+    bad, good = BLOCK.findall(sections["Example"]), BLOCK.findall(sections["Use instead"])
+    assert bad
+    assert good
+    for text in bad:
+        assert rule.code in {one.code for one in lint(text, settings)}, text
+    for text in good:
+        assert not lint(text, settings), text
