@@ -35,9 +35,7 @@ CASES = Path(__file__).parent / "cases"
 
 _FILE = re.compile(r"(TDL\d{3})-([a-z0-9-]+)\.md$")
 _MARK = re.compile(r"#\s*(want|gap):\s*(TDL\d{3}(?:\s*,\s*TDL\d{3})*)\s*$")
-_RUN = re.compile(
-    r"(?P<anywhere>anywhere:\s*)?(?:raises \"(?P<raises>.+)\"|wrong:\s*(?P<wrong>.+)|(?P<ok>ok))$"
-)
+_RUN = re.compile(r"(?P<anywhere>anywhere:\s*)?(?:raises \"(?P<raises>.+)\"|wrong:\s*(?P<wrong>.+)|(?P<ok>ok))$")
 
 Finding = tuple[int, str]
 """Row in the block, code."""

@@ -17,7 +17,9 @@ Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
 
 
-def python(*arguments: str, cwd: Path | None = None, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+def python(
+    *arguments: str, cwd: Path | None = None, stdin: str | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
     """Runs this interpreter with `arguments`, colourless, with the repository importable."""
     return subprocess.run(
         [sys.executable, *arguments],
@@ -38,7 +40,11 @@ def run_program() -> Iterator[Program]:
     if not hasattr(os, "fork"):
         pytest.skip("programs are run in forks, which this system has not")
     worker = subprocess.Popen(
-        [sys.executable, "-m", "tests.program_worker"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.program_worker"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert worker.stdin is not None
     assert worker.stdout is not None

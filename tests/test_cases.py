@@ -85,7 +85,9 @@ def test_the_program_on_an_accelerator(case: Case, run_program: Program, acceler
 def test_every_rule_has_hits_near_misses_and_programs(rule: Rule) -> None:
     own = [case for case in CASES if case.rule == rule.code]
     assert {case.file for case in own} == {f"{rule.code}-{rule.name}.md"}
-    kinds = Counter("hit" if (any(code == rule.code for _, code in case.want)) else "miss" for case in own if not case.gaps)
+    kinds = Counter(
+        "hit" if (any(code == rule.code for _, code in case.want)) else "miss" for case in own if not case.gaps
+    )
     assert kinds["hit"] >= 5, kinds
     assert kinds["miss"] >= 5, kinds
     if rule.probe is not None:

@@ -1,0 +1,150 @@
+"""flake8, run as a process, against the command line on the same files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.casefile import read_cases
+from tests.conftest import ROOT, python
+from torchdevlint.rules import all_rules
+
+FORMAT = "--format=%(path)s|%(row)d|%(col)d|%(code)s|%(text)s"
+CLI_ONLY = ("TDL900", "TDL901")
+
+Place = tuple[str, int, int, str, str]
+"""Path, row, column, code, message."""
+
+
+def flake8(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return python("-m", "flake8", FORMAT, *arguments, cwd=cwd, stdin=stdin)
+
+
+def flake8_places(done: subprocess.CompletedProcess[str]) -> set[Place]:
+    assert done.stderr == ""
+    rows = [line.split("|", 4) for line in done.stdout.splitlines()]
+    return {
+        (path.removeprefix("./"), int(row), int(column), code, text)
+        for path, row, column, code, text in rows
+        if code.startswith("TDL")
+    }
+
+
+def cli_places(*arguments: str, cwd: Path, stdin: str | None = None) -> set[Place]:
+    done = python(
+        "-m", "torchdevlint", "check", "--no-cache", "--output-format", "json", *arguments, cwd=cwd, stdin=stdin
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    return {
+        (one["filename"], one["location"]["row"], one["location"]["column"], one["code"], one["message"])
+        for one in json.loads(done.stdout)
+        if one["code"] not in CLI_ONLY
+    }
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples, every case block that parses, and the encodings and newlines that files come in."""
+    folder = tmp_path_factory.mktemp("project")
+    for path in (ROOT / "examples").glob("*.py"):
+        shutil.copy(path, folder)
+    for case in read_cases():
+        (folder / f"{case.slug}.py").write_text(case.code, encoding="utf-8")
+    load = "import torch\n\nname = 'é𝔘'; state = torch.load('a.pt')\n"
+    (folder / "bom.py").write_bytes(b"\xef\xbb\xbf" + load.encode())
+    (folder / "crlf.py").write_bytes(load.replace("\n", "\r\n").encode())
+    (folder / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\n" + load.replace("𝔘", "").encode("latin-1"))
+    (folder / "form_feed.py").write_text("import torch\n\f\nstate = torch.load('a.pt')\n")
+    (folder / "silent.py").write_text(
+        "# torchdevlint: file-ignore[TDL201]\nimport torch\n\nstate = torch.load('a.pt')\n"
+    )
+    (folder / "ignored.py").write_text(
+        "import torch\n\na = torch.load('a.pt')  # noqa: TDL201\nb = torch.load('b.pt')  # noqa\n"
+        "c = torch.load('c.pt')  # torchdevlint: ignore[TDL201]\nd = torch.load('d.pt')  # noqa: E501\n"
+        "e = torch.load('''\ne.pt''')  # noqa: TDL2\n"
+    )
+    (folder / "flake8_noqa.py").write_text("# flake8: noqa\nimport torch\n\nstate = torch.load('a.pt')\n")
+    return folder
+
+
+def test_defaults_against_defaults(project: Path) -> None:
+    found = flake8_places(flake8("--isolated", ".", cwd=project))
+    assert found == cli_places("--isolated", ".", cwd=project)
+    assert {place[0] for place in found} >= {"bom.py", "crlf.py", "latin.py", "form_feed.py", "char_rnn.py"}
+
+
+def test_everything_selected(project: Path) -> None:
+    found = flake8_places(flake8("--isolated", "--select=TDL", ".", cwd=project))
+    assert found == cli_places("--isolated", "--select", "TDL", ".", cwd=project)
+
+
+def test_one_code_selected(project: Path) -> None:
+    found = flake8_places(flake8("--isolated", "--select=TDL201", ".", cwd=project))
+    assert found == cli_places("--isolated", "--select", "TDL201", ".", cwd=project)
+    assert {place[3] for place in found} == {"TDL201"}
+
+
+def test_only_what_neither_comment_covers_is_left(project: Path) -> None:
+    found = flake8_places(
+        flake8("--isolated", "--select=TDL", "ignored.py", "silent.py", "flake8_noqa.py", cwd=project)
+    )
+    assert {(path, row) for path, row, *_ in found} == {("ignored.py", 6)}
+
+
+def test_flake8_can_see_through_its_own_comments_only(project: Path) -> None:
+    found = flake8_places(flake8("--isolated", "--disable-noqa", "--select=TDL", "ignored.py", cwd=project))
+    assert [place[1] for place in sorted(found)] == [3, 4, 6, 7]
+
+
+def test_standard_input(project: Path) -> None:
+    text = (project / "char_rnn.py").read_text()
+    piped = flake8_places(flake8("--isolated", "--stdin-display-name=piped.py", "-", cwd=project, stdin=text))
+    assert piped == cli_places("--isolated", "--stdin-filename", "piped.py", "-", cwd=project, stdin=text)
+    assert piped
+
+
+MOVES = """
+import torch
+from house import Batch
+
+
+def step(device):
+    labels = torch.zeros(2)
+    labels.to(device)
+    return labels
+"""
+
+
+def test_the_projects_settings_are_the_command_lines(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "moves.py").write_text(MOVES)
+    assert flake8_places(flake8("--isolated", "src", cwd=tmp_path))
+    (source / "torchdevlint.toml").write_text("selekt = ['TDL001']\n")
+    done = flake8("src", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "unknown key `selekt`; did you mean `select`?" in done.stdout + done.stderr
+
+
+def test_flake8_names_the_plugin_and_its_version() -> None:
+    from torchdevlint import __version__
+
+    assert f"torchdevlint: {__version__}" in python("-m", "flake8", "--version").stdout
+
+
+def test_advice_is_off_until_it_is_asked_for() -> None:
+    from torchdevlint.integrations.flake8 import Plugin
+
+    class Manager:
+        ignored: tuple[str, ...] = ()
+
+        def extend_default_ignore(self, codes: list[str]) -> None:
+            self.ignored = tuple(codes)
+
+    manager = Manager()
+    Plugin.add_options(manager)  # type: ignore[arg-type]
+    assert manager.ignored == tuple(rule.code for rule in all_rules() if rule.severity.value == "advice")

@@ -1,0 +1,92 @@
+"""What is generated is fresh, what the README shows is real, and the scaffold writes files that load."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.docs import pages, readme, stale
+from scripts.new_rule import scaffold
+from tests.casefile import read_file
+from tests.conftest import ROOT, python
+from torchdevlint.model import Severity
+from torchdevlint.rules import HEADINGS, all_rules
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+WRITTEN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
+
+
+def test_generated_files_are_fresh() -> None:
+    assert stale(pages()) == [], "run: python scripts/docs.py"
+
+
+def test_the_check_names_what_is_stale_and_fails() -> None:
+    done = python("scripts/docs.py", "--check")
+    assert (done.returncode, done.stdout) == (0, "")
+    page = ROOT / "docs" / "rules" / "TDL001.md"
+    assert stale({**pages(), page: "something else"}) == [page]
+    without = {path: text for path, text in pages().items() if path != page}
+    assert stale(without) == [page], "a page whose rule is gone is stale"
+
+
+def test_a_readme_without_its_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="lacks the markers"):
+        readme("# no table here")
+
+
+def test_the_readme_lists_every_rule() -> None:
+    assert [code for code in re.findall(r"\| \[(TDL\d{3})\]", README)] == [rule.code for rule in all_rules()]
+
+
+def test_the_quick_start_is_two_blocks() -> None:
+    section = README.split("## Quick start", 1)[1].split("\n## ", 1)[0]
+    assert len(re.findall(r"^```sh$", section, re.MULTILINE)) == 2
+
+
+def test_the_output_in_the_readme_is_what_the_linter_prints() -> None:
+    shown = re.search(r"```text\n\$ (torchdevlint [^\n]+)\n(.*?)```", README, re.DOTALL)
+    assert shown
+    done = python("-m", *shown[1].split(), "--isolated")
+    assert done.stdout.strip() == shown[2].strip()
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    targets = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_scaffold_writes_a_rule_that_loads_and_cases_that_are_read(tmp_path: Path) -> None:
+    files = scaffold("TDL699", "slow-and-wrong", "DiscardedMove", Severity.ADVICE)
+    module, cases = files
+    assert module == "torchdevlint/rules/tdl699_slow_and_wrong.py"
+    namespace: dict[str, object] = {"__name__": "scaffolded"}
+    exec(compile(files[module], module, "exec"), namespace)
+    assert namespace["SEVERITY"] is Severity.ADVICE
+    assert callable(namespace["check"])
+    assert re.findall(r"^## (.+)$", str(namespace["__doc__"]), re.MULTILINE) == list(HEADINGS)
+    path = tmp_path / Path(cases).name
+    path.write_text(files[cases])
+    first, second = read_file(path)
+    assert {code for _, code in first.want} == {"TDL699"}
+    assert first.fixed
+    assert not second.want
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "fact", "message"),
+    [
+        ("TDL69", "slow-and-wrong", "DiscardedMove", "three digits"),
+        ("TDL699", "Slow", "DiscardedMove", "lower-case"),
+        ("TDL699", "slow-and-wrong", "DiscardedMoves", "no such fact"),
+        ("TDL699", "slow-and-wrong", "Span", "no such fact"),
+        ("TDL001", "slow-and-wrong", "DiscardedMove", "there already"),
+        ("TDL699", "unassigned-tensor-move", "DiscardedMove", "there already"),
+    ],
+)
+def test_the_scaffold_refuses_what_cannot_be_a_rule(code: str, name: str, fact: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scaffold(code, name, fact, Severity.WARNING)

@@ -1,0 +1,1 @@
+"""Other tools that torchdevlint runs inside."""

@@ -1,0 +1,61 @@
+"""The flake8 plugin: the findings of ``torchdevlint check``, at the same places, chosen and silenced by flake8.
+
+The tree that flake8 parsed is analysed as it is. Selection, ``# noqa`` and ``per-file-ignores`` stay flake8's;
+``# torchdevlint:`` comments and the project's settings for the inference are honoured here. TDL900 and TDL901 are
+the command line's alone: flake8 says E999 itself, and its selection is not known to a plugin.
+"""
+
+from __future__ import annotations
+
+import ast
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from flake8.exceptions import ExecutionError
+from flake8.options.manager import OptionManager
+
+from torchdevlint import __version__
+from torchdevlint.config import ConfigError, Settings, load
+from torchdevlint.engine import check_tree
+from torchdevlint.rules import all_rules
+from torchdevlint.source.text import Source
+
+
+class Plugin:
+    """One file, as flake8 hands it over."""
+
+    name = "torchdevlint"
+    version = __version__
+    settings: ClassVar[Settings] = Settings()
+
+    def __init__(self, tree: ast.Module, filename: str, lines: Sequence[str]) -> None:
+        self.tree = tree
+        self.filename = filename
+        self.lines = lines
+
+    @staticmethod
+    def add_options(manager: OptionManager) -> None:
+        """Advice rules are known to flake8 and off, like ``E126`` is."""
+        manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
+
+    @classmethod
+    def parse_options(cls, options: Namespace) -> None:
+        """Reads the settings that the command line would, by the first path that was named.
+
+        Raises flake8's ExecutionError for a configuration that is refused.
+        """
+        start = next((Path(name) for name in options.filenames if name != "-"), Path())
+        try:
+            cls.settings = load(start, isolated=options.isolated)
+        except ConfigError as error:
+            raise ExecutionError(f"torchdevlint: {error}") from error
+
+    def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
+        """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
+        result = check_tree(self.tree, Source("".join(self.lines)), self.filename, self.settings, flake8=True)
+        if result.problems:
+            raise RuntimeError("; ".join(problem.message for problem in result.problems))
+        for one in result.diagnostics:
+            yield one.span.row, one.span.column - 1, f"{one.code} {one.message}", type(self)
