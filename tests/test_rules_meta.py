@@ -17,6 +17,9 @@ from torchdevlint.rules import HEADINGS, Rule, all_rules
 FOLDER = Path(rules.__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
+IMPORTED = "import os\nimport torch\nfrom torch import nn\n\n"
+"""What the fragments of the documentation take for granted."""
+
 each_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
 
@@ -72,6 +75,6 @@ def test_the_documented_example_is_found_and_the_better_one_is_not(rule: Rule) -
     assert bad
     assert good
     for text in bad:
-        assert rule.code in {one.code for one in lint(text, settings)}, text
+        assert rule.code in {one.code for one in lint(IMPORTED + text, settings)}, text
     for text in good:
-        assert not lint(text, settings), text
+        assert not lint(IMPORTED + text, settings), text
