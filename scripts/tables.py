@@ -1,0 +1,79 @@
+"""Measured results as Markdown, and the places of `docs/` that they are written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from corpus import SETS, CorpusError, Release
+from verdicts import Finding, Tally, Verdict, tally
+
+SET_TITLES = {"gating": "Gating set", "extended": "Extended set"}
+COUNTS = ("findings", "true", "harmless", "false", "not judged", "precision", "not false")
+
+
+def between_markers(page: str, name: str, text: str) -> str:
+    """`page` with everything between ``<!-- name:begin -->`` and ``<!-- name:end -->`` replaced by `text`."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    head, found_begin, rest = page.partition(begin)
+    _, found_end, tail = rest.partition(end)
+    if not (found_begin and found_end):
+        raise CorpusError(f"the page lacks {begin} or {end}")
+    return f"{head}{begin}\n{text.strip()}\n{end}{tail}"
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table whose first column is text and whose others are numbers."""
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in [header, rule, *rows])
+
+
+def render(releases: Sequence[Release], snapshot: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:
+    """Precision per rule and per release for each set, and the findings that were not judged true, with reasons."""
+    sections = []
+    for name in SETS:
+        chosen = [release for release in releases if release.set == name]
+        labels = {release.label for release in chosen}
+        findings = [finding for finding in snapshot if finding.label in labels]
+        if chosen and not findings:
+            sections += [f"### {SET_TITLES[name]}", "No findings are stored for this set."]
+        elif chosen:
+            sections += [f"### {SET_TITLES[name]}", _per_rule(findings, judged), _per_release(chosen, findings, judged)]
+            sections += _exceptions(findings, judged)
+    return "\n\n".join(sections)
+
+
+def _per_rule(findings: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:
+    codes = sorted({finding.code for finding in findings})
+    rows = [[code, *_cells(tally([f for f in findings if f.code == code], judged))] for code in codes]
+    return markdown(("rule", *COUNTS), [*rows, ["**all**", *_cells(tally(findings, judged))]])
+
+
+def _per_release(releases: Sequence[Release], findings: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:
+    rows = []
+    for release in releases:
+        own = [finding for finding in findings if finding.label == release.label]
+        rows.append([f"{release.name} {release.version}", f"{release.lines:,}", *_cells(tally(own, judged))])
+    total = sum(release.lines for release in releases)
+    rows.append(["**all**", f"{total:,}", *_cells(tally(findings, judged))])
+    return markdown(("release", "lines", *COUNTS), rows)
+
+
+def _exceptions(findings: Iterable[Finding], judged: Mapping[str, Verdict]) -> list[str]:
+    lines = [
+        f"- {finding.code} {finding.label} `{finding.path}:{finding.row}`, {verdict.verdict}: {verdict.reason}"
+        for finding in findings
+        if (verdict := judged.get(finding.key)) and verdict.verdict != "true"
+    ]
+    return ["Judged harmless or false:\n\n" + "\n".join(lines)] if lines else []
+
+
+def _cells(counts: Tally) -> list[object]:
+    return [
+        counts.findings,
+        counts.true,
+        counts.harmless,
+        counts.false,
+        counts.unjudged,
+        counts.precision,
+        counts.not_false,
+    ]
