@@ -1,6 +1,6 @@
 """Time torchdevlint beside other linters on the same code in one run.
 
-    python benchmarks/run.py                          timm 1.0.9 from the package index, against TorchFix
+    python benchmarks/run.py                          diffusers 0.3.0 from the package index, against TorchFix
     python benchmarks/run.py --peers torchfix,ruff src/ timm==1.0.9
     python benchmarks/run.py --write docs/performance.md
 
@@ -30,7 +30,7 @@ import tables  # noqa: E402
 from corpus import CorpusError  # noqa: E402
 
 OURS = "torchdevlint"
-DEFAULT_TARGET = "timm==1.0.9"
+DEFAULT_TARGET = "diffusers==0.3.0"
 
 
 @dataclass(frozen=True)
