@@ -1,0 +1,262 @@
+"""Suppression comments, held against flake8's own functions where flake8 is the authority."""
+
+from __future__ import annotations
+
+import argparse
+import io
+
+import pytest
+from flake8.processor import FileProcessor
+from flake8.violation import Violation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torchdevlint.model import Applicability, Diagnostic, Severity, Span
+from torchdevlint.rules import tdl900_unused_suppression as tdl900
+from torchdevlint.suppress import read
+
+RAN = ("TDL001", "TDL003", "TDL201", "TDL900")
+
+
+def finding(row: int, code: str = "TDL201", end_row: int | None = None) -> Diagnostic:
+    names = {"TDL201": "load-without-map-location", "TDL900": "unused-suppression"}
+    span = Span(row, 1, end_row or row, 2)
+    return Diagnostic("a.py", span, code, names.get(code, "other-rule"), "", Severity.ERROR, "", "", "", row)
+
+
+def kept(text: str, *rows: int, code: str = "TDL201", noqa: bool = True) -> list[int]:
+    diagnostics, _ = read(text, noqa).apply([finding(row, code) for row in rows or (1,)])
+    return [one.span.row for one in diagnostics]
+
+
+def unused(text: str, *findings: Diagnostic, ran: tuple[str, ...] = RAN) -> list[tuple[int, tuple[str, ...]]]:
+    return [(fact.at.row, fact.unused) for fact in read(text).apply(findings, ran)[1]]
+
+
+def after_fix(text: str, *findings: Diagnostic) -> str:
+    """`text` with the fixes of all its unused suppressions applied, last first."""
+    lines = text.splitlines(keepends=True)
+    for fact in reversed(read(text).apply(findings, RAN)[1]):
+        (report,) = tdl900.check(fact)
+        assert report.fix is not None
+        assert report.fix.applicability is Applicability.SAFE
+        (edit,) = report.fix.edits
+        starts = [sum(map(len, lines[:index])) for index in range(len(lines) + 1)]
+        begin = starts[edit.span.row - 1] + edit.span.column - 1
+        end = starts[edit.span.end_row - 1] + edit.span.end_column - 1
+        whole = "".join(lines)
+        lines = (whole[:begin] + edit.content + whole[end:]).splitlines(keepends=True)
+    return "".join(lines)
+
+
+def flake8_keeps(text: str, row: int, code: str) -> bool:
+    lines = io.StringIO(text).readlines()
+    processor = FileProcessor("a.py", argparse.Namespace(
+        hang_closing=False, indent_size=4, max_line_length=79, max_doc_length=None, verbose=0, disable_noqa=False,
+    ), lines)  # fmt: skip
+    if processor.should_ignore_file():
+        return False
+    line = processor.noqa_line_for(row)
+    if line is None:
+        line = lines[row - 1] if row <= len(lines) else ""
+    return not Violation(code, "a.py", row, 1, "", line).is_inline_ignored(disable_noqa=False)
+
+
+LINES = [
+    "x = 1",
+    "x = 1  # noqa",
+    "x = 1  # NoQA : TDL201",
+    "x = 1  # noqa: TDL201",
+    "x = 1  # noqa:TDL201,E501",
+    "x = 1  # noqa: E501 TDL2 because",
+    "x = 1  # noqa: E501",
+    "x = 1  # noqa: tdl201",
+    "x = 1  # noqa: TDL",
+    "x = 1  # noqa:  TDL201",
+    "x = 1  # noqa : E501",
+    "x = 1  #noqa",
+    "x = 1  # noqa: E501  # noqa: TDL201",
+    "x = 1  # noqa: TDL201TDL3",
+    "x = '# noqa: TDL201'",
+    "x = 1  # type: ignore # noqa: TDL201,",
+    "x = 1 + \\",
+    "    2  # noqa: TDL201",
+    '"""a',
+    '# noqa: TDL201"""',
+    'b"""  # noqa',
+    "f(",
+    "    1,  # noqa",
+    ")",
+    "",
+    "# flake8: noqa",
+    "# flake8:",
+    "noqa",
+    "x = 1  # flake8: noqa",
+    "    # flake8=NOQA: TDL001",
+    "\t# comment",
+    "\x0cx = 1  # noqa",
+    "  y = (",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("code", ["TDL201", "TDL301"])
+def test_one_line_is_read_as_flake8_reads_it(line: str, code: str) -> None:
+    assert kept(f"{line}\n", 1, code=code) == ([1] if flake8_keeps(f"{line}\n", 1, code) else [])
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=8), st.sampled_from(["TDL201", "TDL001"]), st.booleans())
+def test_many_lines_are_read_as_flake8_reads_them(lines: list[str], code: str, final: bool) -> None:
+    text = "\n".join(lines) + "\n" * final
+    rows = range(1, len(lines) + 2)
+    assert kept(text, *rows, code=code) == [row for row in rows if flake8_keeps(text, row, code)]
+
+
+@given(st.lists(st.sampled_from([line for line in LINES if "noqa" not in line.lower()]), min_size=1, max_size=8))
+def test_a_noqa_on_the_row_that_is_named_suppresses(lines: list[str]) -> None:
+    text = "\n".join(lines) + "\n"
+    for row in range(1, len(lines) + 1):
+        target = read(text).noqa_row(row)
+        marked = "\n".join(line + "  # noqa" * (at == target) for at, line in enumerate(lines, start=1)) + "\n"
+        if read(marked).noqa_row(row) == target:  # the comment did not end a backslash's line
+            assert kept(marked, row) == []
+
+
+def test_the_noqa_row_is_the_last_of_joined_lines_and_the_row_itself_elsewhere() -> None:
+    text = 'f("""\na\n""")\ng(\n    1,\n)\nx = 1 + \\\n  2\n'
+    assert [read(text).noqa_row(row) for row in range(1, 10)] == [3, 3, 3, 4, 5, 6, 8, 8, 9]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_newlines_of_every_kind(newline: str) -> None:
+    text = newline.join(["x = 1", "y = 2  # noqa: TDL201", "z = 3  # torchdevlint: ignore[TDL201]", ""])
+    assert kept(text, 1, 2, 3) == [1]
+
+
+@pytest.mark.parametrize(
+    ("comment", "suppresses"),
+    [
+        ("# torchdevlint: ignore[TDL201]", True),
+        ("#torchdevlint:ignore[TDL201]", True),
+        ("# torchdevlint: ignore[TDL001, tdl201] because", True),
+        ("# torchdevlint: ignore[load-without-map-location]", True),
+        ("# torchdevlint: ignore[TDL2]", True),
+        ("# torchdevlint: ignore", True),
+        ("# torchdevlint: ignore (a reason)", True),
+        ("# type: ignore  # torchdevlint: ignore[TDL201]", True),
+        ("# torchdevlint: ignore[TDL001]", False),
+        ("# torchdevlint: ignore[]", False),
+        ("# torchdevlint: ignore TDL001", False),
+        ("# torchdevlint: ignore: TDL001", False),
+        ("# torchdevlint: ignored", False),
+        ("# torchdevlint: ignore-file", False),
+    ],
+)
+@pytest.mark.parametrize("noqa", [True, False])
+def test_the_own_comment(comment: str, suppresses: bool, noqa: bool) -> None:
+    assert kept(f"x = 1  {comment}\ny = 2\n", 1, 2, noqa=noqa) == ([2] if suppresses else [1, 2])
+
+
+def test_an_own_comment_counts_where_a_finding_ends_and_noqa_does_not() -> None:
+    for comment, rows in (("# torchdevlint: ignore[TDL201]", []), ("# noqa: TDL201", [1])):
+        found, _ = read(f"f(\n    1,\n)  {comment}\n").apply([finding(1, end_row=3)])
+        assert [one.span.row for one in found] == rows
+
+
+def test_an_own_comment_within_a_string_is_no_comment() -> None:
+    assert kept('x = "# torchdevlint: ignore"\n') == [1]
+
+
+def test_file_ignore_holds_everywhere_for_its_codes() -> None:
+    text = "x = 1\n# torchdevlint: file-ignore[TDL201, TDL003]\n"
+    assert kept(text, 1, 2) == []
+    assert kept(text, 1, code="TDL001") == [1]
+    assert kept("# torchdevlint: file-ignore\nx = 1\n", 2, code="TDL900") == []
+
+
+def test_inside_flake8_noqa_is_left_to_flake8() -> None:
+    assert kept("# flake8: noqa\nx = 1  # noqa\n", 2, noqa=False) == [2]
+    assert read("x = 1  # noqa: TDL201\n", noqa=False).apply([], RAN) == ([], [])
+    assert read("x = 1  # torchdevlint: ignore[TDL201]\n", noqa=False).apply([], RAN) == ([], [])
+
+
+@pytest.mark.parametrize("text", ["x = (  # torchdevlint: ignore[TDL201]\n", "'''\n# torchdevlint: ignore\n"])
+def test_text_that_cannot_be_tokenized_is_read_line_by_line(text: str) -> None:
+    row = text.count("\n")
+    assert kept(text, row) == []
+    assert read(text).noqa_row(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = 1  # noqa: TDL201\n", [(1, ("TDL201",))]),
+        ("x = 1  # noqa: E501, TDL201, TDL003\n", [(1, ("TDL201", "TDL003"))]),
+        ("x = 1  # noqa: tdl201\n", [(1, ("tdl201",))]),
+        ("x = 1  # torchdevlint: ignore[load-without-map-location]\n", [(1, ("load-without-map-location",))]),
+        ("# torchdevlint: file-ignore[TDL201]\nx = 1\n", [(1, ("TDL201",))]),
+        ("x = 1  # noqa: E501  # noqa: TDL201\n", []),
+        ("x = 1  # noqa\n", []),
+        ("x = 1  # noqa: E501\n", []),
+        ("x = 1  # noqa: TDL2\n", []),
+        ("x = 1  # torchdevlint: ignore\n", []),
+        ("x = 1  # noqa: TDL301\n", []),
+        ("x = 1  # noqa: TDL999\n", []),
+        ("x = 1  # noqa: TDL900\n", []),
+        ("x = '# noqa: TDL201'\n", []),
+        ("x = 1  # torchdevlint: ignore[TDL900]\n", []),
+    ],
+)
+def test_only_explicit_codes_that_ran_can_be_unused(text: str, expected: list[tuple[int, tuple[str, ...]]]) -> None:
+    assert unused(text) == expected
+
+
+def test_what_suppresses_something_is_used() -> None:
+    text = "x = 1  # noqa: TDL201,TDL003  # torchdevlint: ignore[TDL201]\n"
+    assert unused(text, finding(1)) == [(1, ("TDL003",))]
+    assert unused("# torchdevlint: file-ignore[TDL201]\nx = 1\n", finding(2)) == []
+    assert unused("# flake8: noqa\nx = 1  # noqa: TDL201\n", finding(2)) == []
+
+
+def test_an_unused_suppression_can_itself_be_suppressed() -> None:
+    for comment in ("# torchdevlint: file-ignore[TDL900]", "# flake8: noqa"):
+        assert kept(f"{comment}\nx = 1  # noqa: TDL201\n", 2, code="TDL900") == []
+    assert kept("x = 1  # noqa: TDL201, TDL900\n", 1, code="TDL900") == []
+    assert kept("x = 1  # noqa: TDL201\n", 1, code="TDL900") == [1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1  # noqa: TDL201\n", "x = 1\n"),
+        ("x = 1  # noqa: TDL201,\n", "x = 1\n"),
+        ("x = 1  # noqa: E501, TDL201\n", "x = 1  # noqa: E501\n"),
+        ("x = 1  # noqa:TDL201 E501 TDL003 as said\n", "x = 1  # noqa: E501 as said\n"),
+        ("x = 1  # noqa: TDL201 as said\n", "x = 1  # as said\n"),
+        ("x = 1  # noqa: TDL201  # type: ignore\n", "x = 1  # type: ignore\n"),
+        ("x = 1  # type: ignore  # noqa: TDL201\n", "x = 1  # type: ignore\n"),
+        ("x = 1\n# torchdevlint: file-ignore[TDL201]\ny = 2\n", "x = 1\ny = 2\n"),
+        ("x = 1\n    # torchdevlint: file-ignore[TDL201]\r\ny = 2\n", "x = 1\ny = 2\n"),
+        ("# torchdevlint: file-ignore[TDL201, TDL301]\r\ny = 2\n", "# torchdevlint: file-ignore[TDL301]\r\ny = 2\n"),
+        ("ü = '→'  # torchdevlint: ignore[TDL201]\n", "ü = '→'\n"),
+        ("x = 1  # noqa: TDL201", "x = 1"),
+        ("# torchdevlint: file-ignore[TDL201]", ""),
+    ],
+)
+def test_the_fix_takes_what_is_unused_and_nothing_else(before: str, after: str) -> None:
+    assert after_fix(before) == after
+    assert unused(after) == []
+
+
+def test_the_report_stands_at_the_comment() -> None:
+    (fact,) = read("x = 1  # noqa: E501, TDL201\n").apply([], RAN)[1]
+    (report,) = tdl900.check(fact)
+    assert report.span == Span(1, 8, 1, 28)
+    assert "TDL201" in report.message
+    assert "E501" not in report.message
+
+
+def test_an_untouched_text_is_not_tokenized(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokenize.generate_tokens", lambda _: pytest.fail("tokenized"))
+    assert kept("x = 1  # a comment\n") == [1]
+    assert unused("x = 1  # noqa: E501\n") == []

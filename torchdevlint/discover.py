@@ -1,0 +1,264 @@
+"""Which files to lint: folders walked, `.gitignore` and excludes respected, in a fixed order.
+
+What the command line names is linted, whatever its suffix and even if it is excluded (unless ``force-exclude`` is
+set); what is found in a folder has to be a ``.py`` or ``.pyi`` file that nothing excludes. Links to folders are not
+followed within a folder, so that a loop of links is no loop here, and links that lead nowhere are no files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchdevlint.config import ConfigError, Settings
+from torchdevlint.model import Problem
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SUFFIXES = (".py", ".pyi")
+NOTEBOOK = ".ipynb"
+
+_NAME = re.compile(r"[\w.+@~ -]*[\w.+@~-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What there is to lint: `files` as they are reported, sorted, none twice.
+
+    `notes` are remarks for the user, `notebooks` the files that one of them counts.
+    """
+
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notebooks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Lines in the language of `.gitignore`. Paths are relative to where they stand, with ``/``.
+
+    Most lists in practice consist of plain names, for which a set does and pathspec is not even imported.
+    """
+
+    lines: tuple[str, ...]
+
+    def covers(self, path: str) -> bool:
+        """Whether the path, or a folder above it, is matched; a folder's path ends in ``/``."""
+        return self.verdict(path) is True
+
+    def verdict(self, path: str) -> bool | None:
+        """True if the last line that matches takes the path in, False if it lets it out again, None without one."""
+        if self._names is None:
+            return self._spec.check_file(path).include
+        return None if self._names.isdisjoint(path.split("/")) else True
+
+    def without(self, path: str) -> Patterns:
+        """The lines that do not cover `path`: those that still hold within it when a user asks for it."""
+        if not self.covers(path):
+            return self
+        return Patterns(tuple(line for line in self.lines if not Patterns((line,)).covers(path)))
+
+    @cached_property
+    def _names(self) -> frozenset[str] | None:
+        """The lines as a set, if each is a plain name."""
+        return frozenset(self.lines) if all(map(_NAME.fullmatch, self.lines)) else None
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        from pathspec import GitIgnoreSpec
+
+        return GitIgnoreSpec.from_lines(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Patterns and the absolute path of the folder that they are relative to, with ``/`` at its end."""
+
+    base: str
+    patterns: Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder of the walk: absolute, as reported, and as the excludes see it, each with ``/`` at its end or empty.
+
+    `ignores` are the `.gitignore` files that hold in it, outermost first, or None where they are not asked.
+    """
+
+    where: str
+    shown: str
+    seen: str
+    ignores: tuple[_Scope, ...] | None
+
+    def below(self, name: str) -> _Folder:
+        return _Folder(f"{self.where}{name}/", f"{self.shown}{name}/", f"{self.seen}{name}/", self.ignores)
+
+    def leaves_out(self, name: str, excludes: Patterns) -> bool:
+        """Whether the walk skips an entry; a folder's name ends in ``/``."""
+        if excludes.covers(self.seen + name):
+            return True
+        for scope in reversed(self.ignores or ()):
+            verdict = scope.patterns.verdict(self.where[len(scope.base) :] + name)
+            if verdict is not None:
+                return verdict
+        return False
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the walk has collected so far; `files` and `notebooks` from absolute to reported paths."""
+
+    files: dict[str, str]
+    notebooks: dict[str, str]
+    problems: list[Problem]
+
+
+def discover(paths: Sequence[str], settings: Settings) -> Discovery:
+    """The files under `paths`, which are relative to the current folder or absolute.
+
+    Raises ConfigError for a pattern of the settings that cannot be read.
+    """
+    excludes = excluding(settings)
+    found = _Found({}, {}, [])
+    for path in paths:
+        _start(path, settings, excludes, found)
+    return Discovery(
+        files=tuple(sorted(found.files.values())),
+        notes=tuple(_notes(len(found.notebooks))),
+        problems=tuple(sorted(set(found.problems), key=lambda problem: (problem.filename or "", problem.message))),
+        notebooks=tuple(sorted(found.notebooks.values())),
+    )
+
+
+def excluding(settings: Settings) -> Patterns:
+    """The patterns of ``exclude`` and ``extend-exclude``. Raises ConfigError for one that cannot be read."""
+    lines = tuple(line for line in (*settings.exclude, *settings.extend_exclude) if line)
+    for line in lines:
+        if not _are_patterns((line,)):
+            raise ConfigError(f"`{line}` in `exclude` or `extend-exclude` is not a pattern")
+    return Patterns(lines)
+
+
+def relative(path: str, settings: Settings) -> str:
+    """A path as the patterns of the settings see it: relative to their root, with ``/``."""
+    return os.path.relpath(path, settings.root).replace(os.sep, "/")
+
+
+def _start(path: str, settings: Settings, excludes: Patterns, found: _Found) -> None:
+    shown, where, seen = reported(path), _absolute(path), relative(path, settings)
+    try:
+        folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
+    except FileNotFoundError:
+        found.problems.append(Problem(shown, "no such file or folder"))
+        return
+    except OSError as error:
+        found.problems.append(Problem(shown, f"cannot be read: {error.strerror or error}"))
+        return
+    if settings.force_exclude and excludes.covers(seen + "/" * folder):
+        return
+    if not folder:
+        kind = found.notebooks if shown.endswith(NOTEBOOK) else found.files
+        kind.setdefault(where, shown)
+        return
+    where = where.rstrip("/") + "/"
+    seen = "" if seen == "." else f"{seen}/"
+    top = _Folder(
+        where=where,
+        shown="" if shown == "." else shown.rstrip("/") + "/",
+        seen=seen,
+        ignores=_ignores_above(where, found) if settings.respect_gitignore else None,
+    )
+    _walk(top, excludes.without(seen) if seen else excludes, found)
+
+
+def _walk(top: _Folder, excludes: Patterns, found: _Found) -> None:
+    """Collects what is under `top`."""
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder.where) as entries:
+                inside = list(entries)
+        except OSError as error:
+            reason = f"the folder cannot be read: {error.strerror or error}"
+            found.problems.append(Problem(folder.shown.rstrip("/") or ".", reason))
+            continue
+        if folder.ignores is not None and any(entry.name == ".gitignore" for entry in inside):
+            own = _read_ignores(f"{folder.where}.gitignore", folder.where, found)
+            folder = replace(folder, ignores=(*folder.ignores, *own))
+        for entry in inside:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if not folder.leaves_out(f"{name}/", excludes):
+                    pending.append(folder.below(name))
+            elif name.endswith((*SUFFIXES, NOTEBOOK)) and _is_file(entry) and not folder.leaves_out(name, excludes):
+                kind = found.notebooks if name.endswith(NOTEBOOK) else found.files
+                kind.setdefault(folder.where + name, folder.shown + name)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself
+        return False
+
+
+def _ignores_above(folder: str, found: _Found) -> tuple[_Scope, ...]:
+    """The ignore files of the repository that hold in `folder` and stand above it, less what overrules `folder`."""
+    parents = [Path(folder), *Path(folder).parents]
+    root = next((depth for depth, parent in enumerate(parents) if (parent / ".git").exists()), None)
+    if root is None:
+        return ()
+    bases = [_absolute(str(parent), folder=True) for parent in reversed(parents[: root + 1])]
+    files = [(f"{bases[0]}.git/info/exclude", bases[0]), *((f"{base}.gitignore", base) for base in bases[:-1])]
+    scopes = [scope for file, base in files if Path(file).is_file() for scope in _read_ignores(file, base, found)]
+    return tuple(_Scope(scope.base, scope.patterns.without(folder[len(scope.base) :])) for scope in scopes)
+
+
+def _read_ignores(file: str, base: str, found: _Found) -> Iterator[_Scope]:
+    """The patterns of an ignore file, if it has any. Like git, skips lines that are no patterns."""
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError as error:
+        found.problems.append(Problem(reported(file), f"cannot be read: {error.strerror or error}"))
+        return
+    lines = tuple(line for line in text.split("\n") if line.strip() and not line.startswith("#"))
+    if not _are_patterns(lines):
+        lines = tuple(line for line in lines if _are_patterns((line,)))
+    if lines:
+        yield _Scope(base, Patterns(lines))
+
+
+def _are_patterns(lines: tuple[str, ...]) -> bool:
+    try:
+        Patterns(lines).verdict("any")
+    except ValueError:
+        return False
+    return True
+
+
+def reported(path: str) -> str:
+    """A path as the user gave it, with ``/``, and without ``./`` before it or ``/`` after it."""
+    shown = re.sub(r"/{2,}", "/", path.replace(os.sep, "/"))
+    while shown.startswith("./") and shown != "./":
+        shown = shown[2:]
+    return shown.rstrip("/") or "/"
+
+
+def _absolute(path: str, folder: bool = False) -> str:
+    absolute = os.path.abspath(path).replace(os.sep, "/")  # noqa: PTH100 (Path.resolve follows links)
+    return absolute.rstrip("/") + "/" if folder else absolute
+
+
+def _notes(notebooks: int) -> Iterator[str]:
+    if notebooks:
+        subject = "1 notebook was" if notebooks == 1 else f"{notebooks} notebooks were"
+        yield f"{subject} not checked, because this version cannot read notebooks (-v names them)"

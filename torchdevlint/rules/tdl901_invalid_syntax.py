@@ -1,0 +1,52 @@
+"""The file is not Python that can be parsed.
+
+## What it does
+Reports a file that no parser at hand accepts, that holds NUL bytes, or that cannot be decoded with the encoding which
+it declares (UTF-8 if it declares none). Syntax that is newer than the running Python is accepted.
+
+## Why is this bad?
+Importing such a file raises `SyntaxError`, and no other rule has looked at it: a run without this finding would
+look clean.
+
+## Example
+```python
+def forward(self, x:
+    return x
+```
+
+## Use instead
+```python
+def forward(self, x):
+    return x
+```
+
+## Fix safety
+There is no fix.
+
+## What it cannot see
+It reports the first error of a file only. Errors that Python finds after parsing, such as a `return` outside of a
+function, are not looked for. A file that is nested too deeply to be analysed is no finding but a problem of the run.
+
+## References
+- [The Python Language Reference: full grammar](https://docs.python.org/3/reference/grammar.html)
+- [PEP 263: defining Python source code encodings](https://peps.python.org/pep-0263/)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import InvalidSyntax
+from torchdevlint.model import Report, Severity
+
+SEVERITY = Severity.ERROR
+PROBE = None
+
+
+def check(fact: InvalidSyntax) -> Iterator[Report]:
+    yield Report(
+        span=fact.at,
+        message=f"the file cannot be parsed: {fact.reason}",
+        symptom="SyntaxError when the file is run or imported; nothing else in it was checked",
+        help="correct the syntax or the encoding; a file that is no Python can be excluded",
+    )

@@ -1,0 +1,109 @@
+"""Which rules run on which file, and how severe they are: `Settings` and codes in, codes out.
+
+A selector is a code, a prefix of codes, or ``ALL``. For one rule the longest selector that fits decides, and between
+equally long ones ``ignore`` does. Advice rules are off unless a selector of ``select`` or ``extend-select`` fits them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from torchdevlint.config import ConfigError, Settings, nearest
+from torchdevlint.discover import Patterns, relative
+from torchdevlint.model import Severity
+from torchdevlint.rules import Rule, all_rules
+
+ALL = "ALL"
+
+
+class UnknownCodeError(ConfigError):
+    """A selector that fits no rule."""
+
+
+def check(settings: Settings) -> None:
+    """Raises UnknownCodeError for the first selector anywhere in `settings` that fits no rule."""
+    for key, selector in _selectors(settings):
+        if not any(fits(selector, rule.code) for rule in all_rules()):
+            raise UnknownCodeError(f"unknown code `{selector}` in `{key}`; did you mean `{_nearest_code(selector)}`?")
+
+
+def fits(selector: str, code: str) -> bool:
+    return selector == ALL or (bool(selector) and code.startswith(selector))
+
+
+def selected(settings: Settings, rules: Sequence[Rule] | None = None) -> tuple[str, ...]:
+    """The codes of the rules that run on a file without ``per-file-ignores``, sorted."""
+    return _selected(
+        tuple(all_rules() if rules is None else rules), settings.select, settings.extend_select, settings.ignore
+    )
+
+
+def selected_for(settings: Settings, filename: str) -> tuple[str, ...]:
+    """The codes of the rules that run on a file, sorted; its name is relative to the current folder, or absolute."""
+    codes = selected(settings)
+    if not settings.per_file_ignores:
+        return codes
+    ignored = tuple(ignored_for(settings, filename))
+    return tuple(code for code in codes if not any(fits(selector, code) for selector in ignored))
+
+
+def ignored_for(settings: Settings, filename: str) -> Iterator[str]:
+    """The selectors of every ``per-file-ignores`` entry that holds for a file."""
+    path = relative(filename, settings)
+    for pattern, selectors in settings.per_file_ignores:
+        negated = pattern.startswith("!")
+        if _patterns(pattern.removeprefix("!")).covers(path) is not negated:
+            yield from selectors
+
+
+def severities(settings: Settings) -> dict[str, Severity]:
+    """The severities that the user has set, by code; the longest selector decides."""
+    longest_last = sorted(settings.severity, key=lambda item: _length(item[0]))
+    return {
+        rule.code: Severity(severity)
+        for selector, severity in longest_last
+        for rule in all_rules()
+        if fits(selector, rule.code)
+    }
+
+
+@lru_cache(maxsize=8)
+def _selected(
+    rules: tuple[Rule, ...], select: tuple[str, ...] | None, extend: tuple[str, ...], ignore: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(sorted(rule.code for rule in rules if _on(rule, select, extend, ignore)))
+
+
+def _on(rule: Rule, select: tuple[str, ...] | None, extend: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+    wanted = _longest((*(select or ()), *extend), rule.code)
+    if wanted < 0 and select is None and rule.default:
+        wanted = 0
+    return wanted >= 0 and wanted > _longest(ignore, rule.code)
+
+
+def _longest(selectors: Iterable[str], code: str) -> int:
+    """The length of the longest selector that fits; -1 if none does."""
+    return max((_length(selector) for selector in selectors if fits(selector, code)), default=-1)
+
+
+def _length(selector: str) -> int:
+    return 0 if selector == ALL else len(selector)
+
+
+@lru_cache(maxsize=256)
+def _patterns(pattern: str) -> Patterns:
+    return Patterns((pattern,))
+
+
+def _selectors(settings: Settings) -> Iterator[tuple[str, str]]:
+    yield from (("select", one) for one in settings.select or ())
+    yield from (("extend-select", one) for one in settings.extend_select)
+    yield from (("ignore", one) for one in settings.ignore)
+    yield from (("per-file-ignores", one) for _, codes in settings.per_file_ignores for one in codes)
+    yield from (("severity", one) for one, _ in settings.severity)
+
+
+def _nearest_code(selector: str) -> str:
+    codes = {name: rule.code for rule in all_rules() for name in (rule.code, rule.name)}
+    return codes[nearest(selector, codes)]

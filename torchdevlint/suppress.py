@@ -1,0 +1,241 @@
+"""Suppression comments: which findings they take away, and which of them take away nothing.
+
+``# noqa`` is read as flake8 (6 and later) reads it, which was compared with its source: the comment is searched for in
+the text of the line, even within a string; only the first one counts; the word may be in any case, but the codes
+may not; a code stands for all that start with it; ``# noqa:`` without a readable code means every code; and lines
+joined by a string or a backslash are one line. A line that starts with ``# flake8: noqa`` takes the whole file out.
+
+``# torchdevlint: ignore[TDL001]`` and ``# torchdevlint: file-ignore[TDL001]`` hold the codes or names of rules,
+separated by commas, or nothing at all for every rule. They count as comments only, not within strings, and
+``ignore`` also takes away a finding that *ends* in its line, which is where formatters put a comment.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from torchdevlint.flow.facts import UnusedSuppression
+from torchdevlint.model import Diagnostic, Span
+from torchdevlint.rules import find
+
+UNUSED = "TDL900"
+"""The rule about unused suppressions: a comment that names it is never unused itself."""
+
+_NOQA = re.compile(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+_NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
+_OWN = re.compile(
+    r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^\]]*)\]|(?!\s*[:=(]?\s*TDL\d))"
+)
+_SEPARATOR = re.compile(r"[,\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    """One suppression in the text: `kind` is ``noqa``, ``ignore`` or ``file-ignore``; `keys` None stands for all.
+
+    `column` is the 0-based place of its ``#`` in the line and `length` how far it goes from there.
+    """
+
+    kind: str
+    row: int
+    column: int
+    length: int
+    keys: tuple[str, ...] | None
+
+    def matching(self, diagnostic: Diagnostic) -> tuple[str, ...] | None:
+        """The keys that name a finding's rule; None if none does. Without keys, every finding is meant."""
+        if self.keys is None:
+            return ()
+        if self.kind == "noqa":
+            return tuple(key for key in self.keys if diagnostic.code.startswith(key)) or None
+        return (
+            tuple(key for key in self.keys if key == diagnostic.name or diagnostic.code.startswith(key.upper())) or None
+        )
+
+
+@dataclass(frozen=True)
+class Suppressions:
+    """The suppressions of one text. Nothing is read before a finding or a comment makes it necessary."""
+
+    text: str
+    noqa: bool
+
+    def apply(
+        self, diagnostics: Iterable[Diagnostic], ran: Collection[str] = ()
+    ) -> tuple[list[Diagnostic], list[UnusedSuppression]]:
+        """The findings that stay, and the suppressions that were not needed.
+
+        `ran` are the codes of the rules that were selected for this file and ran on it to the end; only they can be
+        found unused. Findings of TDL900 itself are passed through a second call, without `ran`.
+        """
+        used: set[tuple[Pragma, str]] = set()
+        kept = [diagnostic for diagnostic in diagnostics if not self._suppressed(diagnostic, used)]
+        return kept, list(self._unused(ran, used)) if ran else []
+
+    def noqa_row(self, row: int) -> int:
+        """The row on which a ``# noqa`` for a finding in `row` has to stand: the last one of the joined lines."""
+        return self._joined.get(row, (row, row))[1]
+
+    def _suppressed(self, diagnostic: Diagnostic, used: set[tuple[Pragma, str]]) -> bool:
+        suppressed = self._whole_file
+        for pragma in self._candidates(diagnostic.span):
+            keys = pragma.matching(diagnostic)
+            if keys is not None:
+                suppressed = True
+                used.update((pragma, key) for key in keys)
+        return suppressed
+
+    def _candidates(self, span: Span) -> Iterator[Pragma]:
+        """The suppressions that hold where a finding stands."""
+        if self._has_noqa and (noqa := self._noqa_at(span.row)):
+            yield noqa
+        if not self._own:
+            return
+        lines = {self._line(span.row), self._line(span.end_row)}
+        for pragma in self._own:
+            if pragma.kind == "file-ignore" or self._line(pragma.row) in lines:
+                yield pragma
+
+    def _unused(self, ran: Collection[str], used: set[tuple[Pragma, str]]) -> Iterator[UnusedSuppression]:
+        if not self.noqa or not (self._has_own or (self._has_noqa and "tdl" in self._folded)):
+            return
+        for pragma in sorted((*self._noqa_comments(), *self._own), key=lambda one: (one.row, one.column)):
+            unused = tuple(
+                key
+                for key in pragma.keys or ()
+                if (rule := find(key)) and rule.code in ran and rule.code != UNUSED and (pragma, key) not in used
+            )
+            if unused:
+                at, comment = self._removable(pragma)
+                yield UnusedSuppression(at, comment, unused)
+
+    def _noqa_comments(self) -> Iterator[Pragma]:
+        for row, column, comment in self._comments:
+            match = _NOQA.search(comment)
+            if match:
+                yield _noqa(match, row, column + match.start())
+
+    def _noqa_at(self, row: int) -> Pragma | None:
+        """The ``# noqa`` that counts in a row."""
+        first, last = self._joined.get(row, (row, row))
+        text = "\n".join(self._lines[first - 1 : last]) + "\n"
+        match = _NOQA.search(text)
+        if not match:
+            return None
+        before = text[: match.start()]
+        return _noqa(match, first + before.count("\n"), len(before) - before.rfind("\n") - 1)
+
+    def _removable(self, pragma: Pragma) -> tuple[Span, str]:
+        """What to delete so that a suppression is gone and nothing else changes, and its text.
+
+        With it go the blanks before it, or the whole line if there is nothing else in it. A remark after the codes
+        stays a comment, and so does a comment of another tool.
+        """
+        line = self._lines[pragma.row - 1]
+        start, end = pragma.column, pragma.column + pragma.length
+        rest = line[end:]
+        if not rest.strip():
+            start, end = len(line[:start].rstrip()), len(line)
+            if start == 0 and pragma.row < len(self._lines):
+                return Span(pragma.row, 1, pragma.row + 1, 1), line + "\n"
+        else:
+            end += len(rest) - len(rest.lstrip())
+            if not rest.lstrip().startswith("#"):
+                start += re.match(r"#\s*", line[start:]).end()  # type: ignore[union-attr]
+        return Span(pragma.row, start + 1, pragma.row, end + 1), line[start:end]
+
+    def _line(self, row: int) -> int:
+        """The first row of the lines that are joined with this one."""
+        return self._joined.get(row, (row, row))[0]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return re.split(r"\r\n|\r|\n", self.text)
+
+    @cached_property
+    def _folded(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def _has_own(self) -> bool:
+        return "torchdevlint:" in self.text
+
+    @cached_property
+    def _has_noqa(self) -> bool:
+        return self.noqa and "# noqa" in self._folded
+
+    @cached_property
+    def _whole_file(self) -> bool:
+        return self.noqa and "noqa" in self._folded and _NOQA_FILE.search("\n".join(self._lines)) is not None
+
+    @cached_property
+    def _own(self) -> tuple[Pragma, ...]:
+        if not self._has_own:
+            return ()
+        return tuple(
+            Pragma(match["kind"], row, column + match.start(), len(match[0]), _keys(match["keys"]))
+            for row, column, comment in self._comments
+            for match in _OWN.finditer(comment)
+        )
+
+    @property
+    def _joined(self) -> dict[int, tuple[int, int]]:
+        return self._scan[0]
+
+    @property
+    def _comments(self) -> list[tuple[int, int, str]]:
+        return self._scan[1]
+
+    @cached_property
+    def _scan(self) -> tuple[dict[int, tuple[int, int]], list[tuple[int, int, str]]]:
+        """First and last row of each joined line, by row; and row, column and text of each comment of interest.
+
+        In a text that cannot be tokenized no line is joined with another, and a line may hold a comment anywhere.
+        """
+        joined: dict[int, tuple[int, int]] = {}
+        comments: list[tuple[int, int, str]] = []
+        unset = len(self._lines) + 2
+        first, last = unset, 0
+        try:
+            for kind, token, (row, column), (end_row, _), _ in tokenize.generate_tokens(
+                io.StringIO("\n".join(self._lines)).readline
+            ):
+                if kind in (tokenize.ENDMARKER, tokenize.DEDENT):
+                    continue
+                first, last = min(first, row), max(last, end_row)
+                if kind == tokenize.COMMENT and _of_interest(token):
+                    comments.append((row, column, token))
+                elif kind in (tokenize.NL, tokenize.NEWLINE):
+                    if last > first:
+                        joined.update(dict.fromkeys(range(first, last + 1), (first, last)))
+                    first, last = unset, 0
+        except (tokenize.TokenError, SyntaxError, ValueError):
+            return {}, [
+                (row, line.index("#"), line[line.index("#") :])
+                for row, line in enumerate(self._lines, start=1)
+                if "#" in line and _of_interest(line)
+            ]
+        return joined, comments
+
+
+def read(text: str, noqa: bool = True) -> Suppressions:
+    """The suppressions of a decoded file. Without `noqa`, flake8 applies its own comments and nothing is unused."""
+    return Suppressions(text, noqa)
+
+
+def _of_interest(text: str) -> bool:
+    return "torchdevlint:" in text or "noqa" in text.lower()
+
+
+def _noqa(match: re.Match[str], row: int, column: int) -> Pragma:
+    """`length` leaves out the blanks that the expression takes in after the last code."""
+    return Pragma("noqa", row, column, len(match[0].rstrip()), _keys(match["keys"]))
+
+
+def _keys(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(key for key in _SEPARATOR.split(text) if key)
