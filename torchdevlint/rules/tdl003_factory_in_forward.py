@@ -1,0 +1,154 @@
+"""A tensor is made on the default device in `forward`, and meets the model's parameters or inputs.
+
+## What it does
+Finds `torch.zeros(...)`, `torch.arange(...)`, `torch.tensor(...)` and every other factory without `device=` in the
+`forward` of a `torch.nn.Module`, or in a method or function of the same file that `forward` reaches, when the tensor
+is combined with something that lives on the model's device. The report starts at the creation, since that is what
+has to change; the place where the two meet is shown beside it.
+
+## Why is this bad?
+A factory makes its tensor on the default device, which is the CPU. `model.to("cuda")` moves parameters and buffers
+only, so the model works on a laptop and dies in its first step on a GPU:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+Newer releases go on with `but got weight is on cpu, different from other tensors on cuda:0`; a recurrent layer says
+`Input and hidden tensors are not at the same device, found input tensor at cuda:0 and hidden tensor at cpu`, and a
+table read with the model's index `indices should be either on cpu or on the same device as the indexed tensor (cpu)`.
+
+## Example
+```python
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(16, 32)
+
+    def forward(self, x):
+        hidden = torch.zeros(1, x.shape[1], 32)
+        return self.rnn(x, hidden)
+```
+
+## Use instead
+```python
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(16, 32)
+
+    def forward(self, x):
+        hidden = torch.zeros(1, x.shape[1], 32, device=x.device)
+        return self.rnn(x, hidden)
+```
+`x.new_zeros(...)` and `torch.zeros_like(x)` take the device from `x` as well. What never changes belongs in
+`__init__`, as a buffer: `self.register_buffer("positions", torch.arange(n), persistent=False)`.
+
+## Fix safety
+There is no automatic fix: which tensor has the right device is the author's knowledge, and a random factory with
+another device draws other numbers.
+
+## What it cannot see
+Factories behind a call into another file, and tensors whose way to the operation passes through containers or
+attributes that are not followed. Where it is not sure that the two devices differ it says nothing: after a move, for a
+0-dim tensor in arithmetic, for an index into a tensor of the model, in a default-device context.
+
+## References
+- [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops): `device` defaults to the
+  current default device
+- [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html)
+- talipucar/CPC#1, Lightning-AI/pytorch-lightning#3738, benedekrozemberczki/pytorch_geometric_temporal#18,
+  taishan1994/pytorch_triple_extraction#8, ndrplz/ConvLSTM_pytorch#10, aaron-y-chen/deeplog#6, WenjieDu/PyPOTS#22
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.wording import code, with_argument
+
+SEVERITY = Severity.ERROR
+PROBE = '''
+"""A hidden state made with `torch.zeros` in `forward` stays on the CPU and meets a model on the accelerator."""
+import torch
+
+NEEDS = "accelerator"
+RAISES = {
+    "RuntimeError": [
+        "Expected all tensors to be on the same device",
+        "Input and hidden tensors are not at the same device",
+    ],
+}
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self, keep_device):
+        super().__init__()
+        self.rnn, self.keep_device = torch.nn.GRU(2, 3), keep_device
+
+    def forward(self, x):
+        device = x.device if self.keep_device else None
+        return self.rnn(x, torch.zeros(1, x.shape[1], 3, device=device))
+
+
+def flagged(device, keep_device=False):
+    output, _ = Tagger(keep_device).to(device)(torch.zeros(4, 1, 2, device=device))
+    return {"output": str(output.device)}
+
+
+def repaired(device):
+    return flagged(device, keep_device=True)
+'''
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if not fact.creations or fact.creations[0].where not in ("forward", "method"):
+        return
+    if fact.entry != "forward" and not (fact.entry == "method" and fact.model_side):
+        return
+    first = fact.creations[0]
+    yield Report(
+        span=first.span,
+        message=(
+            f"`{first.function}` in `{first.scope}` makes a tensor on the default device, "
+            f"and {code(fact.other.text)} is on {fact.other.device}"
+        ),
+        symptom=_symptom(fact),
+        help=_help(fact, first),
+        notes=_notes(fact),
+    )
+
+
+def _notes(fact: MixedDevices) -> tuple[Note, ...]:
+    first, *further = fact.creations
+    notes = {
+        fact.at: Note(f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}", fact.at)
+    }
+    for creation in further:
+        notes.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
+    for message, span in (*fact.other.evidence, *fact.stayed.evidence):
+        notes.setdefault(span, Note(message, span))
+    return tuple(note for span, note in notes.items() if span != first.span)
+
+
+def _symptom(fact: MixedDevices) -> str:
+    if fact.operation == "indexing":
+        return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+    return (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    )
+
+
+def _help(fact: MixedDevices, first: Creation) -> str:
+    if fact.other_like is None:
+        return f"make it on the device of {code(fact.other.text)}"
+    device = f"{fact.other_like}.device"
+    if _takes_no_device(first.function):
+        return f"move it to where the model is: append {code(f'.to({device})')}"
+    edited = with_argument(first.text, f"device={device}")
+    return f"make it where the model is: `{edited}`" if edited else f"make it where the model is: add `device={device}`"
+
+
+def _takes_no_device(function: str) -> bool:
+    """``torch.Tensor`` and its kin refuse other devices, ``from_numpy`` and ``frombuffer`` have no such argument."""
+    return function.endswith(("Tensor", ".from_numpy", ".frombuffer"))

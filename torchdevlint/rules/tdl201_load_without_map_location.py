@@ -1,0 +1,120 @@
+"""A checkpoint is read without `map_location`, so its tensors go back to the device they were saved from.
+
+## What it does
+Finds `torch.load(path)`, `torch.jit.load(path)`, `torch.hub.load_state_dict_from_url(url)` and
+`torch.utils.model_zoo.load_url(url)` that do not say where the storages should go.
+
+## Why is this bad?
+Every storage in the file carries the device it was saved from. A checkpoint written on a GPU node cannot be read on a
+machine without one:
+
+    RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are
+    running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to
+    the CPU.
+
+One saved from `cuda:3` cannot be read where there are two GPUs (`Attempting to deserialize object on CUDA device 3 but
+torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedError: Could not run
+'aten::empty_strided' with arguments from the 'CUDA' backend`. Where the device does exist, the whole file is copied to
+it beside the model that is already there.
+
+In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
+with as many copies as there are ranks.
+
+## Example
+```python
+model = nn.Linear(4, 2)
+model.load_state_dict(torch.load("model.pt"))
+```
+
+## Use instead
+```python
+model = nn.Linear(4, 2)
+model.load_state_dict(torch.load("model.pt", map_location="cpu"))
+```
+`load_state_dict` copies into the parameters wherever they are, so the CPU is the right place for what only passes
+through (unless `assign=True` is given). A checkpoint whose tensors are used as they are goes to the device that uses
+them: `torch.load(path, map_location=device)`.
+
+## Fix safety
+There is no automatic fix: for tensors that are used as they are, another location is a change of behaviour.
+
+## What it cannot see
+Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it
+is silent only when such a file is written in the same function. Loaders of other libraries and functions that pass
+`**kwargs` on are left alone.
+
+## References
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
+- [torch.hub.load_state_dict_from_url](https://docs.pytorch.org/docs/stable/hub.html#torch.hub.load_state_dict_from_url)
+- on a CPU-only machine: hkchengrex/Cutie#37, uzh-rpg/rpg_e2vid#15, keunsoo-ko/CMT#1; on a Mac: invoke-ai/InvokeAI#3442
+- every rank on GPU 0: pytorch/pytorch#23138, lucidrains/imagen-pytorch#132, Lightning-AI/pytorch-lightning#17737,
+  pytorch/examples#1078
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import CheckpointLoad
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.wording import with_argument
+
+SEVERITY = Severity.WARNING
+PROBE = '''
+"""A checkpoint whose storages were saved on `cuda:0` cannot be read on a CPU-only machine without `map_location`."""
+import torch
+
+NEEDS = "cpu"
+RAISES = {
+    "RuntimeError": ["Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False"],
+}
+
+
+def flagged(device):
+    save_as_on_a_gpu("model.pt")
+    return {"weight": str(torch.load("model.pt")["weight"].device)}
+
+
+def repaired(device):
+    save_as_on_a_gpu("model.pt")
+    return {"weight": str(torch.load("model.pt", map_location=device)["weight"].device)}
+
+
+def save_as_on_a_gpu(path):
+    """Write the file that a GPU machine writes: torch asks the first tagger where a storage is, and writes that."""
+    torch.serialization.register_package(0, lambda storage: "cuda:0", lambda storage, location: None)
+    torch.save({"weight": torch.zeros(2)}, path)
+'''
+
+
+def check(fact: CheckpointLoad) -> Iterator[Report]:
+    yield Report(
+        span=fact.at,
+        message=f"`{fact.function}` without `map_location` reads tensors back to the device they were saved from",
+        symptom=_symptom(fact),
+        help=_help(fact),
+        severity=Severity.ERROR if fact.rank_code else None,
+    )
+
+
+def _symptom(fact: CheckpointLoad) -> str:
+    if fact.rank_code:
+        return (
+            "every rank puts its copy on the device the file was saved from, mostly GPU 0: "
+            "torch.OutOfMemoryError: CUDA out of memory"
+        )
+    if fact.function == "torch.jit.load":
+        return "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend."
+    return (
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
+        "to map your storages to the CPU."
+    )
+
+
+def _help(fact: CheckpointLoad) -> str:
+    edited = with_argument(fact.text, 'map_location="cpu"')
+    call = f"`{edited}`" if edited else 'add `map_location="cpu"`'
+    if fact.only_state_dict:
+        return f"{call}; `load_state_dict` copies into the parameters wherever they are"
+    return f"{call}, or `map_location=` the device that uses the tensors"

@@ -1,0 +1,22 @@
+"""How the rules quote source code in their sentences. Not a rule."""
+
+from __future__ import annotations
+
+LONGEST = 60
+
+
+def code(text: str) -> str:
+    """`text` in backticks and on one line; what is longer than `LONGEST` characters loses its middle."""
+    line = " ".join(text.split())
+    if len(line) > LONGEST:
+        half = (LONGEST - 3) // 2
+        line = f"{line[:half]}...{line[-half:]}"
+    return f"`{line}`"
+
+
+def with_argument(call: str, argument: str) -> str | None:
+    """The text of `call` with one more argument at its end, or None if that cannot be written on one line."""
+    if "\n" in call or "#" in call or not call.endswith(")") or len(call) + len(argument) > 100:
+        return None
+    inside = call[:-1].rstrip().removesuffix(",")
+    return f"{inside}{argument})" if inside.endswith("(") else f"{inside}, {argument})"
