@@ -39,7 +39,7 @@ def rule_page(rule: Rule) -> str:
     sections = rule.sections()
     parts = [
         f"# {rule.code}: {rule.name}",
-        f"**{rule.severity.value}**: {SEVERITIES[rule.severity]}",
+        f"**{rule.severity.value}**" + ("" if rule.code[3] == "9" else f": {SEVERITIES[rule.severity]}"),
         sections[""],
         *(f"## {heading}\n\n{sections[heading]}" for heading in HEADINGS),
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import typing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,7 +95,7 @@ def scaffold(code: str, name: str, fact: str, severity: Severity) -> dict[str, s
         raise ValueError(f"{code}: a code is TDL and three digits")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
         raise ValueError(f"{name}: a name is at least two lower-case words with hyphens, and names the bad pattern")
-    if not hasattr(getattr(facts, fact, None), "__dataclass_fields__"):
+    if getattr(facts, fact, None) not in typing.get_args(facts.Fact):
         raise ValueError(f"{fact}: no such fact in torchdevlint/flow/facts.py")
     taken = find(code) or find(name)
     if taken:
