@@ -1,0 +1,173 @@
+"""The formats for people: full, concise, grouped, the summary, the statistics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.report.samples import BROKEN, EMPTY, FACTORY, LOAD, MOVE, RUN, look
+from torchdevlint.engine import Run
+from torchdevlint.model import Diagnostic, FileResult, Related, Severity, Span
+from torchdevlint.report import TEXT, render, statistics
+
+FULL = """\
+error[TDL001] unassigned-tensor-move: [*] the result of `labels.to(device)` is thrown away
+  --> src/load.py:1:1
+   |
+ 1 | labels.to(device)
+   | ^^^^^^^^^^^^^^^^^
+ 2 | net = torch.load(
+ 3 |     path,
+   |
+   = help: assign it
+
+warning[TDL201] load-without-map-location: 50% of all machines: no GPU,\\nno luck
+  --> src/load.py:2:7
+   |
+ 1 |   labels.to(device)
+ 2 |   net = torch.load(
+   |  _______^
+ 3 | |     path,
+ 4 | | )
+   | |_^
+   |
+   = at run time: RuntimeError: Attempting to deserialize object on a CUDA device
+   = help: say `map_location="cpu"`
+
+error[TDL003] factory-in-forward: `torch.zeros` makes a tensor on the default device
+  --> src/model.py:7:18
+   |
+ 4 |         self.rnn = nn.GRU(4, 8)
+   |                    ------------ the parameters are made here
+ 5 |
+ 6 |     def forward(self, x):
+ 7 |         hidden = torch.zeros(1, x.shape[1], 8)
+   |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ 8 |         scale = x.std()
+ 9 |         x = x / scale
+...
+12 |         return self.rnn(x, hidden)
+   |                ------------------- meets the parameters of `self.rnn` here
+   |
+   = at run time: RuntimeError: Input and hidden tensors are not at the same device
+   = help: add `device=x.device`
+
+Found 2 errors and 1 warning.
+"""
+
+CONCISE = """\
+src/load.py:1:1: TDL001 [*] the result of `labels.to(device)` is thrown away
+src/load.py:2:7: TDL201 50% of all machines: no GPU,\\nno luck
+src/model.py:7:18: TDL003 `torch.zeros` makes a tensor on the default device
+Found 2 errors and 1 warning.
+"""
+
+GROUPED = """\
+src/load.py:
+  1:1  TDL001  [*] the result of `labels.to(device)` is thrown away
+  2:7  TDL201  50% of all machines: no GPU,\\nno luck
+
+src/model.py:
+  7:18  TDL003  `torch.zeros` makes a tensor on the default device
+
+Found 2 errors and 1 warning.
+"""
+
+
+@pytest.mark.parametrize(("output_format", "text"), [("full", FULL), ("concise", CONCISE), ("grouped", GROUPED)])
+def test_the_whole_report(output_format: str, text: str) -> None:
+    assert render(output_format, RUN, look()) == text
+
+
+@pytest.mark.parametrize("output_format", sorted(TEXT))
+def test_colours_change_nothing_but_colours(output_format: str) -> None:
+    import re
+
+    colored = render(output_format, RUN, look(color=True))
+    assert "\x1b[1;31m" in colored
+    assert "\x1b[1;33m" in colored
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == render(output_format, RUN, look())
+
+
+def test_a_terminal_wraps_sentences_and_leaves_the_frame_alone() -> None:
+    run = run_of(replace(FACTORY, related=()))
+    lines = render("full", run, look(width=50)).splitlines()
+    assert max(map(len, lines)) <= 50
+    assert lines[:2] == ["error[TDL003] factory-in-forward: `torch.zeros`", "  makes a tensor on the default device"]
+    assert lines[-6:-2] == [
+        "   = at run time: RuntimeError: Input and hidden",
+        "                  tensors are not at the same",
+        "                  device",
+        "   = help: add `device=x.device`",
+    ]
+
+
+def test_without_its_file_a_finding_still_says_everything() -> None:
+    away = Related("made here", "gone.py", Span(3, 2, 3, 4))
+    run = run_of(replace(FACTORY, filename="gone.py", related=(away,)))
+    assert render("full", run, look(quiet=True)).splitlines() == [
+        "error[TDL003] factory-in-forward: `torch.zeros` makes a tensor on the default device",
+        "  --> gone.py:7:18",
+        "  ::: gone.py:3:2 made here",
+        "   |",
+        "   = at run time: RuntimeError: Input and hidden tensors are not at the same device",
+        "   = help: add `device=x.device`",
+        "",
+    ]
+
+
+def test_a_related_place_in_another_file_gets_a_frame_of_its_own() -> None:
+    there = Related("the model is moved here", "src/model.py", Span(3, 9, 3, 27))
+    text = render("full", run_of(replace(MOVE, related=(there,))), look())
+    assert (
+        "  ::: src/model.py:3:9\n"
+        "   |\n"
+        " 3 |         super().__init__()\n"
+        "   |         ------------------ the model is moved here\n"
+    ) in text
+
+
+def test_what_would_confuse_a_terminal_is_escaped() -> None:
+    evil = replace(MOVE, filename="a\x1b[2J\u202e\udcff.py", message="`x\u2066\r`")
+    for output_format in TEXT:
+        text = render(output_format, run_of(evil), look())
+        assert "a\\x1b[2J\\u202e\\udcff.py" in text
+        assert "`x\\u2066\\r`" in text
+        text.encode()
+
+
+SUMMARIES = {
+    "nothing": (EMPTY, {}, "No findings.\n"),
+    "nothing, verbose": (EMPTY, {"verbose": True}, "No findings. (1 file checked)\n"),
+    "nothing, quiet": (EMPTY, {"quiet": True}, ""),
+    "no file": (Run(), {}, "No Python files were found here.\n"),
+    "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
+    "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, "Found 1 error (1 file checked).\n"),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_the_summary_says_what_is_known(name: str) -> None:
+    run, changes, text = SUMMARIES[name]
+    assert render("concise", run, look(**changes)).endswith(text)
+    assert render("concise", run, look(**changes)).count("\n") == text.count("\n") + len(run.diagnostics)
+
+
+def test_three_severities_are_counted_apart() -> None:
+    run = run_of(FACTORY, MOVE, LOAD, replace(MOVE, severity=Severity.ADVICE))
+    assert render("concise", run, look()).endswith("\nFound 2 errors, 1 warning and 1 piece of advice.\n")
+
+
+def test_statistics_put_the_most_frequent_first() -> None:
+    run = run_of(*[FACTORY] * 10, LOAD, MOVE)
+    assert statistics("full", run) == (
+        "10  TDL003  factory-in-forward\n"
+        " 1  TDL001  unassigned-tensor-move\n"
+        " 1  TDL201  load-without-map-location\n"
+    )  # fmt: skip
+    assert statistics("full", EMPTY) == ""
+
+
+def run_of(*diagnostics: Diagnostic) -> Run:
+    return Run((FileResult(diagnostics[0].filename, diagnostics),))

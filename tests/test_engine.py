@@ -1,0 +1,317 @@
+"""The order of the stages, and what becomes of every kind of bad input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from torchdevlint import engine, pool, rules
+from torchdevlint.config import Settings
+from torchdevlint.flow.facts import CheckpointLoad, Fact
+from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
+
+LOAD = b"import torch\n\nstate = torch.load(path)\n"
+FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker inherits what the test patches by forking")
+
+
+@pytest.fixture
+def load_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inference that sees a checkpoint load in every line that says so."""
+
+    def analyse(tree: object, span_of: object, text_of: object, settings: Settings) -> list[Fact]:
+        loads = [node for node in tree.body if "load" in engine.ast.unparse(node)]  # type: ignore[attr-defined]
+        return [
+            CheckpointLoad(Span(n.lineno, 1, n.lineno, 2), "torch.load", "torch.load(path)", False, False) for n in loads
+        ]
+
+    monkeypatch.setattr(engine, "analyse", analyse)
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(data: bytes, settings: Settings | None = None) -> FileResult:
+    return engine.check_bytes(data, "case.py", settings or Settings())
+
+
+def codes(result: FileResult) -> list[str]:
+    return [diagnostic.code for diagnostic in result.diagnostics]
+
+
+def with_rule(monkeypatch: pytest.MonkeyPatch, code: str, behave: object) -> None:
+    """Replace what one rule does."""
+    changed = {
+        fact: tuple(
+            rules.Rule(**{**vars(rule), "check": behave}) if rule.code == code else rule for rule in subscribers
+        )
+        for fact, subscribers in rules.by_fact().items()
+    }
+    monkeypatch.setattr(rules, "by_fact", lambda: changed)
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_a_fact_becomes_a_diagnostic() -> None:
+    (one,) = check(LOAD).diagnostics
+    rule = rules.by_code()["TDL201"]
+    assert (one.filename, one.span.row, one.code, one.name) == ("case.py", 3, "TDL201", rule.name)
+    assert (one.url, one.noqa_row, one.cell) == (rule.url, 3, None)
+    assert one.symptom
+    assert one.help
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_a_severity_comes_from_the_settings_then_the_report_then_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    severity: Severity | None = None
+
+    def behave(fact: CheckpointLoad) -> Iterator[Report]:
+        yield Report(fact.at, "m", "s", "h", severity=severity)
+
+    with_rule(monkeypatch, "TDL201", behave)
+    assert check(LOAD).diagnostics[0].severity is rules.by_code()["TDL201"].severity
+    severity = Severity.ERROR
+    assert check(LOAD).diagnostics[0].severity is Severity.ERROR
+    assert check(LOAD, Settings(severity=(("TDL2", "advice"),))).diagnostics[0].severity is Severity.ADVICE
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_findings_are_sorted_and_never_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def behave(fact: CheckpointLoad) -> Iterator[Report]:
+        for row in (9, fact.at.row, 9):
+            yield Report(Span(row, 1, row, 2), "m", "s", "h", notes=(Note("there", Span(1, 1, 1, 2)),))
+
+    with_rule(monkeypatch, "TDL201", behave)
+    found = check(LOAD).diagnostics
+    assert [one.span.row for one in found] == [3, 9]
+    assert found[0].related[0].filename == "case.py"
+
+
+@pytest.mark.usefixtures("load_facts")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (Settings(ignore=("TDL201",)), []),
+        (Settings(select=("TDL0",)), []),
+        (Settings(select=("TDL2",)), ["TDL201"]),
+        (Settings(per_file_ignores=(("case.py", ("TDL2",)),)), []),
+        (Settings(per_file_ignores=(("other.py", ("TDL2",)),)), ["TDL201"]),
+    ],
+)
+def test_rules_that_are_not_selected_say_nothing(settings: Settings, expected: list[str]) -> None:
+    assert codes(check(LOAD, settings)) == expected
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_suppressions_come_last_and_unused_ones_are_found() -> None:
+    assert codes(check(LOAD.replace(b"(path)", b"(path)  # noqa: TDL201"))) == []
+    unused = b"import torch  # noqa: TDL201\n"
+    assert codes(check(unused)) == ["TDL900"]
+    assert codes(check(unused, Settings(ignore=("TDL900",)))) == []
+    assert codes(check(unused, Settings(ignore=("TDL201",)))) == [], "a rule that did not run suppresses nothing"
+    assert codes(check(b"import torch  # noqa: TDL201, TDL900\n")) == []
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_inside_flake8_selection_and_noqa_are_flake8s() -> None:
+    def found(text: str) -> list[str]:
+        tree = engine.parse(text)
+        settings = Settings(ignore=("TDL2",))
+        return codes(engine.check_tree(tree, engine.Source(text), "case.py", settings, flake8=True))
+
+    assert found("torch.load(p)  # noqa: TDL201\n") == ["TDL201"]
+    assert found("torch.load(p)  # torchdevlint: ignore[TDL201]\n") == []
+    assert found("x = 1  # noqa: TDL201\n") == []
+
+
+INVALID = {
+    "syntax": (b"import os\ndef f(:\n", 2),
+    "NUL bytes": (b"x = 1\ny = '\0'\n", 2),
+    "wrong encoding": (b"x = 1\n\n# \xff\xfe\n", 3),
+    "unknown encoding": (b"# coding: klingon\nx = 1\n", 1),
+    "UTF-16": ("x = 1\n".encode("utf-16"), 1),
+    "no torch in sight": (b"x = = 1\n", 1),
+}
+
+
+@pytest.mark.parametrize("kind", INVALID)
+def test_what_is_no_python_is_a_finding(kind: str) -> None:
+    data, row = INVALID[kind]
+    result = check(data)
+    assert [(one.code, one.span.row) for one in result.diagnostics] == [("TDL901", row)]
+    assert result.problems == ()
+    assert check(data, Settings(ignore=("TDL901",))) == FileResult("case.py")
+
+
+def test_a_broken_file_has_no_unused_suppressions() -> None:
+    assert codes(check(b"import torch  # noqa: TDL201\ndef f(:\n")) == ["TDL901"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# only a comment", b"x = 1"])
+def test_files_with_nothing_in_them(data: bytes) -> None:
+    assert check(data) == FileResult("case.py")
+
+
+DEEP = {
+    "parentheses": b"import torch\nx = " + b"(" * 5000 + b")" * 5000,
+    "a chain of operators": b"import torch\nx = " + b"1 + " * 100_000 + b"1\n",
+    "attributes": b"import torch\nx" + b".a" * 100_000 + b"\n",
+    "calls": b"import torch\nx" + b"()" * 100_000 + b"\n",
+    "brackets": b"import torch\nx = " + b"[" * 150 + b"]" * 150 + b"\n" + b"y = " + b"-" * 100_000 + b"1\n",
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_what_is_too_deep_is_a_problem(kind: str) -> None:
+    result = check(DEEP[kind])
+    assert result == FileResult("case.py", problems=(Problem("case.py", engine.TOO_DEEP),))
+
+
+def test_many_elif_branches_and_a_long_chain_are_not_too_deep() -> None:
+    branches = "import torch\nif x == 0:\n    y = 0\n" + "".join(f"elif x == {n}:\n    y = {n}\n" for n in range(150))
+    chain = "import torch\ntext = " + " + ".join(["'a'"] * 150) + "\n"
+    assert check((branches + chain).encode()).problems == ()
+
+
+def test_a_long_generated_file() -> None:
+    text = "import torch\n" + "".join(f"v{row} = torch.zeros({row})\n" for row in range(50_000))
+    assert check(text.encode()).problems == ()
+
+
+@pytest.mark.usefixtures("load_facts")
+def test_a_rule_that_raises_is_named_and_the_rest_is_done(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
+    def behave(fact: CheckpointLoad) -> Iterator[Report]:
+        raise LookupError("no such thing")
+
+    with_rule(monkeypatch, "TDL201", behave)
+    result = check(LOAD + LOAD.replace(b"(path)", b"(path)  # noqa: TDL201"))
+    assert result.diagnostics == (), "a suppression of a rule that failed is not unused"
+    (problem,) = result.problems
+    assert (problem.filename, problem.rule) == ("case.py", "TDL201")
+    assert problem.message.startswith(
+        "internal error in rule TDL201 (load-without-map-location): LookupError: no such thing (test_engine.py:"
+    )
+    (in_folder / "broken.py").write_bytes(b"def f(:")
+    (in_folder / "load.py").write_bytes(LOAD)
+    run = engine.check_paths(["load.py", "broken.py"], Settings())
+    assert [one.code for one in run.diagnostics] == ["TDL901"]
+    assert [one.filename for one in run.problems] == ["load.py"]
+
+
+def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def analyse(*_: object) -> list[Fact]:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr(engine, "analyse", analyse)
+    (problem,) = check(LOAD).problems
+    assert problem.message.startswith("internal error in the inference: ZeroDivisionError: division")
+    assert problem.rule is None
+
+
+def test_files_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    run = engine.check_paths(["gone.py"], Settings())
+    assert run.problems == (Problem("gone.py", "the file has vanished"),)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    run = engine.check_paths(["gone.py"], Settings())
+    assert run.problems == (Problem("gone.py", "cannot be read: Permission denied"),)
+    assert (run.files, run.diagnostics) == (1, ())
+
+
+@FORK
+@pytest.mark.usefixtures("load_facts")
+def test_the_number_of_processes_changes_nothing(in_folder: Path) -> None:
+    for number in range(70):
+        (in_folder / f"m{number}.py").write_bytes(b"def f(:" if number % 7 == 0 else LOAD)
+    names = [path.name for path in in_folder.iterdir()] + ["gone.py"]
+    one = engine.check_paths(names, Settings(), jobs=1)
+    assert len(one.diagnostics) == 70
+    assert [result.filename for result in one.results] == sorted(names)
+    assert engine.check_paths(names[::-1], Settings(), jobs=3) == one
+
+
+@FORK
+@pytest.mark.usefixtures("load_facts")
+def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
+    gentle = engine.analyse
+
+    def analyse(tree: object, *rest: object) -> list[Fact]:
+        if "killer" in engine.ast.unparse(tree):  # type: ignore[call-overload]
+            os._exit(7)
+        return gentle(tree, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "analyse", analyse)
+    for number in range(40):
+        (in_folder / f"m{number:02}.py").write_bytes(LOAD + b"killer = 1\n" * (number in (5, 6, 33)))
+    done = []
+    run = engine.check_paths(os.listdir(), Settings(), jobs=2, done=lambda: done.append(1))
+    assert [(one.filename, one.message) for one in run.problems] == [
+        (f"m{number:02}.py", "the process that analysed this file died") for number in (5, 6, 33)
+    ]
+    assert len(run.diagnostics) == 37
+    assert len(done) == run.files == 40
+
+
+def test_little_work_is_done_in_this_process(in_folder: Path) -> None:
+    (in_folder / "a.py").write_bytes(LOAD)
+    assert pool.automatic_jobs(["a.py"] * 500) == 1
+    assert pool.automatic_jobs([]) == 1
+    (in_folder / "b.py").write_bytes(b"#" * pool.SMALL_BYTES)
+    assert pool.automatic_jobs(["b.py"]) == 1
+    assert pool.automatic_jobs(["b.py", *["gone.py"] * 10]) >= 1
+
+
+INTERRUPTED = """\
+import sys, time
+from torchdevlint import cli, engine
+
+def analyse(*_):
+    print("working", flush=True)
+    time.sleep(60)
+
+engine.analyse = analyse
+cli.main(["check", "--jobs", sys.argv[1], "."])
+"""
+
+
+@FORK
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_ends_everything_at_once(jobs: str, in_folder: Path) -> None:
+    for number in range(20):
+        (in_folder / f"m{number}.py").write_bytes(LOAD)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, jobs],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for _ in range(int(jobs)):
+        assert process.stdout.readline() == "working\n"
+    started = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - started < 10
+    assert process.returncode == 130
+    assert errors.split() == ["interrupted"]
+
+
+def test_the_diagnostics_of_a_run_are_those_of_its_files() -> None:
+    one = Diagnostic("a.py", Span(1, 1, 1, 2), "TDL001", "n", "m", Severity.ERROR, "s", "h", "u", 1)
+    run = engine.run_of([FileResult("a.py", (one,), (Problem("a.py", "p"),)), FileResult("b.py")], [Problem(None, "q")])
+    assert run.diagnostics == (one,)
+    assert run.files == 2
+    assert run.problems == (Problem(None, "q"), Problem("a.py", "p"))

@@ -1,0 +1,89 @@
+"""The command line. Every command is a module of its own, imported when it is asked for."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from torchdevlint import __version__
+
+COMMANDS = {
+    "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
+    "rule": ("torchdevlint.cli.rule", "Explain a rule."),
+    "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
+    "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),
+}
+"""Module and one-line help of each command; the module's function has the command's name."""
+
+EPILOG = "Exit codes: 0 nothing found, 1 findings, 2 the tool could not do its job (2 wins over 1)."
+
+
+class Commands(click.Group):
+    """Imports a command only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="torchdevlint", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find PyTorch device-placement bugs before a GPU does.
+
+    `torchdevlint PATH...` is short for `torchdevlint check PATH...`.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and leave with its exit code; whatever happens, no traceback is shown."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run(with_default_command(list(sys.argv[1:] if arguments is None else arguments))))
+
+
+def with_default_command(arguments: list[str]) -> list[str]:
+    """`arguments` with ``check`` before them unless they name a command or ask for help or the version."""
+    if arguments and arguments[0] in {*COMMANDS, "-h", "--help", "--version"}:
+        return arguments
+    return ["check", *arguments]
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code = cli.main(arguments, prog_name="torchdevlint", standalone_mode=False)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return 130
+    except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)
+        click.echo(f"error: internal error: {_describe(error)}", err=True)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _describe(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}".replace("\n", " ")

@@ -1,0 +1,144 @@
+"""``torchdevlint check``: lint files and folders."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from torchdevlint import report
+from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
+from torchdevlint.cli.options import Refused, selection, settings_from
+from torchdevlint.config import ConfigError, Settings, nearest, options
+from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
+from torchdevlint.engine import Run, check_bytes, check_paths, run_of
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@selection
+@click.option("--output-format", type=click.Choice(report.FORMATS), help="How findings are written.  [default: full]")
+@click.option("-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
+)
+@click.option("--no-cache", is_flag=True, help="Accepted, so that scripts may say it; nothing is cached yet.")
+@click.option("--stdin-filename", metavar="NAME", help="The name of the file that `-` reads from standard input.")
+@click.option("--show-files", is_flag=True, help="List the files that would be linted, and stop.")
+@click.option("--show-settings", is_flag=True, help="Show the settings that would hold, and stop.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text reports."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Also say what was checked.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings and errors only: no summary, no notes.")
+def check(paths: tuple[str, ...], **flags: Any) -> int:
+    """Lint Python files and folders; no PATH means the current folder, `-` standard input."""
+    stdin = "-" in paths
+    if stdin and len(paths) > 1:
+        raise click.UsageError("`-` cannot be combined with other paths")
+    if flags["stdin_filename"] and not stdin:
+        raise click.UsageError("--stdin-filename needs `-` as the path")
+    settings = _settings(Path((flags["stdin_filename"] or ".") if stdin else next(iter(paths), ".")), flags)
+    if flags["show_settings"]:
+        emit(_shown(settings))
+        return 0
+    try:
+        found = _standard_input(flags["stdin_filename"], settings) if stdin else discover(paths or (".",), settings)
+    except ConfigError as error:
+        raise Refused(str(error)) from error
+    run = Run(problems=found.problems)
+    if flags["show_files"]:
+        emit("".join(f"{file}\n" for file in found.files))
+    else:
+        run = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
+    _remarks(found, flags)
+    for problem in run.problems:
+        complain(problem, wants_color(flags["color"], sys.stderr))
+    if run.problems:
+        return 2
+    return 1 if run.diagnostics and not flags["exit_zero"] else 0
+
+
+def _settings(start: Path, flags: dict[str, Any]) -> Settings:
+    settings = settings_from(start, flags)
+    chosen = flags["output_format"] or settings.output_format
+    if chosen not in report.FORMATS:
+        raise Refused(f"`output-format` cannot be `{chosen}`; did you mean `{nearest(chosen, report.FORMATS)}`?")
+    if flags["statistics"] and chosen == "github":
+        raise click.UsageError("--statistics cannot be written in the github format")
+    return replace(settings, output_format=chosen)
+
+
+def _standard_input(name: str | None, settings: Settings) -> Discovery:
+    """The one file that stdin stands for, unless excludes are to be enforced and cover it."""
+    filename = reported(name or "-")
+    if name and settings.force_exclude and excluded(name, settings):
+        return Discovery()
+    if filename.endswith(NOTEBOOK):
+        return Discovery(notes=("a notebook was not checked, because this version cannot read notebooks",))
+    return Discovery(files=(filename,))
+
+
+def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Run:
+    """Lint what was found and write the report. `stdin` is the content of the only file, if it is no file."""
+    lines = report.lines_of_file
+    if stdin is not None:
+        run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])
+        lines = partial(_lines, stdin)
+    else:
+        bar = sys.stderr.isatty() and not flags["quiet"]
+        with progress(len(found.files), bar) as done:
+            run = check_paths(found.files, settings, flags["jobs"], done)
+    run = Run(run.results, (*found.problems, *run.problems))
+    file = flags["output_file"]
+    look = report.Look(
+        color=wants_color(flags["color"], sys.stdout) if file is None else flags["color"] == "always",
+        width=terminal_width() if file is None else None,
+        quiet=flags["quiet"],
+        verbose=flags["verbose"],
+        lines=lines,
+    )
+    if flags["statistics"]:
+        emit(report.statistics(settings.output_format, run), file)
+    else:
+        emit(report.render(settings.output_format, run, look), file)
+    return run
+
+
+def _lines(data: bytes, _filename: str) -> Sequence[str]:
+    return report.lines_of_bytes(data)
+
+
+def _remarks(found: Discovery, flags: dict[str, Any]) -> None:
+    if flags["quiet"]:
+        return
+    for note in found.notes:
+        remark(f"note: {note}")
+    for notebook in found.notebooks if flags["verbose"] else ():
+        remark(f"note: {notebook} was not checked")
+
+
+def _shown(settings: Settings) -> str:
+    """The settings, a key a line, in the spelling of the configuration file."""
+    lines = [f"# {settings.config_file or 'no configuration file'}", f"# patterns are relative to {settings.root}"]
+    for prefix, record in (("", settings), ("verify.", settings.verify)):
+        for option in options(type(record)):
+            value = getattr(record, option.key.replace("-", "_"))
+            lines.append(f"{prefix}{option.key} = {_toml(value)}" if value is not None else f"# {prefix}{option.key}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value) + " }"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,110 @@
+"""The flags that `check` shares with other commands that lint, and what they make of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from torchdevlint import select
+from torchdevlint.config import ConfigError, Settings, load, overlay
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Refused(click.ClickException):
+    """The command line or the configuration cannot be used; one line says why."""
+
+    exit_code = 2
+
+
+def selection(command: F) -> F:
+    """The flags that choose rules, files and configuration."""
+    flags = [
+        click.option("--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or ALL."),
+        click.option("--extend-select", multiple=True, metavar="CODES", help="Rules to run besides the default ones."),
+        click.option("--ignore", multiple=True, metavar="CODES", help="Rules to leave out."),
+        click.option(
+            "--per-file-ignores",
+            multiple=True,
+            metavar="GLOB:CODES",
+            help="Rules to leave out in the files that match.",
+        ),
+        click.option("--preview", is_flag=True, help="Also run rules that are still in preview."),
+        click.option(
+            "--exclude", multiple=True, metavar="GLOBS", help="What to leave out of folders, in place of the default."
+        ),
+        click.option("--extend-exclude", multiple=True, metavar="GLOBS", help="What else to leave out."),
+        click.option(
+            "--force-exclude", is_flag=True, help="Leave out excluded files even if they are named on the command line."
+        ),
+        click.option(
+            "--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what .gitignore names (the default)."
+        ),
+        click.option("--isolated", is_flag=True, help="Read no configuration file."),
+        click.option(
+            "--config",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Read this pyproject.toml or torchdevlint.toml.",
+        ),
+    ]
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
+    """The settings for `start` (a file or folder) under the flags of `selection`.
+
+    ``--select`` stands in for everything that the configuration selects or ignores; ``--ignore`` and the ``--extend``
+    flags add to it, and the others replace their keys. Raises ClickException for a configuration or a code
+    that is refused.
+    """
+    try:
+        settings = _overlaid(load(start, isolated=flags["isolated"], config=flags["config"]), flags)
+        select.check(settings)
+    except ConfigError as error:
+        raise Refused(str(error)) from error
+    return settings
+
+
+def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
+    if flags["select"]:
+        settings = overlay(settings, select=words(flags["select"]), ignore=())
+        settings = replace(settings, extend_select=())
+    return overlay(
+        settings,
+        extend_select=words(flags["extend_select"]),
+        ignore=settings.ignore + words(flags["ignore"]),
+        per_file_ignores=_per_file(flags["per_file_ignores"]) or None,
+        exclude=words(flags["exclude"]) or None,
+        extend_exclude=words(flags["extend_exclude"]),
+        respect_gitignore=flags["respect_gitignore"],
+        force_exclude=flags["force_exclude"] or None,
+        preview=flags["preview"] or None,
+    )
+
+
+def words(values: Iterable[str]) -> tuple[str, ...]:
+    """The comma-separated words of a repeatable flag."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def _per_file(values: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Pairs of a pattern and codes from ``a.py:TDL001,TDL002,b/*:TDL003``."""
+    pairs: list[tuple[str, list[str]]] = []
+    for value in values:
+        open_pair = False
+        for word in words([value]):
+            pattern, colon, code = word.rpartition(":")
+            if colon and pattern and code.strip():
+                pairs.append((pattern.strip(), [code.strip()]))
+                open_pair = True
+            elif not colon and open_pair:
+                pairs[-1][1].append(word)
+            else:
+                raise click.BadParameter(f"{value!r} is not of the form GLOB:CODES", param_hint="--per-file-ignores")
+    return tuple((pattern, tuple(codes)) for pattern, codes in pairs)

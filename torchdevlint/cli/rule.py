@@ -1,0 +1,75 @@
+"""``torchdevlint rule``: the documentation of a rule, from its own module."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from typing import Any
+
+import click
+
+from torchdevlint.cli.console import emit, terminal_width, wants_color
+from torchdevlint.cli.options import Refused
+from torchdevlint.config import nearest
+from torchdevlint.rules import Rule, all_rules, find
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("key", required=False, metavar="CODE|NAME")
+@click.option("--all", "every", is_flag=True, help="Explain every rule.")
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How it is written.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text.")
+def rule(key: str | None, every: bool, output_format: str, color: str) -> int:
+    """Explain a rule: what it finds, why that is bad, what to write instead."""
+    if every == (key is not None):
+        raise click.UsageError("name one rule by its code or name, or say --all")
+    rules = all_rules() if key is None else (_named(key),)
+    if output_format == "json":
+        described = [_described(one) for one in rules]
+        emit(json.dumps(described if every else described[0], indent=2) + "\n")
+        return 0
+    colored = wants_color(color, sys.stdout)
+    emit("\n".join(_rendered(page(one)) if colored else page(one) for one in rules))
+    return 0
+
+
+def page(rule: Rule) -> str:
+    """The documentation of one rule as markdown."""
+    state = "on by default" if rule.default else "off unless it is selected"
+    text = inspect.cleandoc(rule.doc)
+    return f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.value}, {state}\n\n{text}\n"
+
+
+def _named(key: str) -> Rule:
+    found = find(key)
+    if found is None:
+        names = {name: one for one in all_rules() for name in (one.code, one.name)}
+        closest = names[nearest(key, names)]
+        raise Refused(f"there is no rule `{key}`; did you mean `{closest.code}` ({closest.name})?")
+    return found
+
+
+def _described(rule: Rule) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "default": rule.default,
+        "summary": rule.summary,
+        "url": rule.url,
+        "explanation": inspect.cleandoc(rule.doc),
+    }
+
+
+def _rendered(markdown: str) -> str:
+    """Markdown as rich shows it on a terminal."""
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    out = StringIO()
+    width = min(terminal_width() or 100, 100)
+    Console(file=out, force_terminal=True, width=width, legacy_windows=False).print(Markdown(markdown))
+    return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))

@@ -1,0 +1,115 @@
+"""Work on many files in many processes: results in order, and a dead worker costs its file, not the run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+R = TypeVar("R")
+
+CHUNK = 32
+"""At most so many files are sent to a worker at once."""
+AHEAD = 3
+"""So many chunks a worker are under way, which bounds what waits for the reader."""
+SMALL_FILES, SMALL_BYTES = 8, 400_000
+"""Below either of these one process is done before a second one has started."""
+
+
+def automatic_jobs(files: Sequence[str]) -> int:
+    """One for little work, else the number of CPUs that this process may use."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cpus == 1 or len(files) < SMALL_FILES:
+        return 1
+    total = 0
+    for file in files:
+        try:
+            total += Path(file).stat().st_size
+        except OSError:
+            continue
+        if total >= SMALL_BYTES:
+            return cpus
+    return 1
+
+
+def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str], jobs: int) -> Iterator[R]:
+    """``work(file)`` for each file, in order, in `jobs` processes.
+
+    `work` must be picklable and must not raise. A file whose worker died gives ``dead(file)``. The workers are gone
+    when the iterator is exhausted, closed or interrupted.
+    """
+    if jobs <= 1:
+        yield from map(work, files)
+        return
+    size = max(1, min(CHUNK, len(files) // (jobs * AHEAD)))
+    waiting = deque(files[start : start + size] for start in range(0, len(files), size))
+    while waiting:
+        under_way: deque[tuple[Sequence[str], Future[list[R]]]] = deque()
+        try:
+            yield from _until_broken(work, waiting, under_way, jobs)
+        except BrokenProcessPool:
+            for chunk, future in under_way:
+                if future.done() and future.exception() is None:
+                    yield from future.result()
+                else:
+                    yield from _one_by_one(work, dead, chunk)
+
+
+def _until_broken(
+    work: Callable[[str], R],
+    waiting: deque[Sequence[str]],
+    under_way: deque[tuple[Sequence[str], Future[list[R]]]],
+    jobs: int,
+) -> Iterator[R]:
+    """Move chunks from `waiting` through `under_way`; a dead worker leaves what it was about in there."""
+    with _pool(jobs) as pool:
+        while waiting or under_way:
+            while waiting and len(under_way) < jobs * AHEAD:
+                under_way.append((waiting[0], pool.submit(_chunk, work, waiting[0])))
+                waiting.popleft()
+            results = under_way[0][1].result()
+            under_way.popleft()
+            yield from results
+
+
+def _one_by_one(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str]) -> Iterator[R]:
+    """The chunk of a broken pool, with one worker, renewed whenever it dies: its file is the one that kills."""
+    remaining = deque(files)
+    while remaining:
+        try:
+            with _pool(1) as pool:
+                while remaining:
+                    result = pool.submit(work, remaining[0]).result()
+                    remaining.popleft()
+                    yield result
+        except BrokenProcessPool:
+            yield dead(remaining.popleft())
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose workers are ended at once when its user gives up."""
+    strangers = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+        try:
+            yield pool
+        except (KeyboardInterrupt, GeneratorExit):
+            for child in set(multiprocessing.active_children()) - strangers:
+                child.terminate()
+            raise
+
+
+def _chunk(work: Callable[[str], R], files: Sequence[str]) -> list[R]:
+    return [work(file) for file in files]
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole process group; the parent alone answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

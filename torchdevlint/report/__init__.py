@@ -1,0 +1,51 @@
+"""Output formats, one module each, imported when asked for.
+
+A format module has ``render(run, look) -> str``, the whole report with its final newline (or nothing), and none of
+them prints. The formats in `TEXT` are for people: they escape what a terminal must not be given and end in a summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from torchdevlint.report.lines import lines_of_bytes, lines_of_file
+
+if TYPE_CHECKING:
+    from torchdevlint.engine import Run
+
+__all__ = ["FORMATS", "TEXT", "Look", "lines_of_bytes", "lines_of_file", "render", "statistics"]
+
+FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github")
+TEXT = frozenset({"full", "concise", "grouped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Where a report is shown.
+
+    `color` allows ANSI colours; `width` is that of the terminal in cells, None where there is none: nothing is wrapped
+    then. `lines` gives the source lines of a file name as it stands in a diagnostic.
+    `quiet` drops the summary, `verbose` says in it what was checked.
+    """
+
+    color: bool = False
+    width: int | None = None
+    quiet: bool = False
+    verbose: bool = False
+    lines: Callable[[str], Sequence[str]] = lines_of_file
+
+
+def render(output_format: str, run: Run, look: Look) -> str:
+    """The report of `run` in one of `FORMATS`."""
+    module = import_module(f"torchdevlint.report.{output_format.replace('-', '_')}")
+    return cast(str, module.render(run, look))
+
+
+def statistics(output_format: str, run: Run) -> str:
+    """How often each rule was hit; formats for people get a table. There is no such thing for ``github``."""
+    from torchdevlint.report import summary
+
+    return summary.statistics(run, output_format)

@@ -1,0 +1,35 @@
+"""Findings under the name of their file, aligned."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from torchdevlint.model import Diagnostic
+from torchdevlint.report.concise import marker
+from torchdevlint.report.summary import summary
+from torchdevlint.report.terminal import escape, paint
+
+if TYPE_CHECKING:
+    from torchdevlint.engine import Run
+    from torchdevlint.report import Look
+
+
+def render(run: Run, look: Look) -> str:
+    groups = groupby(run.diagnostics, key=lambda diagnostic: diagnostic.filename)
+    return "".join(_group(name, list(found), look.color) for name, found in groups) + summary(run, look)
+
+
+def _group(filename: str, found: list[Diagnostic], color: bool) -> str:
+    places = [_place(diagnostic) for diagnostic in found]
+    column = max(map(len, places))
+    lines = [paint(escape(filename), "strong", color) + ":"]
+    for where, diagnostic in zip(places, found, strict=True):
+        code = paint(diagnostic.code, diagnostic.severity.value, color)
+        lines.append(f"  {where:<{column}}  {code}  {marker(diagnostic)}{escape(diagnostic.message)}")
+    return "\n".join(lines) + "\n\n"
+
+
+def _place(diagnostic: Diagnostic) -> str:
+    cell = f"cell {diagnostic.cell}:" if diagnostic.cell else ""
+    return f"{cell}{diagnostic.span.row}:{diagnostic.span.column}"

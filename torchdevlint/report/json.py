@@ -1,0 +1,52 @@
+"""A list of objects with ruff's field names; every key is always there. Pure ASCII, whatever is in the source."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from torchdevlint.model import Diagnostic, Fix, Span
+
+if TYPE_CHECKING:
+    from torchdevlint.engine import Run
+    from torchdevlint.report import Look
+
+
+def render(run: Run, _look: Look) -> str:
+    return json.dumps([to_dict(diagnostic) for diagnostic in run.diagnostics], indent=2) + "\n"
+
+
+def to_dict(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One finding as every JSON format has it."""
+    return {
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "message": diagnostic.message,
+        "severity": diagnostic.severity.value,
+        "filename": diagnostic.filename,
+        "cell": diagnostic.cell,
+        **_places(diagnostic.span),
+        "noqa_row": diagnostic.noqa_row,
+        "url": diagnostic.url,
+        "symptom": diagnostic.symptom,
+        "related": [
+            {"message": related.message, "filename": related.filename, **_places(related.span)}
+            for related in diagnostic.related
+        ],
+        "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.message,
+        "edits": [{"content": edit.content, **_places(edit.span)} for edit in fix.edits],
+    }
+
+
+def _places(span: Span) -> dict[str, dict[str, int]]:
+    return {
+        "location": {"row": span.row, "column": span.column},
+        "end_location": {"row": span.end_row, "column": span.end_column},
+    }

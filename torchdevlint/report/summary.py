@@ -1,0 +1,62 @@
+"""The last words of a text report, and the table of ``--statistics``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from torchdevlint.model import Severity
+from torchdevlint.report.terminal import paint
+
+if TYPE_CHECKING:
+    from torchdevlint.engine import Run
+    from torchdevlint.report import Look
+
+_NOUNS = {
+    Severity.ERROR: ("error", "errors"),
+    Severity.WARNING: ("warning", "warnings"),
+    Severity.ADVICE: ("piece of advice", "pieces of advice"),
+}
+
+
+def summary(run: Run, look: Look) -> str:
+    """``Found 2 errors and 1 warning.``, or what can honestly be said when nothing was found."""
+    if look.quiet:
+        return ""
+    checked = f" ({count(run.files, 'file', 'files')} checked)" if look.verbose else ""
+    found = Counter(diagnostic.severity for diagnostic in run.diagnostics)
+    if found:
+        parts = [count(found[severity], *_NOUNS[severity]) for severity in Severity if found[severity]]
+        return f"Found {enumerate_words(parts)}{checked}.\n"
+    if run.problems:
+        return f"Found nothing in what could be checked{checked}.\n"
+    if not run.files:
+        return "No Python files were found here.\n"
+    return paint("No findings.", "good", look.color) + f"{checked}\n"
+
+
+def count(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
+
+
+def enumerate_words(words: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def statistics(run: Run, output_format: str) -> str:
+    """How often each rule was hit, most often first, as a table or, for the json formats, as objects."""
+    severities = {(d.code, d.name): d.severity.value for d in run.diagnostics}
+    hits = Counter((d.code, d.name) for d in run.diagnostics)
+    ranked = sorted(hits.items(), key=lambda item: (-item[1], item[0]))
+    if output_format in ("json", "json-lines"):
+        rows = [
+            {"code": code, "name": name, "severity": severities[code, name], "count": hit}
+            for (code, name), hit in ranked
+        ]
+        if output_format == "json":
+            return json.dumps(rows, indent=2) + "\n"
+        return "".join(f"{json.dumps(row)}\n" for row in rows)
+    column = max((len(str(hit)) for hit in hits.values()), default=0)
+    return "".join(f"{hit:>{column}}  {code}  {name}\n" for (code, name), hit in ranked)
