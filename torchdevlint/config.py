@@ -238,11 +238,15 @@ def overlay(settings: Settings, **flags: Any) -> Settings:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """The word closest to `word`, whatever the case and whether it is written with ``_`` or ``-``."""
-    import difflib
+    from difflib import SequenceMatcher
 
-    by_fold = {one.casefold(): one for one in words}
-    closest = difflib.get_close_matches(word.casefold().replace("_", "-"), sorted(by_fold), n=1, cutoff=0)
-    return by_fold[closest[0]]
+    folded = word.casefold().replace("_", "-")
+
+    def closeness(one: str) -> tuple[float, int]:
+        matcher = SequenceMatcher(a=folded, b=one.casefold())
+        return matcher.ratio(), matcher.get_matching_blocks()[0].size
+
+    return max(sorted(words), key=closeness)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

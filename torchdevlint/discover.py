@@ -147,6 +147,11 @@ def excluding(settings: Settings) -> Patterns:
     return Patterns(lines)
 
 
+def excluded(filename: str, settings: Settings) -> bool:
+    """Whether the excludes cover a file that the command line names, such as the one that stdin stands for."""
+    return excluding(settings).covers(relative(filename, settings))
+
+
 def relative(path: str, settings: Settings) -> str:
     """A path as the patterns of the settings see it: relative to their root, with ``/``."""
     return os.path.relpath(path, settings.root).replace(os.sep, "/")
@@ -191,7 +196,7 @@ def _walk(top: _Folder, excludes: Patterns, found: _Found) -> None:
             reason = f"the folder cannot be read: {error.strerror or error}"
             found.problems.append(Problem(folder.shown.rstrip("/") or ".", reason))
             continue
-        if folder.ignores is not None and any(entry.name == ".gitignore" for entry in inside):
+        if folder.ignores is not None and any(entry.name == ".gitignore" and _is_file(entry) for entry in inside):
             own = _read_ignores(f"{folder.where}.gitignore", folder.where, found)
             folder = replace(folder, ignores=(*folder.ignores, *own))
         for entry in inside:
@@ -228,7 +233,7 @@ def _read_ignores(file: str, base: str, found: _Found) -> Iterator[_Scope]:
     try:
         text = Path(file).read_text(encoding="utf-8-sig", errors="surrogateescape")
     except OSError as error:
-        found.problems.append(Problem(reported(file), f"cannot be read: {error.strerror or error}"))
+        found.problems.append(Problem(reported(os.path.relpath(file)), f"cannot be read: {error.strerror or error}"))
         return
     lines = tuple(line for line in text.split("\n") if line.strip() and not line.startswith("#"))
     if not _are_patterns(lines):

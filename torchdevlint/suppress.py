@@ -78,8 +78,11 @@ class Suppressions:
         return kept, list(self._unused(ran, used)) if ran else []
 
     def noqa_row(self, row: int) -> int:
-        """The row on which a ``# noqa`` for a finding in `row` has to stand: the last one of the joined lines."""
-        return self._joined.get(row, (row, row))[1]
+        """The row on which a ``# noqa`` for a finding in `row` has to stand: the last one of the joined lines.
+
+        Inside flake8, which knows for itself, it is `row`, and the text need not be tokenized.
+        """
+        return row if not self.noqa else self._joined.get(row, (row, row))[1]
 
     def _suppressed(self, diagnostic: Diagnostic, used: set[tuple[Pragma, str]]) -> bool:
         suppressed = self._whole_file
