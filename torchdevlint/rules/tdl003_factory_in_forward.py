@@ -3,8 +3,7 @@
 ## What it does
 Finds `torch.zeros(...)`, `torch.arange(...)`, `torch.tensor(...)` and every other factory without `device=` in the
 `forward` of a `torch.nn.Module`, or in a method or function of the same file that `forward` reaches, when the tensor
-is combined with something that lives on the model's device. The report starts at the creation, since that is what
-has to change; the place where the two meet is shown beside it.
+is combined with something that lives on the model's device. The report starts at the creation, which has to change.
 
 ## Why is this bad?
 A factory makes its tensor on the default device, which is the CPU. `model.to("cuda")` moves parameters and buffers
@@ -47,13 +46,11 @@ There is no automatic fix: which tensor has the right device is the author's kno
 another device draws other numbers.
 
 ## What it cannot see
-Factories behind a call into another file, and tensors whose way to the operation passes through containers or
-attributes that are not followed. Where it is not sure that the two devices differ it says nothing: after a move, for a
-0-dim tensor in arithmetic, for an index into a tensor of the model, in a default-device context.
+Factories behind a call into another file, and tensors that pass through containers or attributes it does not follow.
+It is silent where the two devices may agree: after a move, in a default-device context, for a 0-dim tensor.
 
 ## References
-- [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops): `device` defaults to the
-  current default device
+- [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
 - [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html)
 - talipucar/CPC#1, Lightning-AI/pytorch-lightning#3738, benedekrozemberczki/pytorch_geometric_temporal#18,
   taishan1994/pytorch_triple_extraction#8, ndrplz/ConvLSTM_pytorch#10, aaron-y-chen/deeplog#6, WenjieDu/PyPOTS#22
@@ -82,22 +79,21 @@ RAISES = {
 
 
 class Tagger(torch.nn.Module):
-    def __init__(self, keep_device):
+    def __init__(self):
         super().__init__()
-        self.rnn, self.keep_device = torch.nn.GRU(2, 3), keep_device
+        self.rnn = torch.nn.GRU(2, 3)
 
-    def forward(self, x):
-        device = x.device if self.keep_device else None
-        return self.rnn(x, torch.zeros(1, x.shape[1], 3, device=device))
+    def forward(self, x, on=None):
+        return self.rnn(x, torch.zeros(1, x.shape[1], 3, device=on))
 
 
-def flagged(device, keep_device=False):
-    output, _ = Tagger(keep_device).to(device)(torch.zeros(4, 1, 2, device=device))
+def flagged(device, on=None):
+    output, _ = Tagger().to(device)(torch.zeros(4, 1, 2, device=device), on)
     return {"output": str(output.device)}
 
 
 def repaired(device):
-    return flagged(device, keep_device=True)
+    return flagged(device, on=device)
 '''
 
 

@@ -11,6 +11,7 @@ import faulthandler
 import json
 import linecache
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -26,7 +27,8 @@ def main() -> None:
     lifeline = os.dup(0)
     request = _request(lifeline)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    answer_file = Path(request["answer"])
+    threading.Thread(target=_end_with_parent, args=(lifeline, answer_file.parent), daemon=True).start()
     faulthandler.enable()
     _limit(request["memory"])
     answer: dict[str, Any] = {"ended": "returned", "value": None, "exception": [], "message": "", "traceback": ""}
@@ -34,7 +36,7 @@ def main() -> None:
         answer["value"] = _do(request)
     except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt are answers as well)
         answer |= _describe(error)
-    Path(request["answer"]).write_text(json.dumps(answer), "utf-8")
+    answer_file.write_text(json.dumps(answer), "utf-8")
     sys.stdout.flush()
     os._exit(0)  # not through exit handlers and threads of what was executed
 
@@ -99,9 +101,11 @@ def _request(stream: int) -> dict[str, Any]:
     return request
 
 
-def _end_with_parent(stream: int) -> None:
+def _end_with_parent(stream: int, folder: Path) -> None:
+    """Wait until the parent is gone, then clear up in its place."""
     while os.read(stream, 1):
         pass
+    shutil.rmtree(folder, ignore_errors=True)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(2)

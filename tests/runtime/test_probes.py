@@ -1,0 +1,153 @@
+"""The probe of every rule, executed on this machine, and the form that probes have."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from torchdevlint.model import Diagnostic, Span
+from torchdevlint.rules import all_rules, by_code
+from torchdevlint.runtime import backends
+from torchdevlint.runtime.child import Limits, run_all
+from torchdevlint.runtime.probe import read
+from torchdevlint.runtime.verdict import HOLDS, Judgement, Rung, Verdict
+from torchdevlint.runtime.verify import NO_PROBE, Placement, calls, conclude, survey, verify
+
+PROBES = {rule.code: read(rule.probe) for rule in all_rules() if rule.probe is not None}
+each_probe = pytest.mark.parametrize("code", sorted(PROBES))
+
+
+def finding(code: str) -> Diagnostic:
+    rule = by_code()[code]
+    return Diagnostic("a.py", Span(1, 1, 1, 2), code, rule.name, "message", rule.severity, "", "", rule.url, 1)
+
+
+@cache
+def machine() -> backends.Machine:
+    return survey()
+
+
+@cache
+def judgements() -> dict[str, Judgement]:
+    """What `verify --device cpu` says of a finding of every rule."""
+    verified = verify([finding(rule.code) for rule in all_rules()], machine(), "cpu")
+    return {one.diagnostic.code: one.judgement for one in verified}
+
+
+@each_probe
+def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str) -> None:
+    judgement = judgements()[code]
+    assert judgement.rung is Rung.PROBE
+    assert judgement.torch == machine().torch
+    assert judgement.claim == PROBES[code].claim
+    if PROBES[code].needs in ("cpu", "device"):
+        assert judgement.verdict is Verdict.CONFIRMED, judgement
+        assert judgement.reason.startswith(HOLDS)
+    else:
+        assert judgement.verdict is Verdict.INCONCLUSIVE
+        assert "needs a" in judgement.reason
+        assert "--device cpu leaves none" in judgement.reason
+        assert judgement.evidence.exception is None
+        assert judgement.evidence.observed is None
+
+
+@pytest.mark.parametrize("code", sorted(code for code, probe in PROBES.items() if probe.needs != "cpu"))
+def test_with_an_accelerator_every_probe_confirms(code: str) -> None:
+    """Without one, those that need one say so and nothing is executed."""
+    there = {backend.name for backend in machine().accelerators}
+    needs = PROBES[code].needs
+    if not there and needs == "device":
+        pytest.skip("no accelerator here; `meta` stands in, which another test shows")
+    (verified,) = verify([finding(code)], machine())
+    executable = "cuda" in there if needs == "cuda" else bool(there)
+    assert verified.judgement.verdict is (Verdict.CONFIRMED if executable else Verdict.INCONCLUSIVE), verified
+
+
+def test_the_founding_claims_that_a_cpu_can_show_are_shown() -> None:
+    shown = {code for code, one in judgements().items() if one.verdict is Verdict.CONFIRMED}
+    assert shown >= {"TDL001", "TDL002", "TDL201", "TDL202", "TDL302"}
+
+
+def test_meta_is_named_where_it_stands_in() -> None:
+    judgement = judgements()["TDL001"]
+    assert judgement.backend == "meta"
+    assert "`meta` stood in for an accelerator" in judgement.reason
+
+
+def test_a_gpu_checkpoint_raises_the_genuine_error() -> None:
+    evidence = judgements()["TDL201"].evidence
+    assert evidence.exception is not None
+    assert evidence.exception.startswith(
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
+    )
+    assert evidence.traceback is not None
+    assert "torch/serialization.py" in evidence.traceback.replace("\\", "/")
+    assert evidence.observed == {"repaired": {"weight": "cpu"}}
+    assert evidence.inputs == {"device": "cpu"}
+
+
+def test_a_data_parallel_state_dict_is_refused_by_the_model_itself() -> None:
+    exception = judgements()["TDL202"].evidence.exception
+    assert exception is not None
+    assert 'Missing key(s) in state_dict: "weight", "bias"' in exception
+    assert 'Unexpected key(s) in state_dict: "module.weight", "module.bias"' in exception
+
+
+def test_a_dropped_move_moves_modules_and_not_tensors() -> None:
+    observed = judgements()["TDL001"].evidence.observed
+    assert observed is not None
+    assert observed["flagged"] == {"labels moved": False, "labels converted": False, "module moved": True}
+    assert set(observed["repaired"].values()) == {True}
+
+
+def test_the_hidden_state_of_tdl003_is_refused_by_torch_itself() -> None:
+    """`meta` lets many mixes pass, so it proves nothing of the rule; this pattern it does refuse, as CUDA does."""
+    probe = PROBES["TDL003"]
+    placement = Placement("meta", "meta")
+    judgement = conclude(probe, placement, machine().torch, *run_all(calls("TDL003", probe, placement, Limits())))
+    assert judgement.verdict is Verdict.CONFIRMED, judgement
+    assert judgement.evidence.exception is not None
+    assert "Input and hidden tensors are not at the same device" in judgement.evidence.exception
+
+
+def test_a_rule_about_text_has_nothing_to_execute() -> None:
+    for rule in all_rules():
+        if rule.probe is None:
+            judgement = judgements()[rule.code]
+            assert (judgement.verdict, judgement.reason) == (Verdict.INCONCLUSIVE, NO_PROBE)
+
+
+WHOLE = '''"""A claim."""
+NEEDS = "cpu"
+OBSERVES = {"x": 1}
+def flagged(device): return {"x": 1}
+def repaired(device): return {"x": 2}
+'''
+
+
+def test_a_probe_is_read_without_being_executed() -> None:
+    probe = read('"""A claim\nin two lines."""\nimport torch.nn\n' + WHOLE.split("\n", 1)[1] + "raise SystemExit\n")
+    assert probe.claim == "A claim in two lines."
+    assert probe.needs == "cpu"
+    assert probe.observes == (("x", 1),)
+    assert probe.imports_torch
+    assert not read(WHOLE).imports_torch
+
+
+@pytest.mark.parametrize(
+    ("part", "instead", "complaint"),
+    [
+        ('"""A claim."""', "", "claim"),
+        ('"cpu"', '"gpu"', "NEEDS is one of"),
+        ('NEEDS = "cpu"', "", "NEEDS is one of"),
+        ("OBSERVES", "RAISED", "either RAISES or OBSERVES"),
+        ('{"x": 1}\ndef', '{"x": 1}\nRAISES = {"ValueError": [""]}\ndef', "either RAISES or OBSERVES"),
+        ("repaired", "mended", "defines repaired"),
+        ("flagged", "shown", "defines flagged"),
+    ],
+)
+def test_what_is_not_a_whole_probe_is_refused(part: str, instead: str, complaint: str) -> None:
+    assert part in WHOLE
+    with pytest.raises(ValueError, match=complaint):
+        read(WHOLE.replace(part, instead, 1))
