@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from torchdevlint import engine, pool, rules
+from torchdevlint import engine, rules
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts import CheckpointLoad, Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
@@ -29,7 +29,8 @@ def load_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     def analyse(tree: object, span_of: object, text_of: object, settings: Settings) -> list[Fact]:
         loads = [node for node in tree.body if "load" in engine.ast.unparse(node)]  # type: ignore[attr-defined]
         return [
-            CheckpointLoad(Span(n.lineno, 1, n.lineno, 2), "torch.load", "torch.load(path)", False, False) for n in loads
+            CheckpointLoad(Span(n.lineno, 1, n.lineno, 2), "torch.load", "torch.load(path)", False, False)
+            for n in loads
         ]
 
     monkeypatch.setattr(engine, "analyse", analyse)
@@ -255,7 +256,9 @@ def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder
     for number in range(40):
         (in_folder / f"m{number:02}.py").write_bytes(LOAD + b"killer = 1\n" * (number in (5, 6, 33)))
     done = []
-    run = engine.check_paths(os.listdir(), Settings(), jobs=2, done=lambda: done.append(1))
+    run = engine.check_paths(
+        [path.name for path in in_folder.iterdir()], Settings(), jobs=2, done=lambda: done.append(1)
+    )
     assert [(one.filename, one.message) for one in run.problems] == [
         (f"m{number:02}.py", "the process that analysed this file died") for number in (5, 6, 33)
     ]
@@ -265,19 +268,19 @@ def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder
 
 def test_little_work_is_done_in_this_process(in_folder: Path) -> None:
     (in_folder / "a.py").write_bytes(LOAD)
-    assert pool.automatic_jobs(["a.py"] * 500) == 1
-    assert pool.automatic_jobs([]) == 1
-    (in_folder / "b.py").write_bytes(b"#" * pool.SMALL_BYTES)
-    assert pool.automatic_jobs(["b.py"]) == 1
-    assert pool.automatic_jobs(["b.py", *["gone.py"] * 10]) >= 1
+    assert engine.automatic_jobs(["a.py"] * 500) == 1
+    assert engine.automatic_jobs([]) == 1
+    (in_folder / "b.py").write_bytes(b"#" * engine.SMALL_BYTES)
+    assert engine.automatic_jobs(["b.py"]) == 1
+    assert engine.automatic_jobs(["b.py", *["gone.py"] * 10]) >= 1
 
 
 INTERRUPTED = """\
-import sys, time
+import os, sys, time
 from torchdevlint import cli, engine
 
 def analyse(*_):
-    print("working", flush=True)
+    os.write(1, b"working\\n")
     time.sleep(60)
 
 engine.analyse = analyse

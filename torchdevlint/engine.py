@@ -7,15 +7,16 @@ kept the tool from its job is a `Problem`.
 from __future__ import annotations
 
 import ast
+import os
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from torchdevlint import pool, rules, select, suppress
+from torchdevlint import rules, select, suppress
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts import Fact, InvalidSyntax
@@ -28,6 +29,8 @@ from torchdevlint.syntax.parse import InvalidSyntaxError, TooDeepError, parse
 
 ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
+SMALL_FILES, SMALL_BYTES = 8, 400_000
+"""Below either of these one process is done before a second one has started."""
 TOO_DEEP = "too deeply nested to be analysed"
 
 
@@ -56,13 +59,37 @@ def check_paths(
     The outcome does not depend on `jobs` nor on the order of `files`.
     """
     ordered = sorted(files)
-    work = partial(check_file, settings=settings)
     results = []
-    with closing(pool.each(work, _lost, ordered, jobs or pool.automatic_jobs(ordered))) as stream:
+    with closing(_stream(ordered, settings, jobs or automatic_jobs(ordered))) as stream:
         for result in stream:
             results.append(result)
             done()
     return run_of(results)
+
+
+def _stream(files: Sequence[str], settings: Settings, jobs: int) -> Generator[FileResult, None, None]:
+    if jobs == 1:
+        yield from (check_file(file, settings) for file in files)
+        return
+    from torchdevlint import pool
+
+    yield from pool.each(partial(check_file, settings=settings), _lost, files, jobs)
+
+
+def automatic_jobs(files: Sequence[str]) -> int:
+    """One for little work, else the number of CPUs that this process may use."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cpus == 1 or len(files) < SMALL_FILES:
+        return 1
+    total = 0
+    for file in files:
+        try:
+            total += Path(file).stat().st_size
+        except OSError:
+            continue
+        if total >= SMALL_BYTES:
+            return cpus
+    return 1
 
 
 def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> Run:

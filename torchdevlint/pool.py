@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 R = TypeVar("R")
@@ -19,24 +17,6 @@ CHUNK = 32
 """At most so many files are sent to a worker at once."""
 AHEAD = 3
 """So many chunks a worker are under way, which bounds what waits for the reader."""
-SMALL_FILES, SMALL_BYTES = 8, 400_000
-"""Below either of these one process is done before a second one has started."""
-
-
-def automatic_jobs(files: Sequence[str]) -> int:
-    """One for little work, else the number of CPUs that this process may use."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if cpus == 1 or len(files) < SMALL_FILES:
-        return 1
-    total = 0
-    for file in files:
-        try:
-            total += Path(file).stat().st_size
-        except OSError:
-            continue
-        if total >= SMALL_BYTES:
-            return cpus
-    return 1
 
 
 def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str], jobs: int) -> Iterator[R]:
@@ -45,9 +25,6 @@ def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str
     `work` must be picklable and must not raise. A file whose worker died gives ``dead(file)``. The workers are gone
     when the iterator is exhausted, closed or interrupted.
     """
-    if jobs <= 1:
-        yield from map(work, files)
-        return
     size = max(1, min(CHUNK, len(files) // (jobs * AHEAD)))
     waiting = deque(files[start : start + size] for start in range(0, len(files), size))
     while waiting:

@@ -24,7 +24,7 @@ def underlined(rows: list[str]) -> str:
     under = next(index for index, row in enumerate(rows) if "^" in row)
     cells: list[str] = []
     for char in rows[under - 1]:
-        cells += ([char] + [""])[: width(char)]
+        cells += [char, ""][: width(char)]
     start, stop = rows[under].index("^"), rows[under].rindex("^") + 1
     return "".join(cells[start:stop])
 

@@ -92,7 +92,7 @@ def test_github_escapes_what_separates_properties() -> None:
     name = "c:/a,b%\n.py"
     advice = replace(FACTORY, filename=name, severity=Severity.ADVICE)
     text = render("github", Run((FileResult(name, (advice,)),)), look())
-    assert text.startswith("::notice title=TDL003 factory-in-forward,file=c%3A/a%2Cb%25%0A.py,line=7,")
+    assert text.startswith("::notice title=TDL003 factory-in-forward,file=c%3A/a%2Cb%25\\n.py,line=7,")
     assert text.count("\n") == 1
 
 

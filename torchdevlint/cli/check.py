@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,7 +89,7 @@ def _standard_input(name: str | None, settings: Settings) -> Discovery:
 
 def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Run:
     """Lint what was found and write the report. `stdin` is the content of the only file, if it is no file."""
-    lines = report.lines_of_file
+    lines: Callable[[str], Sequence[str]] = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])
         lines = partial(_lines, stdin)

@@ -25,7 +25,11 @@ def render(run: Run, _look: Look) -> str:
 
 def _command(diagnostic: Diagnostic) -> str:
     span = diagnostic.span
-    properties = {"title": f"{diagnostic.code} {diagnostic.name}", "file": diagnostic.filename, "line": str(span.row)}
+    properties = {
+        "title": f"{diagnostic.code} {diagnostic.name}",
+        "file": escape(diagnostic.filename),
+        "line": str(span.row),
+    }
     if span.row == span.end_row:
         properties["col"] = str(span.column)
     properties["endLine"] = str(span.end_row)

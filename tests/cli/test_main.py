@@ -1,0 +1,107 @@
+"""The command line as a whole: lazy imports, the last resort, progress."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO
+from typing import NoReturn
+
+import pytest
+
+from tests.conftest import python
+from torchdevlint import cli
+from torchdevlint.cli import console
+
+
+def leave(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+def raiser(error: BaseException) -> object:
+    def run(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return run
+
+
+def test_an_internal_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from torchdevlint.cli import check
+
+    monkeypatch.setattr(check, "discover", raiser(ZeroDivisionError("a\nb")))
+    assert leave("check") == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: internal error: ZeroDivisionError: a b (test_main.py:")
+    assert captured.err.count("\n") == 1
+
+
+def test_an_interrupt_exits_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from torchdevlint.cli import check
+
+    monkeypatch.setattr(check, "discover", raiser(KeyboardInterrupt()))
+    assert leave("check") == 130
+    assert capsys.readouterr().err.split() == ["interrupted"]
+
+
+def loaded(*arguments: str) -> set[str]:
+    code = (
+        "import sys\nfrom torchdevlint.cli import main\n"
+        f"try:\n    main({list(arguments)!r})\nexcept SystemExit:\n    print('loaded', *sys.modules)"
+    )
+    return set(python("-c", code).stdout.splitlines()[-1].split()[1:])
+
+
+def test_the_version_loads_next_to_nothing() -> None:
+    names = loaded("--version")
+    assert "click" in names
+    assert not {"rich", "libcst", "torch", "pathspec", "asyncio", "concurrent.futures"} & names
+    assert {name for name in names if name.startswith("torchdevlint")} == {"torchdevlint", "torchdevlint.cli"}
+
+
+def test_linting_loads_neither_rich_nor_what_many_processes_need() -> None:
+    names = loaded("check", "--isolated", "tests/__init__.py")
+    assert "torchdevlint.engine" in names
+    assert not {"rich", "libcst", "torch", "concurrent.futures.process", "multiprocessing"} & names
+
+
+class Terminal(StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_appears_on_long_runs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    now = 0.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: now)
+    with console.progress(100, enabled=True) as done:
+        for _ in range(10):
+            now += 0.05
+            done()
+        assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+        for _ in range(10):
+            now += 0.2
+            done()
+        assert "18/100" in sys.stderr.getvalue() or "20/100" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+
+
+def test_progress_can_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(console, "PATIENCE", -1.0)
+    with console.progress(1, enabled=False) as done:
+        done()
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    assert console.wants_color("auto", Terminal()) is (term != "dumb")
+    assert console.wants_color("auto", StringIO()) is False
