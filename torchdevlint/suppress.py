@@ -119,8 +119,7 @@ class Suppressions:
 
     def _noqa_comments(self) -> Iterator[Pragma]:
         for row, column, comment in self._comments:
-            match = _NOQA.search(comment)
-            if match:
+            for match in _NOQA.finditer(comment):
                 yield _noqa(match, row, column + match.start())
 
     def _noqa_at(self, row: int) -> Pragma | None:
