@@ -36,7 +36,7 @@ def rows(project: Path, *arguments: str) -> list[dict[str, Any]]:
 def test_what_is_confirmed_is_told_with_its_evidence_and_exits_1(project: Path) -> None:
     done = python("-m", "torchdevlint", "verify", cwd=project)
     assert done.returncode == 1, done.stderr
-    heading = r"TDL201 load-without-map-location: confirmed by its probe on cpu \(torch \S+\)"
+    heading = r"TDL201 load-without-map-location: confirmed \(probe on cpu, torch \S+\)"
     assert re.search(heading, done.stdout)
     assert "raised:   RuntimeError: Attempting to deserialize object on a CUDA device" in done.stdout
     assert "the rule's claim holds on this machine; your code was not executed" in done.stdout

@@ -98,7 +98,7 @@ def render(verified: Sequence[Verified], paper: Paper) -> str:
 def _group(judgement: Judgement, diagnostics: Sequence[Diagnostic], paper: Paper) -> Iterator[str]:
     first = diagnostics[0]
     verdict = paint(judgement.verdict.value, STYLES[judgement.verdict], paper.color)
-    where = f"by its {judgement.rung.value} on {judgement.backend} (torch {judgement.torch})"
+    where = f"({judgement.rung.value} on {judgement.backend}, torch {judgement.torch})"
     yield f"{paint(first.code, 'strong', paper.color)} {first.name}: {verdict} {where}"
     if judgement.claim:
         yield from _item("claim", judgement.claim, paper)

@@ -58,7 +58,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import DiscardedMove
 from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
 PROBE = '''
@@ -101,7 +101,7 @@ def check(fact: DiscardedMove) -> Iterator[Report]:
         span=fact.at,
         message=f"the result of {code(move)} is thrown away: {code(fact.receiver)} {stays}",
         symptom=_symptom(fact),
-        help=f"assign it: {code(f'{fact.receiver} = {move}')}; only modules move in place",
+        help=f"assign it: {edit(f'{fact.receiver} = {move}')}; only modules move in place",
         notes=tuple(Note(message, span) for message, span in fact.evidence),
     )
 

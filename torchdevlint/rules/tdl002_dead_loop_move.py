@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import DeadLoopMove
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
 PROBE = '''
@@ -93,7 +93,7 @@ def check(fact: DeadLoopMove) -> Iterator[Report]:
             "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
             "cuda:0 and cpu!"
         ),
-        help=f"keep the results: {code(_kept(fact))}",
+        help=f"keep the results: {edit(_kept(fact))}",
     )
 
 

@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import WrappedStateDict
 from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
 PROBE = '''
@@ -126,4 +126,4 @@ def _help(fact: WrappedStateDict) -> str:
         )
     if fact.conditional:
         inner = f"getattr({fact.model}, {attribute!r}, {fact.model})"
-    return f"save the model inside: {code(f'{inner}.state_dict()')}"
+    return f"save the model inside: {edit(f'{inner}.state_dict()')}"

@@ -53,7 +53,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import LateVisibleDevices
 from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
 PROBE = '''
@@ -93,6 +93,6 @@ def check(fact: LateVisibleDevices) -> Iterator[Report]:
         span=fact.at,
         message=f"`CUDA_VISIBLE_DEVICES` is set after {code(fact.cause)}, which {done}: it has no effect",
         symptom="nothing raises: the program silently uses the devices that were visible before, mostly GPU 0",
-        help=f"move {code(fact.how)} before {code(fact.cause)}, or set the variable in the shell",
+        help=f"move {edit(fact.how)} before {code(fact.cause)}, or set the variable in the shell",
         notes=(Note(f"{code(fact.cause)} {done} here", fact.cause_at),),
     )

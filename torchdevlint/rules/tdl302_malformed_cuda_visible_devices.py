@@ -50,7 +50,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import MalformedVisibleDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.wording import code
+from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
 PROBE = '''
@@ -93,19 +93,19 @@ def check(fact: MalformedVisibleDevices) -> Iterator[Report]:
             span=fact.at,
             message=f"{code(fact.found)} is not a variable that CUDA reads",
             symptom="nothing raises: the assignment silently has no effect, and every GPU stays visible",
-            help=f"write {code(fact.suggestion)}",
+            help=f"write {edit(fact.suggestion)}",
         )
     elif fact.problem == "value":
         yield Report(
             span=fact.at,
             message=f"`CUDA_VISIBLE_DEVICES` is given {code(fact.found)}, which is not a string",
             symptom="TypeError: str expected",
-            help=f"write {code(fact.suggestion)}",
+            help=f"write {edit(fact.suggestion)}",
         )
     else:
         yield Report(
             span=fact.at,
             message="`CUDA_VISIBLE_DEVICES` is given more than one value; several devices are one string with commas",
             symptom="TypeError: _Environ.setdefault() takes 3 positional arguments but 4 were given",
-            help=f"write {code(fact.suggestion)}",
+            help=f"write {edit(fact.suggestion)}",
         )

@@ -1,4 +1,4 @@
-"""How the rules quote source code in their sentences. Not a rule."""
+"""How the rules quote code in their sentences. Not a rule."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ def code(text: str) -> str:
         half = (LONGEST - 3) // 2
         line = f"{line[:half]}...{line[-half:]}"
     return f"`{line}`"
+
+
+def edit(text: str) -> str:
+    """Code to be typed as it stands: in backticks and on one line, however long."""
+    return f"`{' '.join(text.split())}`"
 
 
 def with_argument(call: str, argument: str) -> str | None:
