@@ -64,7 +64,6 @@ def test_what_cannot_be_executed_is_no_pass_and_exits_0(tmp_path: Path) -> None:
 
 def test_rules_are_selected_as_in_check(project: Path) -> None:
     assert [row["code"] for row in rows(project, "--select", "TDL3")] == ["TDL302"]
-    assert [row["code"] for row in rows(project, "--ignore", "TDL3", "load.py", "visible.py")] == ["TDL201"]
 
 
 def test_nothing_to_verify_exits_0(tmp_path: Path) -> None:
@@ -78,8 +77,6 @@ def test_the_time_limit_is_the_configured_one_unless_a_flag_says_otherwise(proje
     (row,) = rows(project, "visible.py")
     assert (row["verdict"], row["reason"]) == ("inconclusive", "the probe did not finish: no end after 0.001 s")
     (row,) = rows(project, "visible.py", "--timeout", "20")
-    assert row["verdict"] == "confirmed"
-    (row,) = rows(project, "visible.py", "--isolated")
     assert row["verdict"] == "confirmed"
 
 
@@ -105,7 +102,7 @@ def test_without_torch_one_line_says_what_to_install(project: Path, command: lis
     code = f"import sys; sys.modules['torch'] = None\nfrom torchdevlint.cli import main\nmain({command!r})"
     done = python("-c", code, cwd=project)
     assert done.returncode == 2
-    assert done.stderr == 'Error: torch is not installed here: pip install "torchdevlint[verify]"\n'
+    assert done.stderr == 'error: torch is not installed here: pip install "torchdevlint[verify]"\n'
 
 
 def test_a_torch_that_does_not_work_is_told(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
