@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import os
-import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,7 +24,8 @@ from torchdevlint.rules import Rule
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.suppress import Suppressions
-from torchdevlint.syntax.parse import InvalidSyntaxError, TooDeepError, parse
+from torchdevlint.syntax.errors import InvalidSyntaxError, TooDeepError
+from torchdevlint.syntax.parse import parse
 
 ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
@@ -216,6 +216,8 @@ def _lost(filename: str) -> FileResult:
 
 def _describe(error: Exception) -> str:
     """One line for a bug report: what was raised, and where."""
+    import traceback
+
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
     return f"{type(error).__name__}: {error}{place}"

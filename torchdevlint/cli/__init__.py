@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -42,7 +41,12 @@ class Commands(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    epilog=EPILOG,
+    subcommand_metavar="[COMMAND] [PATH]...",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="torchdevlint", message="%(prog)s %(version)s")
 def cli() -> None:
     """Find PyTorch device-placement bugs before a GPU does.
@@ -72,7 +76,8 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        error.show()
+        usage = f"{error.ctx.get_usage()}\n" if isinstance(error, click.UsageError) and error.ctx else ""
+        click.echo(f"{usage}error: {error.format_message()}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -84,6 +89,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _describe(error: Exception) -> str:
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}".replace("\n", " ")

@@ -132,7 +132,8 @@ def _shown(settings: Settings) -> str:
     for prefix, record in (("", settings), ("verify.", settings.verify)):
         for option in options(type(record)):
             value = getattr(record, option.key.replace("-", "_"))
-            lines.append(f"{prefix}{option.key} = {_toml(value)}" if value is not None else f"# {prefix}{option.key}")
+            shown = "{}" if value == () and option.kind.startswith("a table") else _toml(value)
+            lines.append(f"# {prefix}{option.key} is not set" if value is None else f"{prefix}{option.key} = {shown}")
     return "\n".join(lines) + "\n"
 
 
