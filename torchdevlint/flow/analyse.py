@@ -1,4 +1,4 @@
-"""The entrance of the inference."""
+"""The entrance of the inference: one file in, facts out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,150 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.config import Settings
-from torchdevlint.flow.facts import Fact
+from torchdevlint.flow.calls import call_value
+from torchdevlint.flow.classes import ClassInfo, bind
+from torchdevlint.flow.expressions import evaluate
+from torchdevlint.flow.facts import Fact, WrappedStateDict
+from torchdevlint.flow.functions import run_body
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch
+from torchdevlint.flow.objects import self_of
+from torchdevlint.flow.parameters import symbolic_parameters
+from torchdevlint.flow.statements import execute
+from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span
 
+_CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
-def analyse(tree: ast.Module, span_of: Callable[[ast.AST], Span], text_of: Callable[[ast.AST], str], settings: Settings) -> list[Fact]:
+
+def analyse(
+    tree: ast.Module, span_of: Callable[[ast.AST], Span], text_of: Callable[[ast.AST], str], settings: Settings
+) -> list[Fact]:
     """The facts of one file, in source order.
 
     `span_of` gives a node's place and `text_of` its source; both are called only for what ends up in a fact.
+    The module is run first, then every class and function is entered on its own, so that code nobody calls here is
+    seen too. What is entered first is what gives a finding its context: forward before other methods before functions.
     """
-    raise NotImplementedError
+    machine = Machine(span_of, text_of, settings, evaluate, execute, _enter, call_value)
+    machine.tree = tree
+    _scan(machine, tree)
+    touched = _run_module(machine, tree)
+    classes = sorted(machine.classes.values(), key=lambda info: info.node.lineno)
+    for info in classes:
+        _enter_methods(machine, info, ("__init__",), touched)
+    for info in classes:
+        if info.is_module:
+            _enter_methods(machine, info, ("forward",), touched)
+    for info in classes:
+        others = tuple(name for name in info.methods if name not in ("__init__", "forward") or not info.is_module)
+        _enter_methods(machine, info, others, touched)
+    for function in list(machine.functions.values()):
+        if function.node not in machine.entered or not function.owner:
+            _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
+    return sorted(_consistent(machine), key=lambda fact: (fact.at, type(fact).__name__))
+
+
+def _scan(machine: Machine, tree: ast.Module) -> None:
+    """One walk for what a whole file says: the words in it, and which loads feed `load_state_dict`."""
+    words: set[str] = set()
+    fed: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            words.add(node.attr)
+        elif isinstance(node, ast.Name):
+            words.add(node.id)
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and len(node.value) < 40:
+                words.add(node.value)
+        elif isinstance(node, ast.alias):
+            words.add(node.name.rpartition(".")[2])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
+                fed.update(node.args[:1])
+            elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
+                machine.default_changed = True
+    machine.words = frozenset(words)
+    machine.fed = frozenset(fed)
+
+
+def _stays_on_cpu(call: ast.Call) -> bool:
+    """Whether a change of the default is literally to the CPU: ``set_default_tensor_type(torch.DoubleTensor)``."""
+    if len(call.args) != 1:
+        return False
+    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else dotted_path(call.args[0])
+    return isinstance(name, str) and (name == "cpu" or (name.endswith("Tensor") and "cuda" not in name))
+
+
+def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
+    """Run the statements of the module; give the touch of CUDA that importing it does."""
+    frame = Frame(machine, Entry("module", ""), Closure(()), "", names=machine.globals, context="module")
+    state = State({})
+    touched: Touch | None = None
+    for statement in tree.body:
+        state.alive = True
+        execute(frame, [statement], state)
+        if not _is_main_guard(statement):
+            touched = state.touched
+        machine.globals.update(state.env)
+    return touched
+
+
+def _is_main_guard(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.left, ast.Name)
+        and node.test.left.id == "__name__"
+    )
+
+
+def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], touched: Touch | None) -> None:
+    for name in names:
+        node = info.methods.get(name)
+        if node is None:
+            continue
+        function = bind(info, node, self_of(info))
+        kind = _entry_kind(info, name)
+        if kind == "method" and node in machine.entered and info.is_module:
+            continue
+        info.evaluated.add(node)
+        _enter_function(machine, function, Entry(kind, function.qualname, info), touched)
+
+
+def _entry_kind(info: ClassInfo, name: str) -> str:
+    if not info.is_module:
+        return "function"
+    return {"__init__": "init", "forward": "forward"}.get(name, "method")
+
+
+def _enter(machine: Machine, function: Func, entry: Entry) -> None:
+    _enter_function(machine, function, entry, None)
+
+
+def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Touch | None) -> None:
+    """Run a function with symbolic arguments."""
+    if machine.calls_left <= 0:
+        return
+    frame = Frame(
+        machine,
+        entry,
+        function.closure,
+        function.qualname,
+        function.node,
+        function.owner,
+        function.receiver,
+        context=entry.kind,
+    )
+    machine.entry_owner = entry.owner
+    parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
+    run_body(frame, State(parameters, touched=None if function.node in machine.entered else touched))
+
+
+def _consistent(machine: Machine) -> list[Fact]:
+    """The facts without those that the rest of the file explains: a wrapper's keys that the same file loads back."""
+    return [
+        fact
+        for fact in machine.facts()
+        if not (isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded)
+    ]

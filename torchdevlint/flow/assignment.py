@@ -1,0 +1,94 @@
+"""What an assignment does to the state: names, attributes, items, unpacking."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import environment
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.objects import write_attribute
+from torchdevlint.flow.operations import assign_index
+from torchdevlint.flow.values import UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Tensor, Value, distribute, element_of, join
+
+
+def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
+    """Bind `value` to an assignment target of any form."""
+    if isinstance(target, ast.Name):
+        _assign_name(frame, target.id, value, state)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(frame, target, value, state)
+    elif isinstance(target, ast.Attribute):
+        _assign_attribute(frame, target, value, state)
+    elif isinstance(target, ast.Subscript):
+        _assign_item(frame, target, value, state, value_node)
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
+
+
+def _assign_name(frame: Frame, name: str, value: Value, state: State) -> None:
+    if name in frame.globals:
+        frame.machine.globals[name] = value
+    state.env[name] = value
+    if state.paths:
+        forget_paths(state, name)
+
+
+def forget_paths(state: State, root: str) -> None:
+    """Drop what is known of attributes and items of a name or path that is bound anew."""
+    for path in [path for path in state.paths if path.startswith((f"{root}.", f"{root}["))]:
+        del state.paths[path]
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
+    count = len(target.elts)
+    for place, each in enumerate(target.elts):
+        assign(frame, each, part_of(value, place, count), state)
+
+
+def part_of(value: Value, place: int, count: int) -> Value:
+    """The value at `place` when `value` is unpacked into `count` targets."""
+    if isinstance(value, Seq) and value.items is not None:
+        return value.items[place] if len(value.items) == count else value.element
+    if isinstance(value, (Seq, Tensor)):
+        return element_of(value)
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: part_of(each, place, count))
+    return UNKNOWN
+
+
+def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
+    receiver = frame.evaluate(target.value, state)
+    if isinstance(receiver, Cls):
+        receiver.info.attributes[target.attr] = value
+        return
+    if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
+        return
+    held = write_attribute(receiver, target.attr, value) if isinstance(receiver, Obj) else value
+    path = dotted_path(target)
+    if path is not None:
+        forget_paths(state, path)
+        state.paths[path] = held
+
+
+def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
+    environment.note_item(frame, state, target, value, value_node)
+    base = frame.evaluate(target.value, state)
+    position = frame.evaluate(target.slice, state)
+    if value_node is not None:
+        assign_index(frame, state, target, base, position, value_node, value)
+    root = dotted_path(target.value)
+    if isinstance(base, Map) and root is not None:
+        table = state.env if root in state.env else state.paths
+        if isinstance(position, Const):
+            table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
+        else:
+            table[root] = Map(base.items, join(base.element, value))
+        return
+    if isinstance(base, Seq) and root is not None:
+        (state.env if root in state.env else state.paths)[root] = Seq(None, join(base.element, value))
+        return
+    path = dotted_path(target)
+    if path is not None and not isinstance(base, Tensor):
+        forget_paths(state, path)
+        state.paths[path] = value

@@ -1,0 +1,96 @@
+"""What reading an attribute gives, for each kind of receiver."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.classes import is_property
+from torchdevlint.flow.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.functions import run_function
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.objects import attribute_of_library, attribute_of_object
+from torchdevlint.flow.values import (
+    NUMBER,
+    NUMBERS,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Dev,
+    Dtype,
+    Func,
+    Guard,
+    Library,
+    Obj,
+    Ref,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    distribute,
+    settle,
+)
+
+
+def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
+    """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
+    name = node.attr
+    if isinstance(receiver, Ref):
+        full = canonical(f"{receiver.name}.{name}")
+        return Dtype() if is_dtype_name(full) else Ref(full)
+    if isinstance(receiver, Tensor):
+        return _tensor_attribute(frame, node, receiver)
+    if isinstance(receiver, Obj):
+        return _object_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Cls):
+        found = receiver.info.attributes.get(name)
+        return found if found is not None else receiver.info.method(name, None) or UNKNOWN
+    if isinstance(receiver, Super):
+        return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
+    if isinstance(receiver, Choice):
+        return distribute(receiver, lambda each: attribute(frame, node, state, each))
+    if isinstance(receiver, Library):
+        return attribute_of_library(receiver, name)
+    if isinstance(receiver, Unknown):
+        return _unknown_attribute(frame, node)
+    return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
+
+
+def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Value:
+    name = node.attr
+    if name == "device":
+        if receiver.device.origin is Origin.TOP:
+            return Dev(Device(Origin.EXPRESSION, dotted_path(node) or "device"))
+        return Dev(receiver.device)
+    if name == "shape":
+        return NUMBERS
+    if name == "dtype":
+        return Dtype()
+    if name == "is_cuda":
+        return UNKNOWN if receiver.device == DEFAULT else Guard(True)
+    if name == "ndim":
+        return NUMBER
+    if name in torch_api.TENSOR_ATTRIBUTES:
+        return receiver
+    return UNKNOWN
+
+
+def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:
+    value = attribute_of_object(frame, receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    if isinstance(value, Unknown):
+        return _unknown_attribute(frame, node)
+    return settle(value, state.conditions)
+
+
+def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
+    if mentions_device(node.attr):
+        return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
+    if node.attr == "is_cuda":
+        return Guard(True)
+    if node.attr == "dtype":
+        return Dtype()
+    return UNKNOWN

@@ -1,0 +1,120 @@
+"""Branches: the condition that an arm adds, what a test tells of a name, and the join of two paths."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Value, join
+
+
+def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
+    """The states in which `test` holds and does not hold."""
+    holds, fails = state.copy(), state.copy()
+    key, positive = _condition(frame, test)
+    holds.conditions = _with(state, key, positive)
+    fails.conditions = _with(state, key, not positive)
+    _refine(test, holds, fails)
+    return holds, fails
+
+
+def _with(state: State, key: str, arm: bool) -> tuple[tuple[str, bool], ...]:
+    return state.conditions if (key, arm) in state.conditions else (*state.conditions, (key, arm))
+
+
+def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
+    """A key for the test that its negation shares. Tests of different loop rounds and calls are different."""
+    positive = True
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, positive = test.operand, not positive
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+        positive = not positive
+        right = frame.machine.text_of(test.comparators[0])
+        text = f"{frame.machine.text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
+    else:
+        text = frame.machine.text_of(test)
+    return f"{frame.activation}.{frame.loop_round}:{text}", positive
+
+
+def _refine(test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``x is None``, ``x is not None``, ``x`` and ``not x`` decide which alternatives of `x` are left in each arm."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds, fails = test.operand, fails, holds
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            if isinstance(test.op, ast.And):
+                _refine(each, holds, None)
+            else:
+                _refine(each, None, fails)
+        return
+    if not isinstance(test, ast.Compare):
+        _narrow(dotted_path(test), holds, wants_none=False)
+        return
+    right = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
+        return
+    if isinstance(test.ops[0], ast.IsNot):
+        holds, fails = fails, holds
+    path = dotted_path(test.left)
+    _narrow(path, holds, wants_none=True)
+    _narrow(path, fails, wants_none=False)
+
+
+def _narrow(path: str | None, state: State | None, wants_none: bool) -> None:
+    if path is None or state is None:
+        return
+    table = state.env if path in state.env else state.paths
+    if wants_none:
+        table[path] = NONE
+        return
+    value = table.get(path)
+    if isinstance(value, Choice):
+        left = tuple(each for each in value.alternatives if each[1] != NONE)
+        if left:
+            table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
+
+
+def merge_states(into: State, one: State, other: State, tagged: bool = True) -> None:
+    """Replace the contents of `into` by the join of two paths; a path that ended does not count."""
+    if not one.alive or not other.alive:
+        survivor = other if not one.alive else one
+        _take(into, survivor)
+        into.alive = one.alive or other.alive
+        return
+    one_if, other_if = (one.conditions, other.conditions) if tagged else ((), ())
+    common = tuple(each for each in one_if if each in other_if)
+    one_if = tuple(each for each in one_if if each not in common)
+    other_if = tuple(each for each in other_if if each not in common)
+    into.env = _join_tables(one.env, other.env, one_if, other_if)
+    into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
+    into.touched = one.touched or other.touched
+    into.without_accelerator = one.without_accelerator and other.without_accelerator
+    into.alive = True
+
+
+def _take(into: State, state: State) -> None:
+    into.env, into.paths, into.touched = state.env, state.paths, state.touched
+    into.conditions, into.without_accelerator = state.conditions, state.without_accelerator
+    into.default_device = state.default_device
+
+
+def _join_tables(
+    one: dict[str, Value],
+    other: dict[str, Value],
+    one_if: tuple[tuple[str, bool], ...],
+    other_if: tuple[tuple[str, bool], ...],
+    missing_is_unknown: bool = False,
+) -> dict[str, Value]:
+    joined = dict(one)
+    for name, value in other.items():
+        mine = one.get(name)
+        if mine is None:
+            joined[name] = join(UNKNOWN, value, one_if, other_if) if missing_is_unknown else value
+        elif mine is not value:
+            joined[name] = join(mine, value, one_if, other_if)
+    if missing_is_unknown:
+        for name, value in one.items():
+            if name not in other:
+                joined[name] = join(value, UNKNOWN, one_if, other_if)
+    return joined

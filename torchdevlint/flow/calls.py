@@ -1,0 +1,278 @@
+"""Transfer function of calls: what is called decides."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from torchdevlint.flow import checkpoints, torch_api
+from torchdevlint.flow.arguments import Arguments, evaluate_arguments
+from torchdevlint.flow.attributes import attribute
+from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.functions import run_function
+from torchdevlint.flow.library_calls import call_library, call_module
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import canonical, dotted_path
+from torchdevlint.flow.objects import MODEL, registered, write_attribute
+from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, to_device
+from torchdevlint.flow.values import (
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Func,
+    Library,
+    Loaded,
+    Map,
+    Obj,
+    Ref,
+    Seq,
+    StateDict,
+    Super,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+    distribute,
+    element_of,
+    is_module,
+    join,
+    join_all,
+    sequence,
+)
+
+_IN_PLACE_MODULE_METHODS = frozenset(
+    "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
+)
+_MAX_DISTRIBUTED = 3
+_MAX_ITEMS = 6
+
+
+def call(frame: Frame, node: ast.Call, state: State) -> Value:
+    callee = node.func
+    if isinstance(callee, ast.Name) and callee.id == "super":
+        return _super(frame)
+    if not isinstance(callee, ast.Attribute):
+        function = frame.evaluate(callee, state)
+        return call_value(frame, state, node, function, evaluate_arguments(frame, node, state))
+    receiver = frame.evaluate(callee.value, state)
+    arguments = evaluate_arguments(frame, node, state)
+    return call_attribute(frame, state, node, callee, receiver, arguments)
+
+
+def call_attribute(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """``receiver.name(..)``."""
+    if isinstance(receiver, Choice):
+        if len(receiver.alternatives) > _MAX_DISTRIBUTED:
+            return UNKNOWN
+        return distribute(
+            receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments)
+        )
+    if isinstance(receiver, Tensor):
+        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
+    if isinstance(receiver, Ref):
+        full = canonical(f"{receiver.name}.{callee.attr}")
+        return call_library(frame, state, node, full, arguments)
+    if state.paths:
+        path = dotted_path(callee)
+        if path is not None and path in state.paths:
+            return call_value(frame, state, node, state.paths[path], arguments)
+    found = attribute(frame, callee, state, receiver)
+    if not isinstance(found, Unknown):
+        return call_value(frame, state, node, found, arguments)
+    if isinstance(receiver, (Obj, Library, Super)):
+        return _module_method(frame, state, node, callee, receiver, arguments)
+    if isinstance(receiver, (Seq, Map)):
+        return _container_method(frame, state, callee, receiver, arguments)
+    if isinstance(receiver, (Const, Text)):
+        return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
+    if isinstance(receiver, (StateDict, Loaded)):
+        return checkpoints.method(frame, state, node, callee, receiver, arguments)
+    if isinstance(receiver, Unknown):
+        return _unknown_method(frame, state, node, callee, arguments)
+    return UNKNOWN
+
+
+def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
+    """Calling a value."""
+    if isinstance(callee, Ref):
+        return call_library(frame, state, node, callee.name, arguments)
+    if isinstance(callee, Func):
+        if arguments.starred or arguments.double_starred:
+            return UNKNOWN
+        return run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
+    if isinstance(callee, Cls):
+        return _construct(frame, state, node, callee, arguments)
+    if isinstance(callee, Obj):
+        return _call_object(frame, state, node, callee, arguments)
+    if isinstance(callee, Library) and callee.module:
+        return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
+        return distribute(callee, lambda each: call_value(frame, state, node, each, arguments))
+    return UNKNOWN
+
+
+def _super(frame: Frame) -> Value:
+    if frame.owner is None or frame.receiver is None:
+        return UNKNOWN
+    return Super(frame.owner, frame.receiver)
+
+
+def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
+    info = callee.info
+    made = Obj(info, DEFAULT if info.is_module else TOP)
+    init = info.method("__init__", made)
+    if init is not None and not (arguments.starred or arguments.double_starred):
+        run_function(frame, state, node, init, arguments.values, arguments.keyword_values)
+    if info.resolved or info.is_module or init is not None:
+        return made
+    return UNKNOWN
+
+
+def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
+    name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
+    method = callee.info.method(name, callee)
+    if method is None or arguments.starred or arguments.double_starred:
+        return UNKNOWN
+    return run_function(frame, state, node, method, arguments.values, arguments.keyword_values)
+
+
+def _module_method(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    callee: ast.Attribute,
+    receiver: Obj | Library | Super,
+    arguments: Arguments,
+) -> Value:
+    """What `torch.nn.Module` brings to every module."""
+    target = receiver.receiver if isinstance(receiver, Super) else receiver
+    name = callee.attr
+    if not is_module(target) or not isinstance(target, (Obj, Library)):
+        return UNKNOWN
+    if name in torch_api.DEVICE_METHODS or name == "to":
+        return _move_module(frame, state, node, callee, target, arguments)
+    if name in _IN_PLACE_MODULE_METHODS:
+        return target
+    device = target.device if target.device is not None and target.device != DEFAULT else TOP
+    if name in ("parameters", "buffers"):
+        return Seq(None, Tensor(device, None, parameter=True))
+    if name in ("named_parameters", "named_buffers"):
+        return Seq(None, sequence([TEXT, Tensor(device, None, parameter=True)]))
+    if name == "state_dict":
+        return checkpoints.state_dict(frame, state, node, callee, target)
+    if name == "load_state_dict":
+        return checkpoints.load_state_dict(frame, state, node, callee, target, arguments)
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+        return _register(state, callee, target, arguments)
+    if name == "modules" or name == "children":
+        return Seq(None, Library("", module=True))
+    if isinstance(target, Library) and name in ("append", "extend", "insert", "add"):
+        return _grow(state, callee, target, arguments)
+    if isinstance(target, Library) and name in ("items", "values"):
+        element = element_of(target)
+        return Seq(None, sequence([TEXT, element]) if name == "items" else element)
+    if isinstance(target, Library) and name == "forward":
+        return call_module(frame, state, node, target, arguments)
+    return UNKNOWN
+
+
+def _move_module(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
+) -> Value:
+    """A module moves in place (S1), so the name that it was moved by holds the moved one afterwards."""
+    device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
+    if device is None or target.device is None or target.device == MODEL:
+        return target
+    moved = replace(target, device=device)
+    path = dotted_path(callee.value)
+    if path is not None and isinstance(callee.value, ast.Name) and path in state.env:
+        state.env[path] = moved
+    elif path is not None:
+        state.paths[path] = moved
+    return moved
+
+
+def _register(state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
+    """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
+    name, value = arguments.value(0, "name"), arguments.value(1, "tensor")
+    if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
+        return UNKNOWN
+    if isinstance(value, Tensor):
+        value = registered(value)
+    elif callee.attr == "register_buffer":
+        value = Tensor(MODEL)
+    held = write_attribute(target, name.value, value)
+    target.info.registered.add(name.value)
+    path = dotted_path(callee.value)
+    if path is not None:
+        state.paths[f"{path}.{name.value}"] = held
+    return UNKNOWN
+
+
+def _grow(state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
+    grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
+    path = dotted_path(callee.value)
+    if path is not None and len(grown.children) <= 4:
+        (state.env if path in state.env else state.paths)[path] = grown
+    return grown
+
+
+def _container_method(
+    frame: Frame, state: State, callee: ast.Attribute, receiver: Seq | Map, arguments: Arguments
+) -> Value:
+    name = callee.attr
+    if isinstance(receiver, Map):
+        values = [value for _, value in receiver.items]
+        element = receiver.element
+        for value in values:
+            element = value if isinstance(element, Unknown) else join(element, value)
+        if name == "items":
+            return Seq(None, sequence([TEXT, element]))
+        if name == "values":
+            return Seq(None, element)
+        if name in ("get", "pop") and arguments.positional:
+            key = arguments.positional[0][1]
+            return dict(receiver.items).get(key.value, receiver.element) if isinstance(key, Const) else element
+        return UNKNOWN
+    if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
+        added = arguments.positional[-1][1]
+        value = element_of(added) if name == "extend" else added
+        grown = _append(receiver, value) if name == "append" else Seq(None, join_all([receiver.element, value]))
+        path = dotted_path(callee.value)
+        if path is not None:
+            (state.env if path in state.env else state.paths)[path] = grown
+        return UNKNOWN
+    if name in ("pop", "popleft"):
+        return receiver.element
+    if name in ("index", "count"):
+        return NUMBER
+    return receiver if name in ("copy", "__reversed__") else UNKNOWN
+
+
+def _append(receiver: Seq, value: Value) -> Seq:
+    if receiver.items is not None and len(receiver.items) < _MAX_ITEMS:
+        return sequence([*receiver.items, value])
+    members = receiver.members if receiver.items is None else tuple(dict.fromkeys(receiver.items))
+    return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:_MAX_ITEMS])
+
+
+def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
+    """A method of something unknown: a move or a state dict tells what the result is."""
+    name = callee.attr
+    if name in ("item", "numel", "dim", "nelement"):
+        return NUMBER
+    if name == "state_dict":
+        return UNKNOWN
+    if name == "to" or name in torch_api.DEVICE_METHODS:
+        return UNKNOWN
+    if name.startswith("new_") and name in torch_api.NEW_METHODS:
+        text = dotted_path(callee.value) or "it"
+        return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)
+    return UNKNOWN
+
+

@@ -1,0 +1,158 @@
+"""Checkpoints: loads without a place, and state dicts whose keys carry a wrapper's prefix (S13, S14)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.arguments import Arguments
+from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.values import (
+    UNKNOWN,
+    Choice,
+    Const,
+    Library,
+    Loaded,
+    Map,
+    Obj,
+    StateDict,
+    Value,
+    alternatives,
+)
+
+_RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
+_STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "module.", "_orig_mod.", "_orig_mod"})
+
+
+def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """A call that reads storages; silent when its result cannot be on an accelerator that is not there (TDL201)."""
+    path_node = arguments.positional[0][0] if arguments.positional else None
+    path = frame.machine.text_of(path_node) if path_node is not None else ""
+    result = Loaded(node, path)
+    if _placed(name, arguments) or state.guarded or state.without_accelerator:
+        return result
+    if path in frame.saved or _from_memory(arguments) or _in_dataset(frame):
+        return result
+    machine = frame.machine
+    machine.record_anyway(
+        ("load", node),
+        lambda: CheckpointLoad(
+            machine.span_of(node),
+            name,
+            machine.text_of(node),
+            node in machine.fed,
+            bool(_RANK_WORDS & machine.words),
+        ),
+    )
+    return result
+
+
+def _placed(name: str, arguments: Arguments) -> bool:
+    if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
+        return True
+    given = arguments.get(torch_api.LOADERS[name], "map_location")
+    return given is not None and given[1] != Const(None)
+
+
+def _from_memory(arguments: Arguments) -> bool:
+    value = arguments.positional[0][1] if arguments.positional else UNKNOWN
+    return isinstance(value, Library) and value.name in ("io.BytesIO", "tempfile.TemporaryFile")
+
+
+def _in_dataset(frame: Frame) -> bool:
+    """In a dataset class, which reads the files that its own preprocessing wrote."""
+    owner = frame.owner
+    if owner is None:
+        return False
+    names = [info.name for info in owner.mro] + list(owner.library_bases)
+    return any("Dataset" in name.rpartition(".")[2] for name in names)
+
+
+def method(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """Methods of a checkpoint or a state dict: what is taken out of a checkpoint is part of it."""
+    if isinstance(receiver, Loaded) and callee.attr in ("get", "pop", "copy", "items", "values", "state_dict", "float"):
+        return receiver
+    return receiver if callee.attr == "copy" else UNKNOWN
+
+
+def state_dict(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library) -> Value:
+    prefix = target.prefix if isinstance(target, Library) else ""
+    wrapper = target.name if isinstance(target, Library) and prefix else ""
+    made_at = target.made_at if isinstance(target, Library) else None
+    return StateDict(prefix, wrapper, frame.machine.text_of(callee.value), node, made_at, frame.function)
+
+
+def save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``torch.save(obj, path)`` where `obj` holds state dicts."""
+    if len(arguments.positional) > 1:
+        frame.saved.add(frame.machine.text_of(arguments.positional[1][0]))
+    for held, conditional in _state_dicts(arguments.value(0, "obj"), False):
+        path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
+        if held.prefix:
+            _record_save(frame, node, held, conditional)
+        elif path:
+            frame.machine.saved[path] = held
+    return UNKNOWN
+
+
+def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]]:
+    """The state dicts in what is saved, and whether each is there on some paths only."""
+    if isinstance(value, StateDict):
+        return [(value, conditional)]
+    if isinstance(value, Map):
+        return [found for _, each in value.items for found in _state_dicts(each, conditional)]
+    if isinstance(value, Choice):
+        return [found for _, each in alternatives(value) for found in _state_dicts(each, True)]
+    return []
+
+
+def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
+    machine = frame.machine
+    if _STRIPPING_WORDS & machine.words:
+        return
+    place = node if held.function is frame.function else held.node or node
+    machine.record_anyway(
+        ("save", place, held.prefix),
+        lambda: WrappedStateDict(
+            machine.span_of(place),
+            "save",
+            held.wrapper,
+            held.prefix,
+            held.owner,
+            machine.span_of(held.made_at or place),
+            conditional,
+        ),
+    )
+
+
+def load_state_dict(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
+) -> Value:
+    """``model.load_state_dict(checkpoint)``: into a wrapper, the file's keys must have its prefix."""
+    machine = frame.machine
+    value = arguments.value(0, "state_dict")
+    prefix = target.prefix if isinstance(target, Library) else ""
+    if prefix:
+        machine.prefixes_loaded.add(prefix)
+    if not isinstance(value, Loaded):
+        return UNKNOWN
+    saved = machine.saved.get(value.path)
+    if prefix and saved is not None and isinstance(target, Library) and not _STRIPPING_WORDS & machine.words:
+        made_at = target.made_at or node
+        machine.record_anyway(
+            ("load into wrapper", node),
+            lambda: WrappedStateDict(
+                machine.span_of(node),
+                "load",
+                target.name,
+                prefix,
+                machine.text_of(callee.value),
+                machine.span_of(made_at),
+                False,
+                machine.span_of(saved.node) if saved.node is not None else None,
+            ),
+        )
+    return UNKNOWN

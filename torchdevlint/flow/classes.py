@@ -1,0 +1,199 @@
+"""Classes of the file: their bases, whether they are Modules, and what their attributes hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.values import Cls, Closure, Func, Ref, Value
+
+MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
+_NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
+_EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
+
+
+class ClassInfo:
+    """What is known of one class statement. Compared by identity."""
+
+    def __init__(self, node: ast.ClassDef, name: str, bases: list[Value], closure: Closure) -> None:
+        self.node = node
+        self.name = name
+        self.bases = bases
+        self.closure = closure
+        self.attributes: dict[str, Value] = {}
+        """What `self.x` holds, joined over the methods that write it; class-level names too."""
+        self.registered: set[str] = set()
+        """Attributes that are buffers or parameters."""
+        self.evaluated: set[ast.AST] = set()
+        """Methods whose writes to `self` are in `attributes`."""
+        self.in_pipeline = False
+        """Whether an instance is part of the input pipeline, where tensors are on the CPU."""
+
+    def __repr__(self) -> str:
+        return f"ClassInfo({self.name})"
+
+    @cached_property
+    def methods(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+        return {
+            statement.name: statement
+            for statement in _class_statements(self.node.body)
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
+
+    @cached_property
+    def mro(self) -> tuple[ClassInfo, ...]:
+        """This class and its bases in this file, nearest first."""
+        found: list[ClassInfo] = [self]
+        for base in self.bases:
+            if isinstance(base, Cls):
+                found += [info for info in base.info.mro if info not in found]
+        return tuple(found)
+
+    @cached_property
+    def library_bases(self) -> tuple[str, ...]:
+        """The public names of the bases that are not in this file, through the ones that are."""
+        return tuple(base.name for info in self.mro for base in info.bases if isinstance(base, Ref))
+
+    @cached_property
+    def is_module(self) -> bool:
+        """Whether it is a `torch.nn.Module`: by its bases, or, where those cannot be resolved, by what it does."""
+        names = self.library_bases
+        if any(is_module_class(name) for name in names):
+            return True
+        if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
+            return False
+        return "forward" in self.all_methods and any(info._registers for info in self.mro)
+
+    @cached_property
+    def resolved(self) -> bool:
+        """Whether every base is known, so that an attribute that is not seen here is not there."""
+        return all(
+            isinstance(base, Cls) or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
+            for info in self.mro
+            for base in info.bases
+        )
+
+    @cached_property
+    def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        """Every method by name, as attribute access finds it, with the class that defines it."""
+        found: dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        for info in self.mro:
+            for name, node in info.methods.items():
+                found.setdefault(name, (info, node))
+        return found
+
+    @cached_property
+    def writers(self) -> dict[str, tuple[ast.AST, ...]]:
+        """For each attribute of `self`, the methods of this class that assign it."""
+        found: dict[str, dict[ast.AST, None]] = {}
+        for method in self.methods.values():
+            for name in _self_writes(method):
+                found.setdefault(name, {})[method] = None
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @cached_property
+    def _registers(self) -> bool:
+        """Whether a method puts a layer of torch.nn or a parameter on `self`, or asks `self` for parameters."""
+        for node in ast.walk(self.node):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            root = node.func.value
+            if isinstance(root, ast.Name) and root.id == "self" and node.func.attr in _EVIDENCE_CALLS:
+                return True
+            if isinstance(root, ast.Name) and self._resolves_to_nn(root.id) and node.func.attr[:1].isupper():
+                return True
+        return False
+
+    def _resolves_to_nn(self, name: str) -> bool:
+        return any(isinstance(scope.get(name), Ref) and scope[name] == Ref("torch.nn") for scope in self.closure.scopes)
+
+    def method(self, name: str, receiver: Value | None) -> Func | None:
+        """The method of that name, bound to `receiver`; static and class methods are left unbound or bound to the class."""
+        found = self.all_methods.get(name)
+        return None if found is None else bind(*found, receiver)
+
+    def inherited(self, name: str, receiver: Value) -> Func | None:
+        """What ``super().name`` is."""
+        for info in self.mro[1:]:
+            if name in info.methods:
+                return bind(info, info.methods[name], receiver)
+        return None
+
+
+def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+    names = set(decorator_names(node))
+    if "staticmethod" in names:
+        receiver = None
+    elif "classmethod" in names:
+        receiver = Cls(info)
+    return Func(node, info.closure, f"{info.name}.{node.name}", info, receiver, is_plain(node))
+
+
+def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether no decorator could change what a call of the function gives."""
+    return not set(decorator_names(node)) - _HARMLESS_DECORATORS
+
+
+_HARMLESS_DECORATORS = frozenset(
+    """
+    staticmethod classmethod property cached_property no_grad inference_mode enable_grad abstractmethod override
+    torch_export ignore unused export script_method jit_ignore autocast custom_fwd custom_bwd overload compile
+    wraps typechecked lru_cache cache
+    """.split()
+)
+
+
+def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The last component of each decorator's name."""
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(target, ast.Attribute):
+            yield target.attr
+        elif isinstance(target, ast.Name):
+            yield target.id
+        else:
+            yield "?"
+
+
+def is_property(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(
+        {"property", "cached_property"} & set(decorator_names(node))
+    )
+
+
+def is_module_class(name: str) -> bool:
+    """Whether a library class is a `torch.nn.Module`."""
+    if name in torch_api.MODULE_BASES:
+        return True
+    if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
+        return False
+    return name.rpartition(".")[2][:1].isupper()
+
+
+def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a class body, those under an `if` or `try` too."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.If, ast.Try)):
+            for part in (statement.body, statement.orelse):
+                yield from _class_statements(part)
+
+
+def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    if not method.args.args and not method.args.posonlyargs:
+        return
+    name = (method.args.posonlyargs + method.args.args)[0].arg
+    for node in ast.walk(method):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == name
+        ):
+            yield node.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            first = node.args[0]
+            if node.func.attr in ("register_buffer", "register_parameter", "add_module") and isinstance(first, ast.Constant):
+                yield str(first.value)

@@ -1,0 +1,126 @@
+"""The lattice of symbolic devices.
+
+A device is what the source says of it, not a number: the default device, a literal, an expression such as ``device``,
+the place where a model lives, or the place of a function's argument. The world that is assumed is the one the user
+cares about: *an accelerator is there*, the model is on it, and what is named as a device means it.
+
+Laws (tests hold them): `relation` is symmetric, `TOP` relates UNKNOWN to everything, every other device agrees with itself;
+`join` is commutative, associative and idempotent, and `TOP` absorbs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+CPU_TYPES = frozenset({"cpu"})
+VALUELESS_TYPES = frozenset({"meta"})
+
+
+class Relation(Enum):
+    """What is known of two devices."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    UNKNOWN = "unknown"
+
+
+class Origin(str, Enum):
+    """Where the knowledge of a device comes from."""
+
+    TOP = "top"
+    """Nothing is known."""
+    DEFAULT = "default"
+    """The default device: the CPU, unless something outside this file says otherwise."""
+    LITERAL = "literal"
+    """A device type that the source names, with or without an ordinal."""
+    EXPRESSION = "expression"
+    """An expression that names a device: ``device``, ``self.device``, ``args.device``."""
+    MODEL = "model"
+    """Where the parameters and buffers of a module live; the inputs of its forward are taken to be there too."""
+    ARGUMENT = "argument"
+    """Where an argument of the function that was entered lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One element of the lattice; `name` is the type of a literal, the text of an expression, or the owner's name."""
+
+    origin: Origin
+    name: str = ""
+    index: int | None = None
+
+    def describe(self) -> str:
+        """The device in words, for messages."""
+        if self.origin is Origin.DEFAULT:
+            return "the CPU (default device)"
+        if self.origin is Origin.LITERAL:
+            return self.name if self.index is None else f"{self.name}:{self.index}"
+        if self.origin is Origin.EXPRESSION:
+            return f"`{self.name}`"
+        if self.origin is Origin.MODEL:
+            return "the model's device"
+        if self.origin is Origin.ARGUMENT:
+            return f"the device of `{self.name}`"
+        return "an unknown device"
+
+
+TOP = Device(Origin.TOP)
+DEFAULT = Device(Origin.DEFAULT)
+CPU = Device(Origin.LITERAL, "cpu")
+
+
+def literal(text: str) -> Device:
+    """The device that a string such as ``"cuda:1"`` names, or TOP if it does not name one."""
+    kind, _, number = text.partition(":")
+    if not kind.isidentifier() or (number and not number.isdigit()):
+        return TOP
+    return Device(Origin.LITERAL, kind, int(number) if number else None)
+
+
+def on_cpu(device: Device) -> bool:
+    """Whether a tensor there stayed on the CPU when everything else was moved."""
+    return device.origin is Origin.DEFAULT or (device.origin is Origin.LITERAL and device.name in CPU_TYPES)
+
+
+def relation(one: Device, other: Device) -> Relation:
+    """Whether two devices surely agree, surely differ, or neither is known.
+
+    The default CPU differs from everything that stands for an accelerator. A device that is literally the CPU differs
+    only from literal accelerators and from a model's: an expression or an argument may be the CPU too.
+    """
+    if one.origin is Origin.TOP or other.origin is Origin.TOP:
+        return Relation.UNKNOWN
+    if one == other:
+        return Relation.AGREE
+    for this, that in ((one, other), (other, one)):
+        if on_cpu(this):
+            if on_cpu(that):
+                return Relation.AGREE
+            return _from_cpu(this, that)
+    if one.origin is Origin.LITERAL and other.origin is Origin.LITERAL:
+        return _literals(one, other)
+    return Relation.UNKNOWN
+
+
+def join(one: Device, other: Device) -> Device:
+    """What is known after either of two paths: the device if both have it, else nothing."""
+    return one if one == other else TOP
+
+
+def _from_cpu(cpu: Device, other: Device) -> Relation:
+    if other.origin is Origin.LITERAL and other.name in VALUELESS_TYPES:
+        return Relation.UNKNOWN
+    if cpu.origin is Origin.LITERAL and other.origin in (Origin.EXPRESSION, Origin.ARGUMENT):
+        return Relation.UNKNOWN
+    return Relation.DIFFER
+
+
+def _literals(one: Device, other: Device) -> Relation:
+    if one.name in VALUELESS_TYPES or other.name in VALUELESS_TYPES:
+        return Relation.UNKNOWN
+    if one.name != other.name:
+        return Relation.DIFFER
+    if one.index is None or other.index is None:
+        return Relation.UNKNOWN
+    return Relation.DIFFER if one.index != other.index else Relation.AGREE

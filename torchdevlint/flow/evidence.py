@@ -1,0 +1,128 @@
+"""Usage evidence: what a function does with its parameters, where neither annotation nor caller says what they are.
+
+One walk over a function collects how each name is used. A name is a tensor when it is used in a way that only tensors
+allow; conflicting or missing evidence means unknown, and unknown is silent.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from torchdevlint.flow import torch_api
+
+_TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
+_CONTAINER_METHODS = frozenset("items keys values get append extend pop update setdefault copy split strip startswith".split())
+
+
+@dataclass(slots=True)
+class Uses:
+    """How one name is used in one function."""
+
+    attributes: set[str] = field(default_factory=set)
+    called: bool = False
+    none_tested: bool = False
+    text_keys: bool = False
+    unpacked: bool = False
+    arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
+    """Calls that it is an argument of, with its position or keyword."""
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether an attribute is read that only tensors have, and nothing says that it is something else."""
+        return not self.is_container and not self.called and bool(self.attributes & torch_api.TENSOR_ONLY_ATTRIBUTES)
+
+    @property
+    def is_module(self) -> bool:
+        return bool(self.attributes & torch_api.MODULE_ONLY_ATTRIBUTES)
+
+    @property
+    def is_container(self) -> bool:
+        return self.text_keys or self.unpacked or bool(self.attributes & _CONTAINER_METHODS)
+
+
+@lru_cache(maxsize=4096)
+def uses_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, Uses]:
+    """How each plain name is used anywhere in `function`, its nested functions included."""
+    found: dict[str, Uses] = {}
+
+    def use(node: ast.expr) -> Uses | None:
+        return found.setdefault(node.id, Uses()) if isinstance(node, ast.Name) else None
+
+    body = function.body if isinstance(function.body, list) else [function.body]
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        stack.extend(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Attribute):
+            entry = use(node.value)
+            if entry is not None:
+                entry.attributes.add(node.attr)
+        elif isinstance(node, ast.Call):
+            _call(node, use)
+        elif isinstance(node, ast.Subscript):
+            entry = use(node.value)
+            if entry is not None and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                entry.text_keys = True
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            entry = use(node.left)
+            if entry is not None:
+                entry.none_tested = True
+    return found
+
+
+def _call(node: ast.Call, use: object) -> None:
+    callee = use(node.func)  # type: ignore[operator]
+    if callee is not None:
+        callee.called = True
+    for position, argument in enumerate(node.args):
+        inner = argument.value if isinstance(argument, ast.Starred) else argument
+        entry = use(inner)  # type: ignore[operator]
+        if entry is None:
+            continue
+        if isinstance(argument, ast.Starred):
+            entry.unpacked = True
+        else:
+            entry.arguments.append((node, position))
+    for keyword in node.keywords:
+        entry = use(keyword.value)  # type: ignore[operator]
+        if entry is None:
+            continue
+        if keyword.arg is None:
+            entry.unpacked = True
+        else:
+            entry.arguments.append((node, keyword.arg))
+
+
+def annotated_tensor(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``."""
+    if annotation is None:
+        return False
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        text = annotation.value.rpartition(".")[2].strip("\"' ")
+        return text in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Name):
+        return annotation.id in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
+        name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
+        return name in ("Optional", "Float", "Int", "Bool") and annotated_tensor(annotation.slice)
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        sides = (annotation.left, annotation.right)
+        return any(annotated_tensor(side) for side in sides) and all(
+            annotated_tensor(side) or (isinstance(side, ast.Constant) and side.value is None) for side in sides
+        )
+    return False
+
+
+def annotation_name(annotation: ast.expr | None) -> str:
+    """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr
+    if isinstance(annotation, ast.Name):
+        return annotation.id
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.rpartition(".")[2]
+    return ""

@@ -1,0 +1,320 @@
+"""Transfer functions of expressions, one for each node type."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+
+from torchdevlint.flow import operations
+from torchdevlint.flow.assignment import assign
+from torchdevlint.flow.attributes import attribute
+from torchdevlint.flow.branches import arms
+from torchdevlint.flow.calls import call
+from torchdevlint.flow.devices import TOP, on_cpu
+from torchdevlint.flow.machine import Frame, State, closure_of
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.values import (
+    NONE,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Func,
+    Guard,
+    Library,
+    Map,
+    Ref,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+    distribute,
+    element_of,
+    is_number,
+    join,
+    join_all,
+    sequence,
+    settle,
+)
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def evaluate(frame: Frame, node: ast.expr, state: State) -> Value:
+    """What `node` is at this point; calls and operations in it are checked on the way."""
+    transfer = _TRANSFER.get(type(node))
+    return UNKNOWN if transfer is None else transfer(frame, node, state)
+
+
+def _name(frame: Frame, node: ast.Name, state: State) -> Value:
+    value = state.env.get(node.id)
+    if value is None:
+        for scope in frame.closure.scopes:
+            value = scope.get(node.id)
+            if value is not None:
+                break
+        else:
+            return Ref(f"builtins.{node.id}") if node.id in _BUILTINS else UNKNOWN
+    return settle(value, state.conditions) if isinstance(value, Choice) else value
+
+
+def _constant(frame: Frame, node: ast.Constant, state: State) -> Value:
+    return Const(node.value)
+
+
+def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    return attribute(frame, node, state, frame.evaluate(node.value, state))
+
+
+def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
+    left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
+    if isinstance(left, Seq) and isinstance(right, Seq):
+        if left.items is not None and right.items is not None:
+            return sequence([*left.items, *right.items])
+        return Seq(None, join(left.element, right.element))
+    if isinstance(left, Seq) and is_number(right):
+        return Seq(None, left.element)
+    if is_number(left) and is_number(right):
+        return NUMBER
+    if isinstance(node.op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
+        return TEXT
+    symbol = operations.SYMBOLS[type(node.op)]
+    return operations.combine(
+        frame, state, node, f"`{symbol}`", [(node.left, left), (node.right, right)], strict=symbol == "@"
+    )
+
+
+def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
+    value = frame.evaluate(node.operand, state)
+    if isinstance(node.op, ast.Not):
+        if isinstance(value, Guard):
+            return Guard(not value.holds)
+        if isinstance(value, Const):
+            return Const(not value.value)
+        return UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
+        return Const(-value.value)
+    return value if isinstance(value, (Tensor, Choice)) or is_number(value) else UNKNOWN
+
+
+def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:
+    left = frame.evaluate(node.left, state)
+    rights = [frame.evaluate(each, state) for each in node.comparators]
+    if len(rights) > 1:
+        return UNKNOWN
+    operator, right = node.ops[0], rights[0]
+    if isinstance(operator, (ast.Is, ast.IsNot)):
+        return _identity(left, right, isinstance(operator, ast.IsNot))
+    if isinstance(left, Dev) or isinstance(right, Dev):
+        return device_test(left, right, isinstance(operator, (ast.NotEq, ast.NotIn)))
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return UNKNOWN
+    if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
+        operands = [(node.left, left), (node.comparators[0], right)]
+        return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(operator)]}`", operands)
+    if isinstance(left, Const) and isinstance(right, Const) and isinstance(operator, (ast.Eq, ast.NotEq)):
+        return Const((left.value == right.value) is isinstance(operator, ast.Eq))
+    return UNKNOWN
+
+
+def device_test(one: Value, other: Value, negated: bool) -> Value:
+    """``device.type == "cuda"``, ``"cpu" in str(device)``: where an accelerator is there, a device is not the CPU."""
+    name = next((each.value for each in (one, other) if isinstance(each, Const) and isinstance(each.value, str)), None)
+    known = next((each.device for each in (one, other) if isinstance(each, Dev)), TOP)
+    if name is None or on_cpu(known):
+        return UNKNOWN
+    if name == "cpu":
+        return Guard(negated)
+    return Guard(not negated) if name.startswith(("cuda", "gpu")) else UNKNOWN
+
+
+def _identity(left: Value, right: Value, negated: bool) -> Value:
+    """``left is right`` where one side is None; UNKNOWN where it could be either."""
+    if right != NONE or isinstance(left, (Unknown, Choice)):
+        return UNKNOWN
+    return Const((left == NONE) is not negated)
+
+
+def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
+    """A guard decides the whole test in the world that has an accelerator: ``cuda.is_available() and not args.no_cuda``."""
+    results: list[Value] = []
+    for each in node.values:
+        results.append(frame.evaluate(each, state))
+    guards = [value for value in results if isinstance(value, Guard)]
+    if guards:
+        agree = {guard.holds for guard in guards}
+        return guards[0] if len(agree) == 1 else UNKNOWN
+    if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
+        return Const(False)
+    return join_all(results) if isinstance(node.op, ast.Or) else UNKNOWN
+
+
+def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
+    test = frame.evaluate(node.test, state)
+    taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
+    if taken is not None:
+        if isinstance(test, Guard):
+            skipped = state.copy()
+            skipped.without_accelerator = True
+            frame.evaluate(node.orelse if taken else node.body, skipped)
+        return frame.evaluate(node.body if taken else node.orelse, state)
+    one, other = arms(frame, node.test, state)
+    return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)
+
+
+def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set, state: State) -> Value:
+    items: list[Value] = []
+    open_ended = False
+    for each in node.elts:
+        if isinstance(each, ast.Starred):
+            items.append(element_of(frame.evaluate(each.value, state)))
+            open_ended = True
+        else:
+            items.append(frame.evaluate(each, state))
+    return Seq(None, join_all(items)) if open_ended else sequence(items)
+
+
+def _dict(frame: Frame, node: ast.Dict, state: State) -> Value:
+    items: dict[object, Value] = {}
+    rest: list[Value] = []
+    for key, value_node in zip(node.keys, node.values, strict=True):
+        value = frame.evaluate(value_node, state)
+        if key is None:
+            rest.append(value.element if isinstance(value, Map) else UNKNOWN)
+            if isinstance(value, Map):
+                items.update(value.items)
+        elif isinstance(key, ast.Constant):
+            items[key.value] = value
+        else:
+            frame.evaluate(key, state)
+            rest.append(value)
+    return Map(tuple(items.items()), join_all(rest))
+
+
+def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    value = frame.evaluate(node.value, state)
+    index = frame.evaluate(node.slice, state)
+    return subscript(frame, node, state, value, index)
+
+
+def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, index: Value) -> Value:
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: subscript(frame, node, state, each, index))
+    if isinstance(value, Tensor):
+        return operations.index(frame, state, node, value, index)
+    if isinstance(value, Seq):
+        if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
+            return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
+        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else value.element
+    if isinstance(value, Map):
+        if isinstance(index, Const):
+            return dict(value.items).get(index.value, value.element)
+        return join_all([each for _, each in value.items] + [value.element])
+    if isinstance(value, Library) and value.children:
+        if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
+            return value.children[index.value]
+        return join_all(list(value.children))
+    return UNKNOWN
+
+
+def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            frame.evaluate(part, state)
+    return NUMBER
+
+
+def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State) -> Value:
+    inner = state.copy()
+    _bind_generators(frame, node.generators, inner)
+    value = frame.evaluate(node.elt, inner)
+    state.touched = inner.touched
+    return Seq(None, value)
+
+
+def _dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
+    inner = state.copy()
+    _bind_generators(frame, node.generators, inner)
+    frame.evaluate(node.key, inner)
+    value = frame.evaluate(node.value, inner)
+    state.touched = inner.touched
+    return Map((), value)
+
+
+def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:
+    for generator in generators:
+        assign(frame, generator.target, element_of(frame.evaluate(generator.iter, state)), state)
+        for test in generator.ifs:
+            frame.evaluate(test, state)
+
+
+def _walrus(frame: Frame, node: ast.NamedExpr, state: State) -> Value:
+    value = frame.evaluate(node.value, state)
+    state.env[node.target.id] = value
+    return value
+
+
+def _lambda(frame: Frame, node: ast.Lambda, state: State) -> Value:
+    return Func(node, closure_of(frame, state), f"{frame.scope}.<lambda>" if frame.scope else "<lambda>")
+
+
+def _joined(frame: Frame, node: ast.JoinedStr, state: State) -> Value:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            frame.evaluate(part.value, state)
+    return TEXT
+
+
+def _yield(frame: Frame, node: ast.Yield, state: State) -> Value:
+    frame.yields.append(frame.evaluate(node.value, state) if node.value else NONE)
+    return UNKNOWN
+
+
+def _yield_from(frame: Frame, node: ast.YieldFrom, state: State) -> Value:
+    frame.yields.append(element_of(frame.evaluate(node.value, state)))
+    return UNKNOWN
+
+
+def _inner(frame: Frame, node: ast.Await | ast.Starred, state: State) -> Value:
+    return frame.evaluate(node.value, state)
+
+
+_TRANSFER: dict[type, Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.Attribute: _attribute,
+    ast.Call: call,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _if_expression,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _joined,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+}

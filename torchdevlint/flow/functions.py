@@ -1,0 +1,167 @@
+"""Running a function of the file with abstract arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch
+from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value, join, join_all, settle
+
+
+def run_function(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    function: Func,
+    arguments: Sequence[Value],
+    keywords: Mapping[str, Value],
+) -> Value:
+    """What calling `function` here gives; its body is run, and what it says of devices is recorded.
+
+    Beyond a depth and a number of calls, for recursion, and under decorators that are not known, it is UNKNOWN.
+    """
+    machine = frame.machine
+    if function.receiver is not None:
+        arguments = (function.receiver, *arguments)
+    if frame.depth >= MAX_DEPTH or machine.calls_left <= 0 or function.node in machine.active:
+        return UNKNOWN
+    if frame.names:
+        frame.names.update(state.env)
+    shared = _shared_paths(frame, state, arguments)
+    signature = (
+        function.node,
+        tuple(arguments),
+        tuple(keywords.items()),
+        tuple(shared.items()),
+        frame.context,
+        state.without_accelerator,
+        machine.muted > 0,
+    )
+    outcome = machine.memo.get(signature)
+    if outcome is None:
+        machine.entered.add(function.node)
+        activation = Frame(
+            machine=machine,
+            entry=frame.entry,
+            closure=function.closure,
+            scope=function.qualname,
+            function=function.node,
+            owner=function.owner,
+            receiver=arguments[0] if arguments else None,
+            depth=frame.depth + 1,
+            context="forward" if _is_forward(function) else frame.context,
+        )
+        inner = State({}, shared, touched=state.touched, default_device=state.default_device)
+        inner.without_accelerator = state.without_accelerator
+        bind_parameters(activation, function.node, arguments, keywords, inner)
+        value = run_body(activation, inner)
+        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner))
+        machine.memo[signature] = outcome
+    state.touched = state.touched or outcome.touched
+    if outcome.paths is not None and arguments:
+        state.paths.update(outcome.paths)
+    return settle(outcome.value, state.conditions)
+
+
+def _is_forward(function: Func) -> bool:
+    return function.owner is not None and function.owner.is_module and function.qualname.endswith(".forward")
+
+
+def _shared_paths(frame: Frame, state: State, arguments: Sequence[Value]) -> dict[str, Value]:
+    """What this path knows of ``self.x``, which a method called on the same `self` sees and changes."""
+    if not state.paths or not arguments or frame.receiver is None or arguments[0] is not frame.receiver:
+        return {}
+    return {path: value for path, value in state.paths.items() if path.startswith("self.")}
+
+
+def _effects(activation: Frame, state: State) -> tuple[Touch | None, dict[str, Value] | None]:
+    """What the call leaves behind: a touch of CUDA on any of its paths, and what it wrote to `self`."""
+    ends = [*activation.exits, *([state] if state.alive else [])]
+    if not ends:
+        return None, None
+    touched = next((end.touched for end in ends if end.touched is not None), None)
+    paths: dict[str, Value] = {}
+    for path in {path: None for end in ends for path in end.paths if path.startswith("self.")}:
+        paths[path] = join_all([end.paths.get(path, UNKNOWN) for end in ends])
+    return touched, paths or None
+
+
+def run_body(activation: Frame, state: State) -> Value:
+    """Run the body of `activation.function` and give what it returns."""
+    machine, function = activation.machine, activation.function
+    machine.calls_left -= 1
+    machine.activations += 1
+    activation.activation = machine.activations
+    activation.tensor_names = tuple(
+        name for name, value in state.env.items() if isinstance(value, Tensor) and not value.creations
+    )
+    assert function is not None
+    machine.active.append(function)
+    try:
+        if isinstance(function, ast.Lambda):
+            return activation.evaluate(function.body, state)
+        machine.execute(activation, function.body, state)
+    finally:
+        machine.active.pop()
+    if activation.yields:
+        return Seq(None, join_all(activation.yields))
+    return returned(activation, state)
+
+
+def returned(activation: Frame, state: State) -> Value:
+    """The join of what was returned, each under the conditions of its path."""
+    results = list(activation.returns)
+    if state.alive and not results:
+        return NONE
+    if state.alive:
+        results.append((state.conditions, NONE))
+    value = results[0][1] if results else UNKNOWN
+    for place, (conditions, each) in enumerate(results[1:], 1):
+        value = join(value, each, results[0][0] if place == 1 else (), conditions)
+    return value
+
+
+def bind_parameters(
+    activation: Frame, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
+) -> None:
+    """Put the arguments of a call under the names of the parameters; what was not given has its default."""
+    spec = node.args
+    names = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+    env = state.env
+    for name, value in zip(names, arguments, strict=False):
+        env[name] = value
+    if spec.vararg is not None:
+        env[spec.vararg.arg] = Seq(tuple(arguments[len(names) :]), join_all(list(arguments[len(names) :])))
+    rest: dict[str, Value] = {}
+    known = {*names, *(each.arg for each in spec.kwonlyargs)}
+    for name, value in keywords.items():
+        if name in known:
+            env[name] = value
+        else:
+            rest[name] = value
+    if spec.kwarg is not None:
+        env[spec.kwarg.arg] = Map(tuple(rest.items()), UNKNOWN)
+    for name, default in defaults(node):
+        if name not in env:
+            env[name] = UNKNOWN if default is None else default_value(activation, default)
+    for name in known:
+        env.setdefault(name, UNKNOWN)
+
+
+def defaults(node: FunctionNode) -> list[tuple[str, ast.expr | None]]:
+    """Each parameter that has a default, with it."""
+    spec = node.args
+    positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+    pairs: list[tuple[str, ast.expr | None]] = []
+    if spec.defaults:
+        pairs += list(zip(positional[-len(spec.defaults) :], spec.defaults, strict=True))
+    pairs += [(each.arg, default) for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default]
+    return pairs
+
+
+def default_value(activation: Frame, node: ast.expr) -> Value:
+    """A default is evaluated where the function was defined; only what needs no local name is looked at."""
+    outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
+    return outer.evaluate(node, State({}))
+

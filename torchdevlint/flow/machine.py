@@ -1,0 +1,181 @@
+"""What an abstract run carries: the state of a path, the frame of a function, and the machine of a file.
+
+The evaluator is spread over modules that call each other (an expression calls a function, whose body holds
+expressions); the machine holds `evaluate`, `execute` and `call`, tied in `torchdevlint.flow.analyse`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchdevlint.config import Settings
+from torchdevlint.flow.devices import Device
+from torchdevlint.flow.facts import Fact
+from torchdevlint.flow.values import Closure, Conditions, Func, StateDict, Step, Value
+from torchdevlint.model import Span
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.classes import ClassInfo
+
+MAX_DEPTH = 6
+"""How many calls deep functions of the file are followed."""
+MAX_CALLS = 600
+"""How many function bodies are run for one file, in all; what is beyond stays unknown."""
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(slots=True)
+class State:
+    """What is known at one point of one path.
+
+    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches taken; `touched` the call
+    that froze or initialised CUDA; `without_accelerator` whether only a machine without one comes here;
+    `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for an accelerator encloses it.
+    """
+
+    env: dict[str, Value]
+    paths: dict[str, Value] = field(default_factory=dict)
+    conditions: Conditions = ()
+    touched: Touch | None = None
+    without_accelerator: bool = False
+    default_device: Device | None = None
+    guarded: bool = False
+    alive: bool = True
+
+    def copy(self) -> State:
+        return State(
+            dict(self.env),
+            dict(self.paths),
+            self.conditions,
+            self.touched,
+            self.without_accelerator,
+            self.default_device,
+            self.guarded,
+            self.alive,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A call that made CUDA read the visible devices."""
+
+    node: ast.AST
+    text: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave, and what it left behind: a touch of CUDA, and the attributes of `self` that it wrote."""
+
+    value: Value
+    touched: Touch | None
+    paths: dict[str, Value] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where an abstract run started: ``forward``, ``init``, ``method``, ``function`` or ``module``."""
+
+    kind: str
+    name: str
+    owner: ClassInfo | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation of one function."""
+
+    machine: Machine
+    entry: Entry
+    closure: Closure
+    scope: str
+    function: FunctionNode | None = None
+    owner: ClassInfo | None = None
+    receiver: Value | None = None
+    depth: int = 0
+    returns: list[tuple[Conditions, Value]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    context: str = ""
+    """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
+    activation: int = 0
+    loop_round: int = 0
+    tensor_names: tuple[str, ...] = ()
+    globals: set[str] = field(default_factory=set)
+    left: list[State] = field(default_factory=list)
+    exits: list[State] = field(default_factory=list)
+    names: dict[str, Value] = field(default_factory=dict)
+    """The names that functions defined here see; brought up to date before each call."""
+    saved: set[str] = field(default_factory=set)
+    """The texts of the paths that `torch.save` wrote in this function."""
+
+    def evaluate(self, node: ast.expr, state: State) -> Value:
+        return self.machine.evaluate(self, node, state)
+
+
+class Machine:
+    """The abstract run of one file."""
+
+    def __init__(
+        self,
+        span_of: Callable[[ast.AST], Span],
+        text_of: Callable[[ast.AST], str],
+        settings: Settings,
+        evaluate: Callable[[Frame, ast.expr, State], Value],
+        execute: Callable[[Frame, list[ast.stmt], State], None],
+        enter: Callable[[Machine, Func, Entry], None],
+        call_value: Callable[..., Value],
+    ) -> None:
+        self.span_of = span_of
+        self.text_of = text_of
+        self.settings = settings
+        self.evaluate = evaluate
+        self.execute = execute
+        self.enter = enter
+        self.call_value = call_value
+        self.globals: dict[str, Value] = {}
+        self.default_changed = False
+        self.muted = 0
+        self.entry_owner: ClassInfo | None = None
+        self.calls_left = MAX_CALLS
+        self.activations = 0
+        self.active: list[ast.AST] = []
+        self.memo: dict[tuple[object, ...], Outcome] = {}
+        self.entered: set[ast.AST] = set()
+        self.classes: dict[ast.ClassDef, ClassInfo] = {}
+        self.functions: dict[ast.AST, Func] = {}
+        self.tree: ast.Module | None = None
+        self.words: frozenset[str] = frozenset()
+        self.fed: frozenset[ast.AST] = frozenset()
+        self.prefixes_loaded: set[str] = set()
+        self.saved: dict[str, StateDict] = {}
+        self._facts: dict[tuple[object, ...], Fact] = {}
+
+    def record(self, key: tuple[object, ...], make: Callable[[], Fact], state: State) -> None:
+        """Keep the fact that `make` gives, unless the path is not one that facts come from, or `key` was recorded."""
+        if self.muted or state.without_accelerator or key in self._facts:
+            return
+        if self.entry_owner is not None and self.entry_owner.in_pipeline:
+            return
+        self._facts[key] = make()
+
+    def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
+        """Like `record`, for facts that hold with and without an accelerator."""
+        if not self.muted and key not in self._facts:
+            self._facts[key] = make()
+
+    def facts(self) -> Iterator[Fact]:
+        yield from self._facts.values()
+
+    def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
+        return tuple((step.text, self.span_of(step.node)) for step in steps)
+
+
+def closure_of(frame: Frame, state: State) -> Closure:
+    """What a function defined here sees: this frame's names and those around it."""
+    frame.names.update(state.env)
+    return Closure((frame.names, *frame.closure.scopes))

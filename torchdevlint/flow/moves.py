@@ -1,0 +1,208 @@
+"""Moves whose result is thrown away (TDL001), and loops that move their own target and drop it (TDL002)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.evidence import Uses, uses_in
+from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.parameters import is_tensor_by_use
+from torchdevlint.flow.tensor_methods import to_device
+from torchdevlint.flow.arguments import evaluate_arguments
+from torchdevlint.flow.values import NONE, Choice, Library, Map, Obj, Seq, Tensor, Unknown, Value, alternatives, element_of
+
+_MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS
+_IN_PLACE_CONTAINER = frozenset("x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split())
+
+
+def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
+    """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens (S1)."""
+    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        _check_comprehension(frame, node, node.value, state)
+        return
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+        return
+    method, receiver = call.func.attr, call.func.value
+    if method in ("to", "type") and not call.args and not call.keywords:
+        return
+    evidence = _tensor_evidence(frame, receiver, state)
+    if evidence is None:
+        return
+    moves = method not in torch_api.DTYPE_METHODS
+    if method == "to":
+        moves = to_device(frame, evaluate_arguments(frame, call, state)) is not None
+    machine = frame.machine
+    machine.record_anyway(
+        ("discarded", node),
+        lambda: DiscardedMove(
+            machine.span_of(node),
+            machine.text_of(receiver),
+            method,
+            ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
+            moves,
+            evidence,
+            isinstance(receiver, ast.Name),
+        ),
+    )
+
+
+def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> tuple | None:  # type: ignore[type-arg]
+    """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
+    value = frame.evaluate(node, state)
+    found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
+    if found and all(isinstance(each, Tensor) for each in found):
+        steps = found[0].steps  # type: ignore[attr-defined]
+        return frame.machine.evidence(steps[:1])
+    if not isinstance(node, ast.Name) or not isinstance(value, Unknown):
+        return None
+    return _used_as_tensor(frame, node)
+
+
+def _used_as_tensor(frame: Frame, node: ast.Name) -> tuple | None:  # type: ignore[type-arg]
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return None
+    uses = uses_in(scope).get(node.id) or Uses()  # type: ignore[arg-type]
+    if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
+        return None
+    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):  # type: ignore[arg-type]
+        return None
+    first = _first_use(scope, node.id)
+    return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
+
+
+def _first_use(scope: ast.AST, name: str) -> ast.AST | None:
+    for node in ast.walk(scope):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == name
+            and node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES
+        ):
+            return node
+    return None
+
+
+def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
+    """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
+    targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+    for place, statement in enumerate(node.body):
+        moved = _self_move(statement)
+        if moved is None or moved.func.value.id not in targets:  # type: ignore[attr-defined]
+            continue
+        name = moved.func.value.id  # type: ignore[attr-defined]
+        if _read_again(frame, node, name, place) or not _holds_tensors(frame, node.iter, state):
+            continue
+        _record_dead(frame, statement, name, node.iter, moved)
+
+
+def _self_move(statement: ast.stmt) -> ast.Call | None:
+    """The call in ``t = t.to(d)``, else None."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.value, ast.Call):
+        return None
+    target, call = statement.targets[0], statement.value
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
+        return None
+    same = isinstance(target, ast.Name) and isinstance(call.func.value, ast.Name) and call.func.value.id == target.id
+    return call if same else None
+
+
+def _read_again(frame: Frame, loop: ast.For | ast.AsyncFor, name: str, place: int) -> bool:
+    """Whether the moved name is read later in the body, earlier in it (the next round rebinds it), or after the loop."""
+    later: list[ast.AST] = [*loop.body[place + 1 :], *loop.orelse]
+    if any(_reads(node, name) for node in later):
+        return True
+    scope = frame.function or frame.machine.tree
+    end = loop.end_lineno or loop.lineno
+    return scope is not None and any(
+        isinstance(node, ast.Name) and node.id == name and node.lineno > end and isinstance(node.ctx, ast.Load)
+        for node in _until_rebound(scope, name, end)
+    )
+
+
+def _until_rebound(scope: ast.AST, name: str, line: int) -> Iterator[ast.Name]:
+    """Uses of `name` after `line` and before it is bound again."""
+    found = sorted(
+        (node for node in ast.walk(scope) if isinstance(node, ast.Name) and node.id == name and node.lineno > line),
+        key=lambda node: (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset),
+    )
+    for node in found:
+        if isinstance(node.ctx, ast.Store):
+            return
+        yield node
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in ast.walk(node)
+    )
+
+
+def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
+    """Whether what is iterated holds tensors: by inference, or by how the container is used. Modules move in place."""
+    element = element_of(frame.evaluate(source, state))
+    found = [each for _, each in alternatives(element) if each != NONE]
+    if isinstance(element, Seq):
+        found = list(element.items or (element.element,))
+    if any(isinstance(each, (Library, Obj)) for each in found):
+        return False
+    if any(isinstance(each, Tensor) for each in found):
+        return True
+    root = source
+    if isinstance(source, (ast.List, ast.Tuple)):
+        return bool(source.elts) and all(_tensor_evidence(frame, each, state) is not None for each in source.elts)
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr in ("items", "values"):
+        root = source.func.value
+    scope = frame.function or frame.machine.tree
+    if not isinstance(root, ast.Name) or scope is None:
+        return False
+    uses = uses_in(scope).get(root.id) or Uses()  # type: ignore[arg-type]
+    return not uses.is_module and (uses.unpacked or uses.text_keys or _unpacked_to_call(uses))
+
+
+def _unpacked_to_call(uses: Uses) -> bool:
+    """Whether the container itself is given to something that is called by a plain name, such as ``model(batch)``."""
+    return any(isinstance(call.func, ast.Name) and place == 0 and call.func.id not in _NEUTRAL for call, place in uses.arguments)
+
+
+_NEUTRAL = frozenset("len print list tuple set dict sorted enumerate zip isinstance iter reversed type id str repr".split())
+
+
+def _check_comprehension(
+    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State
+) -> None:
+    call = value.elt
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    if call.func.attr not in torch_api.MOVE_METHODS or not isinstance(call.func.value, ast.Name):
+        return
+    source = value.generators[0].iter
+    targets = {each.id for each in ast.walk(value.generators[0].target) if isinstance(each, ast.Name)}
+    if call.func.value.id in targets and _holds_tensors(frame, source, state):
+        _record_dead(frame, node, call.func.value.id, source, call, "comprehension")
+
+
+def _record_dead(
+    frame: Frame, place: ast.stmt, name: str, source: ast.expr, call: ast.Call, form: str | None = None
+) -> None:
+    machine = frame.machine
+    if form is None:
+        is_items = isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
+        form = "dict" if is_items else "list"
+    container = source.func.value if form == "dict" else source  # type: ignore[attr-defined]
+    machine.record_anyway(
+        ("dead", place),
+        lambda: DeadLoopMove(
+            machine.span_of(place),
+            name,
+            machine.text_of(container),
+            form,
+            ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
+        ),
+    )
+
+

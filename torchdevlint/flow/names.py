@@ -1,0 +1,60 @@
+"""Public names: canonical dotted names of torch, paths of attributes, and what a name alone can say."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_DTYPES = frozenset(
+    """
+    float float16 float32 float64 half double bfloat16 int int8 int16 int32 int64 uint8 short long bool complex64
+    complex128 cfloat cdouble chalf float8_e4m3fn float8_e5m2 uint16 uint32 uint64
+    """.split()
+)
+_ALIASES = (
+    (re.compile(r"torch\.nn\.modules\.(?:\w+\.)?(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parallel\.(?:data_parallel|distributed)\.(\w+)$"), r"torch.nn.parallel.\1"),
+    (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\._C\._VariableFunctions\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
+    (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
+)
+_DEVICE_WORDS = re.compile(r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE)
+
+
+def canonical(name: str) -> str:
+    """One public name for the several under which torch exports the same object."""
+    if name.startswith("torch."):
+        for pattern, replacement in _ALIASES:
+            name, count = pattern.subn(replacement, name)
+            if count:
+                return name
+    return name
+
+
+def is_dtype_name(name: str) -> bool:
+    """Whether a public name is a `torch.dtype`, such as ``torch.float32``."""
+    head, _, tail = name.rpartition(".")
+    return head == "torch" and tail in _DTYPES
+
+
+def mentions_device(name: str) -> bool:
+    """Whether a name is by convention that of a device: ``device``, ``_device``, ``device_``, ``train_device``."""
+    return bool(_DEVICE_WORDS.search(name))
+
+
+def dotted_path(node: ast.AST) -> str | None:
+    """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
+    parts: list[str] = []
+    while True:
+        if isinstance(node, ast.Attribute):
+            parts.append(f".{node.attr}")
+            node = node.value
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            parts.append(f"[{node.slice.value!r}]")
+            node = node.value
+        elif isinstance(node, ast.Name):
+            return node.id + "".join(reversed(parts))
+        else:
+            return None

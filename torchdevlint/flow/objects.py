@@ -1,0 +1,128 @@
+"""Instances: what their attributes hold, and what assigning one does (S1, S7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.classes import ClassInfo, bind
+from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.machine import Entry, Frame
+from torchdevlint.flow.values import (
+    UNKNOWN,
+    Choice,
+    Library,
+    Map,
+    Obj,
+    Seq,
+    Tensor,
+    Value,
+    distribute,
+    join,
+)
+
+MODEL = Device(Origin.MODEL)
+
+
+def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
+    """What ``receiver.name`` holds, joined over every method that assigns it; methods are bound; else UNKNOWN."""
+    info = receiver.info
+    value: Value | None = None
+    for each in info.mro:
+        _evaluate_writers(frame, each, info, name)
+        found = each.attributes.get(name)
+        if found is not None:
+            value = found if value is None else join(value, found)
+    if value is not None:
+        return _relocate(value, receiver.device) if info.is_module else value
+    return info.method(name, receiver) or UNKNOWN
+
+
+def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: str) -> None:
+    machine = frame.machine
+    for method in info.writers.get(name, ()):
+        if method in info.evaluated or method in machine.active:
+            continue
+        info.evaluated.add(method)
+        receiver = self_of(concrete)
+        function = bind(info, method, receiver)  # type: ignore[arg-type]
+        kind = "init" if function.qualname.endswith(".__init__") else "method"
+        machine.muted += 1
+        try:
+            machine.enter(machine, function, Entry(kind, function.qualname, concrete))
+        finally:
+            machine.muted -= 1
+
+
+def self_of(info: ClassInfo) -> Obj:
+    """`self` in a method that is looked at on its own: the model is where models are."""
+    return Obj(info, MODEL if info.is_module else TOP)
+
+
+def _relocate(value: Value, device: Device) -> Value:
+    """An attribute as seen from an instance on `device`, where the summary says the model's device."""
+    if device == MODEL:
+        return value
+    target = TOP if device == DEFAULT else device
+    if isinstance(value, Tensor) and value.device == MODEL:
+        return replace(value, device=target)
+    if isinstance(value, (Library, Obj)) and value.device == MODEL:
+        return replace(value, device=target)
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: _relocate(each, device))
+    return value
+
+
+def write_attribute(receiver: Value, name: str, value: Value) -> Value:
+    """Assign ``receiver.name = value`` in the summary of its class; give what is held afterwards."""
+    if not isinstance(receiver, Obj):
+        return value
+    info = receiver.info
+    if info.is_module:
+        value = adopt(value)
+    known = info.attributes.get(name)
+    info.attributes[name] = value if known is None else join(known, value)
+    return value
+
+
+def adopt(value: Value) -> Value:
+    """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists (S1)."""
+    if isinstance(value, Tensor) and value.parameter:
+        return registered(value)
+    if isinstance(value, Library) and value.module and value.device is not None:
+        return replace(value, device=MODEL, children=tuple(adopt(each) for each in value.children))
+    if isinstance(value, Obj) and value.info.is_module:
+        return replace(value, device=MODEL)
+    if isinstance(value, Choice):
+        return distribute(value, adopt)
+    return value
+
+
+def registered(tensor: Tensor) -> Tensor:
+    """A buffer or parameter: where the model is, whatever made it."""
+    return Tensor(MODEL, tensor.ndim, (), tensor.steps, parameter=tensor.parameter)
+
+
+def attribute_of_library(receiver: Library, name: str) -> Value:
+    """An attribute of a library module that is a tensor or a module; methods are resolved where they are called."""
+    if not receiver.module:
+        return UNKNOWN
+    if name == "module" and receiver.inner is not None:
+        return receiver.inner
+    if name in _PARAMETER_NAMES and receiver.device is not None and receiver.name.rpartition(".")[2] in (
+        torch_api.PARAMETER_MODULES
+    ):
+        return Tensor(receiver.device)
+    return UNKNOWN
+
+
+_PARAMETER_NAMES = frozenset("weight bias running_mean running_var in_proj_weight in_proj_bias weight_ih weight_hh".split())
+
+
+def elements(value: Value) -> list[Value]:
+    """The values directly inside a container."""
+    if isinstance(value, Seq):
+        return list(value.items) if value.items is not None else [value.element]
+    if isinstance(value, Map):
+        return [each for _, each in value.items] + [value.element]
+    return []

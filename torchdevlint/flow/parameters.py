@@ -1,0 +1,193 @@
+"""What a parameter is when nobody has called the function: by annotation, default, and usage."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.classes import ClassInfo
+from torchdevlint.flow.devices import Device, Origin
+from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, uses_in
+from torchdevlint.flow.functions import defaults
+from torchdevlint.flow.machine import Entry, Frame, FunctionNode
+from torchdevlint.flow.names import canonical, mentions_device
+from torchdevlint.flow.objects import MODEL
+from torchdevlint.flow.values import (
+    NONE,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Closure,
+    Cls,
+    Dev,
+    Library,
+    Map,
+    Obj,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Value,
+    is_module,
+)
+
+_MAX_HOPS = 4
+_NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
+
+
+def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, receiver: Value | None) -> dict[str, Value]:
+    """A value for each parameter of a function that is looked at on its own.
+
+    Tensors that `forward` gets are taken to be where the model is; those of other functions are where their
+    argument is, which the function cannot know.
+    """
+    spec = function.args
+    parameters = [*spec.posonlyargs, *spec.args]
+    values: dict[str, Value] = {}
+    if receiver is not None and parameters:
+        values[parameters.pop(0).arg] = receiver
+    by_default = dict(defaults(function))
+    for parameter in (*parameters, *spec.kwonlyargs):
+        values[parameter.arg] = _symbolic(frame, function, parameter, by_default.get(parameter.arg), entry)
+    if spec.vararg is not None:
+        values[spec.vararg.arg] = Seq(None, UNKNOWN)
+    if spec.kwarg is not None:
+        values[spec.kwarg.arg] = Map((), UNKNOWN)
+    return values
+
+
+def _symbolic(
+    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry
+) -> Value:
+    name = parameter.arg
+    uses = uses_in(function).get(name) or Uses()
+    value = _kind(frame, function, parameter, default, entry, uses)
+    optional = (isinstance(default, ast.Constant) and default.value is None) or uses.none_tested
+    return Choice((((), NONE), ((), value))) if optional and value != NONE else value
+
+
+def _kind(
+    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry, uses: Uses
+) -> Value:
+    name, annotation = parameter.arg, annotation_name(parameter.annotation)
+    if annotation in _NUMBER_ANNOTATIONS:
+        return NUMBER
+    if annotated_tensor(parameter.annotation):
+        return _tensor(parameter, entry)
+    if annotation == "device" or (mentions_device(name) and not uses.is_tensor):
+        return Dev(Device(Origin.EXPRESSION, name))
+    if annotation == "str":
+        return TEXT
+    if isinstance(default, ast.Constant) and isinstance(default.value, (int, float, str)):
+        return UNKNOWN
+    if uses.is_module and not uses.is_tensor:
+        return Library("", module=True)
+    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
+        return _tensor(parameter, entry)
+    return UNKNOWN
+
+
+def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:
+    step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
+    if entry.kind == "forward":
+        return Tensor(MODEL, None, (), step)
+    return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
+
+
+def is_tensor_by_use(frame: Frame, function: FunctionNode, name: str, owner: ClassInfo | None, hops: int) -> bool:
+    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
+    uses = uses_in(function).get(name)
+    if uses is None or uses.is_container or uses.called:
+        return False
+    if uses.is_tensor:
+        return True
+    in_module = owner is not None and owner.is_module
+    if in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES:
+        return True
+    closure = owner.closure if owner is not None else frame.closure
+    return any(_takes_tensor(frame, call, place, closure, owner, function, hops) for call, place in uses.arguments)
+
+
+def _takes_tensor(
+    frame: Frame,
+    call: ast.Call,
+    place: int | str,
+    closure: Closure,
+    owner: ClassInfo | None,
+    function: FunctionNode,
+    hops: int,
+) -> bool:
+    callee = _static(frame, call.func, closure, owner, function)
+    if isinstance(callee, Ref):
+        return _library_takes_tensor(callee.name, place)
+    if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if hops == 0:
+            return False
+        bound = isinstance(call.func, ast.Attribute)
+        names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
+        position = place + bound if isinstance(place, int) else -1
+        target = place if isinstance(place, str) else names[position] if position < len(names) else ""
+        return is_tensor_by_use(frame, callee, target, owner if bound else None, hops - 1)
+    return place == 0 and callee is not None and is_module(callee) and not isinstance(callee, Obj)
+
+
+def _library_takes_tensor(name: str, place: int | str) -> bool:
+    head, _, tail = name.rpartition(".")
+    if place != 0 and tail not in torch_api.STRICT:
+        return False
+    if head == "torch.nn.functional":
+        return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
+    if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
+        return head == "torch" and tail in torch_api.LIKE_FACTORIES
+    if tail in ("cat", "stack", "concat", "hstack", "vstack", "dstack", "meshgrid", "broadcast_tensors", "einsum", "block_diag"):
+        return False
+    return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
+
+
+def _static(
+    frame: Frame, node: ast.expr, closure: Closure, owner: ClassInfo | None, function: FunctionNode
+) -> Value | ast.AST | None:
+    """What a callee is, as far as it can be told without running anything: imports, methods and layers of `self`."""
+    if isinstance(node, ast.Name):
+        layers = _loop_source(function, node.id)
+        if layers is not None:
+            container = _static(frame, layers, closure, owner, function)
+            return Library("", module=True) if isinstance(container, Library) and container.module else None
+        for scope in closure.scopes:
+            found = scope.get(node.id)
+            if found is not None:
+                return found.node if hasattr(found, "node") else found  # type: ignore[no-any-return]
+        return None
+    if isinstance(node, ast.Subscript):
+        container = _static(frame, node.value, closure, owner, function)
+        return Library("", module=True) if isinstance(container, Library) and container.module else None
+    if not isinstance(node, ast.Attribute):
+        return None
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
+        if node.attr in owner.all_methods:
+            return owner.all_methods[node.attr][1]
+        for info in owner.mro:
+            for held in (info.attributes.get(node.attr),):
+                if held is not None:
+                    return held
+        return None
+    receiver = _static(frame, node.value, closure, owner, function)
+    if isinstance(receiver, Ref):
+        return Ref(canonical(f"{receiver.name}.{node.attr}"))
+    if isinstance(receiver, Cls):
+        return receiver.info.all_methods.get(node.attr, (None, None))[1]
+    return None
+
+
+def _loop_source(function: FunctionNode, name: str) -> ast.expr | None:
+    """The expression that a `for` loop over `name` goes through, or None."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+            if any(isinstance(each, ast.Name) and each.id == name for each in targets):
+                source = node.iter
+                while isinstance(source, ast.Call) and source.args:
+                    source = source.args[0]
+                return source
+    return None

@@ -1,0 +1,330 @@
+"""Transfer functions of statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from torchdevlint.flow import moves, operations
+from torchdevlint.flow.arguments import as_device
+from torchdevlint.flow.assignment import assign, forget_paths
+from torchdevlint.flow.branches import arms, merge_states
+from torchdevlint.flow.classes import ClassInfo, is_plain
+from torchdevlint.flow.devices import TOP
+from torchdevlint.flow.machine import Frame, State, closure_of
+from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name
+from torchdevlint.flow.values import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Cls,
+    Const,
+    Dtype,
+    Func,
+    Guard,
+    Ref,
+    Seq,
+    Tensor,
+    Value,
+    element_of,
+    is_number,
+    join,
+)
+
+
+def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
+    """Run statements in order until the path ends; `state` is changed in place."""
+    for statement in body:
+        if not state.alive:
+            return
+        transfer = _TRANSFER.get(type(statement))
+        if transfer is not None:
+            transfer(frame, statement, state)
+
+
+def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
+    if isinstance(node.value, ast.Constant):
+        return
+    moves.check_statement(frame, node, state)
+    frame.evaluate(node.value, state)
+
+
+def _assign(frame: Frame, node: ast.Assign, state: State) -> None:
+    value = frame.evaluate(node.value, state)
+    for target in node.targets:
+        assign(frame, target, value, state, node.value)
+
+
+def _annotated(frame: Frame, node: ast.AnnAssign, state: State) -> None:
+    if node.value is not None:
+        assign(frame, node.target, frame.evaluate(node.value, state), state, node.value)
+
+
+def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
+    target, value = node.target, frame.evaluate(node.value, state)
+    load = _as_load(target)
+    held = frame.evaluate(load, state)
+    if isinstance(held, Seq) and isinstance(node.op, ast.Add):
+        inner = element_of(value)
+        result: Value = Seq(None, inner if held.items == () else join(held.element, inner))
+    elif is_number(held) and is_number(value):
+        result = NUMBER
+    else:
+        symbol = f"`{operations.SYMBOLS[type(node.op)]}=`"
+        in_place = isinstance(held, Tensor)
+        result = operations.combine(frame, state, node, symbol, [(load, held), (node.value, value)], in_place=in_place)
+    if isinstance(target, ast.Subscript):
+        return
+    assign(frame, target, result, state)
+
+
+def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
+    """The target of an augmented assignment as the expression that is read."""
+    if isinstance(target, ast.Name):
+        loaded: ast.expr = ast.Name(target.id, ast.Load())
+    elif isinstance(target, ast.Attribute):
+        loaded = ast.Attribute(target.value, target.attr, ast.Load())
+    else:
+        loaded = ast.Subscript(target.value, target.slice, ast.Load())
+    return ast.copy_location(loaded, target)
+
+
+def _return(frame: Frame, node: ast.Return, state: State) -> None:
+    value = frame.evaluate(node.value, state) if node.value is not None else NONE
+    frame.returns.append((state.conditions, value))
+    frame.exits.append(state.copy())
+    state.alive = False
+
+
+def _end(frame: Frame, node: ast.Raise, state: State) -> None:
+    if node.exc is not None:
+        frame.evaluate(node.exc, state)
+    state.alive = False
+
+
+def _leave_round(frame: Frame, node: ast.Break | ast.Continue, state: State) -> None:
+    frame.left.append(state.copy())
+    state.alive = False
+
+
+def _if(frame: Frame, node: ast.If, state: State) -> None:
+    test = frame.evaluate(node.test, state)
+    if isinstance(test, Guard):
+        _guarded(frame, node, state, test.holds)
+        return
+    if isinstance(test, Const) and not isinstance(node.test, (ast.Name, ast.Constant)):
+        execute(frame, node.body if test.value else node.orelse, state)
+        return
+    holds, fails = arms(frame, node.test, state)
+    execute(frame, node.body, holds)
+    execute(frame, node.orelse, fails)
+    before = state.conditions
+    merge_states(state, holds, fails)
+    if state.alive and holds.alive and fails.alive:
+        state.conditions = before
+
+
+def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
+    """A test that asks for an accelerator: the arm that runs with one counts, the other is looked at for itself."""
+    chosen, skipped = (node.body, node.orelse) if holds else (node.orelse, node.body)
+    without = state.copy()
+    without.without_accelerator = True
+    execute(frame, skipped, without)
+    guarded, state.guarded = state.guarded, True
+    execute(frame, chosen, state)
+    state.guarded = guarded
+    if not state.alive and without.alive:
+        state.env, state.paths, state.alive = without.env, without.paths, True
+        state.without_accelerator = True
+
+
+def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
+    moves.check_loop(frame, node, state)
+    element = element_of(frame.evaluate(node.iter, state))
+    _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
+    execute(frame, node.orelse, state)
+
+
+def _while(frame: Frame, node: ast.While, state: State) -> None:
+    def test(inner: State) -> None:
+        frame.evaluate(node.test, inner)
+
+    _loop(frame, node.body, state, test)
+    execute(frame, node.orelse, state)
+
+
+def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[State], None]) -> None:
+    """Run the body once, and once more where the first round changed something that was there before."""
+    outer, frame.left = frame.left, []
+    before = state.copy()
+    for _ in range(2):
+        frame.loop_round += 1
+        entered = state.copy()
+        start(state)
+        execute(frame, body, state)
+        for left in frame.left:
+            merge_states(state, state.copy(), left, tagged=False)
+        frame.left = []
+        merge_states(state, before.copy(), state.copy(), tagged=False)
+        if all(state.env.get(name) is value for name, value in entered.env.items()) and state.paths == entered.paths:
+            break
+    state.conditions = before.conditions
+    frame.left = outer
+
+
+def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
+    default = state.default_device
+    for item in node.items:
+        value = frame.evaluate(item.context_expr, state)
+        _enter_context(frame, item.context_expr, state)
+        if item.optional_vars is not None:
+            assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
+    execute(frame, node.body, state)
+    state.default_device = default
+
+
+def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
+    """``with torch.device(..)`` sets the default device; a context that is not known but named so may do it too."""
+    callee = node.func if isinstance(node, ast.Call) else node
+    target = frame.evaluate(callee, state)
+    if target == Ref("torch.device") and isinstance(node, ast.Call) and node.args:
+        state.default_device = as_device(frame, node.args[0], frame.evaluate(node.args[0], state))
+        return
+    if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
+        return
+    name = dotted_path(callee) or ""
+    if any(word in name.lower() for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
+        state.default_device = TOP
+
+
+def _try(frame: Frame, node: ast.Try, state: State) -> None:
+    before = state.copy()
+    execute(frame, node.body, state)
+    failed = before.copy()
+    merge_states(failed, before.copy(), state.copy(), tagged=False)
+    execute(frame, node.orelse, state)
+    for handler in node.handlers:
+        caught = failed.copy()
+        caught.alive = True
+        if handler.name:
+            caught.env[handler.name] = UNKNOWN
+        execute(frame, handler.body, caught)
+        merge_states(state, state.copy(), caught, tagged=False)
+    ended = not state.alive
+    if ended:
+        state.alive = True
+    execute(frame, node.finalbody, state)
+    if ended:
+        state.alive = False
+
+
+def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+    for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
+        if default is not None:
+            frame.evaluate(default, state)
+    qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
+    owner = frame.owner if frame.function is not None else None
+    function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
+    state.env[node.name] = function
+    frame.machine.functions.setdefault(node, function)
+
+
+def _class(frame: Frame, node: ast.ClassDef, state: State) -> None:
+    machine = frame.machine
+    bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
+    info = machine.classes.get(node)
+    if info is None:
+        info = machine.classes[node] = ClassInfo(node, node.name, bases, closure_of(frame, state))
+    state.env[node.name] = Cls(info)
+    inner = state.copy()
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for default in (*statement.args.defaults, *statement.args.kw_defaults):
+                if default is not None:
+                    frame.evaluate(default, inner)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            value = frame.evaluate(statement.value, inner)
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    info.attributes.setdefault(target.id, value)
+                    inner.env[target.id] = value
+    state.touched = inner.touched
+
+
+def _import(frame: Frame, node: ast.Import, state: State) -> None:
+    for alias in node.names:
+        if alias.asname is not None:
+            state.env[alias.asname] = Ref(alias.name)
+        else:
+            root = alias.name.partition(".")[0]
+            state.env[root] = Ref(root)
+
+
+def _import_from(frame: Frame, node: ast.ImportFrom, state: State) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        full = canonical(f"{module}.{alias.name}")
+        state.env[alias.asname or alias.name] = Dtype() if is_dtype_name(full) else Ref(full)
+
+
+def _delete(frame: Frame, node: ast.Delete, state: State) -> None:
+    for target in node.targets:
+        path = dotted_path(target)
+        if path is not None:
+            state.env.pop(path, None)
+            state.paths.pop(path, None)
+            forget_paths(state, path)
+
+
+def _global(frame: Frame, node: ast.Global, state: State) -> None:
+    frame.globals.update(node.names)
+
+
+def _assert(frame: Frame, node: ast.Assert, state: State) -> None:
+    frame.evaluate(node.test, state)
+    holds, _ = arms(frame, node.test, state)
+    state.env, state.paths = holds.env, holds.paths
+
+
+def _match(frame: Frame, node: ast.Match, state: State) -> None:
+    frame.evaluate(node.subject, state)
+    before = state.copy()
+    for case in node.cases:
+        arm = before.copy()
+        for pattern in ast.walk(case.pattern):
+            name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+            if isinstance(name, str):
+                arm.env[name] = UNKNOWN
+        execute(frame, case.body, arm)
+        merge_states(state, state.copy(), arm, tagged=False)
+
+
+_TRANSFER: dict[type, Callable[..., None]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _end,
+    ast.Break: _leave_round,
+    ast.Continue: _leave_round,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Delete: _delete,
+    ast.Global: _global,
+    ast.Assert: _assert,
+    ast.Match: _match,
+}
+if hasattr(ast, "TryStar"):
+    _TRANSFER[ast.TryStar] = _try

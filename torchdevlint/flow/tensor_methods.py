@@ -1,0 +1,183 @@
+"""Methods of tensors: moves, ``new_*``, and operations with the receiver as first operand."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.arguments import Arguments, as_device, move_target
+from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.operations import Operands, combine
+from torchdevlint.flow.values import (
+    AT_LEAST_1,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    UNKNOWN,
+    Const,
+    Dtype,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Value,
+    at,
+    is_number,
+    sequence,
+)
+
+
+def call_tensor_method(
+    frame: Frame, state: State, node: ast.Call, receiver_node: ast.expr, receiver: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """What ``receiver.name(..)`` gives."""
+    if name in torch_api.DEVICE_METHODS:
+        return move(frame, node, receiver, method_device(frame, name, arguments))
+    if name == "to":
+        return move(frame, node, receiver, to_device(frame, arguments))
+    if name == "type" and arguments.positional:
+        return move(frame, node, receiver, type_device(arguments.positional[0][1]))
+    if name == "type_as" and arguments.positional:
+        return move(frame, node, receiver, to_device(frame, arguments))
+    if name in torch_api.NEW_METHODS:
+        return _new(frame, node, receiver, arguments)
+    if name == "size":
+        return NUMBER if arguments.positional else NUMBERS
+    if name in ("item", "dim", "numel", "nelement", "ndimension", "get_device", "element_size"):
+        return NUMBER
+    if name in ("type", "__repr__"):
+        return TEXT
+    in_place = name.endswith("_") and not name.endswith("__")
+    plain = name.rstrip("_") if in_place else name
+    if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:
+        return _other(frame, state, node, receiver_node, receiver, plain, arguments)
+    if name in torch_api.CROSSING:
+        return receiver
+    return _operation(frame, state, node, receiver_node, receiver, plain, arguments, in_place)
+
+
+def _other(
+    frame: Frame, state: State, node: ast.Call, receiver_node: ast.expr, receiver: Tensor, name: str, arguments: Arguments
+) -> Value:
+    if name in torch_api.METHOD_TUPLE:
+        result = _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
+        return Seq(None, result)
+    if name in torch_api.METHOD_LIST:
+        return Seq(None, Tensor(receiver.device, receiver.ndim, receiver.creations, receiver.steps))
+    if name in torch_api.METHOD_PLAIN:
+        return NUMBER
+    return UNKNOWN
+
+
+def _operation(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
+    in_place: bool,
+) -> Value:
+    operands: Operands = [(receiver_node, receiver)]
+    for argument_node, value in arguments.pairs:
+        operands += tensor_operands(argument_node, value)
+    strict = name in torch_api.STRICT
+    result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
+    if not isinstance(result, Tensor):
+        return result
+    ndim = method_ndim(name, receiver, arguments, result)
+    shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place)
+    if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or _is_dimension(arguments)):
+        return sequence([shaped, shaped])
+    return shaped
+
+
+def _is_dimension(arguments: Arguments) -> bool:
+    return bool(arguments.positional) and is_number(arguments.positional[0][1])
+
+
+def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tensor) -> int | None:
+    """The number of dimensions after an operation that changes it."""
+    ndim = receiver.ndim
+    if name in torch_api.REDUCTIONS:
+        return 0 if not arguments.positional and not {"dim", "axis"} & set(arguments.keywords) else None
+    if name == "unsqueeze":
+        return ndim + 1 if ndim is not None and ndim >= 0 else AT_LEAST_1
+    if name in ("view", "reshape", "expand", "repeat", "permute"):
+        given = arguments.positional
+        if len(given) == 1 and not is_number(given[0][1]):
+            return AT_LEAST_1
+        return AT_LEAST_1 if arguments.starred else len(given) or None
+    if name in ("flatten", "nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", "ravel"):
+        return AT_LEAST_1
+    if name in torch_api.SAME_NUMBER_OF_DIMS:
+        return result.ndim
+    if len([each for each in arguments.values if isinstance(each, Tensor)]):
+        return result.ndim
+    return None if name in ("squeeze", "select", "dot", "trace", "det") else (AT_LEAST_1 if ndim else ndim and None)
+
+
+def tensor_operands(node: ast.expr, value: Value) -> Operands:
+    """The tensors that an argument brings in, those in a list or tuple too."""
+    if isinstance(value, Seq):
+        items = value.items if value.items is not None else value.members or (value.element,)
+        nodes = node.elts if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(items) else [node] * len(items)
+        found: Operands = []
+        for each_node, each in zip(nodes, items, strict=True):
+            found += tensor_operands(each_node, each)
+        return found
+    return [(node, value)]
+
+
+def move(frame: Frame, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
+    """The tensor that a move gives; `device` is None when only the dtype changes."""
+    if device is None:
+        return receiver
+    if device == DEFAULT:
+        return receiver
+    return at(receiver, device, Step(f"moved to {device.describe()}", node))
+
+
+def to_device(frame: Frame, arguments: Arguments) -> Device | None:
+    """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given."""
+    given = arguments.keywords.get("device") or arguments.keywords.get("other")
+    if given is not None:
+        return as_device(frame, *given)
+    if arguments.starred or arguments.double_starred:
+        return TOP
+    targets = [move_target(frame, *each) for each in arguments.positional[:2]]
+    found = [target for target in targets[:1] if target is not None]
+    return found[0] if found else None
+
+
+def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:
+    """Where ``.cuda()``, ``.cuda(1)``, ``.cpu()`` and their kin move to."""
+    kind = torch_api.DEVICE_METHODS[name]
+    given = arguments.get(0, "device")
+    if given is None or kind == "cpu":
+        return CPU if kind == "cpu" else Device(Origin.LITERAL, kind)
+    value = given[1]
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return Device(Origin.LITERAL, kind, value.value)
+    if isinstance(value, Const) and value.value is None:
+        return Device(Origin.LITERAL, kind)
+    return as_device(frame, *given)
+
+
+def type_device(value: Value) -> Device | None:
+    """Where ``.type(..)`` moves to: legacy tensor types name a device (S11), dtypes do not."""
+    if isinstance(value, Dtype):
+        return None
+    name = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else ""
+    if isinstance(name, str) and name.rpartition(".")[2] in torch_api.LEGACY_CONSTRUCTORS:
+        return Device(Origin.LITERAL, "cuda") if ".cuda." in name else CPU
+    return TOP
+
+
+def _new(frame: Frame, node: ast.Call, receiver: Tensor, arguments: Arguments) -> Tensor:
+    given = arguments.keywords.get("device")
+    device = receiver.device if given is None else as_device(frame, *given)
+    creations = receiver.creations if given is None and on_cpu(device) else ()
+    return Tensor(device, AT_LEAST_1, creations, receiver.steps, receiver.moved)

@@ -1,0 +1,423 @@
+"""Abstract values: what kind of thing an expression is, and for tensors and modules where it lives.
+
+Values are immutable. A value that depends on the path is a `Choice` of alternatives, each under the branch conditions
+that lead to it, so that two values chosen by the same `if` are never paired across its arms.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import join as join_devices
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.classes import ClassInfo
+
+Conditions = tuple[tuple[str, bool], ...]
+"""Branch conditions in the order they were met: a key that stands for the test, and which arm."""
+
+AT_LEAST_1 = -1
+"""A number of dimensions that is unknown but not zero."""
+MAX_ALTERNATIVES = 4
+
+
+class Value:
+    """Base of all abstract values."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Value):
+    """Anything. Never leads to a finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Value):
+    """A literal: None, a bool, a number, a string, bytes or Ellipsis."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """A Python number (or bool) of unknown value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Value):
+    """A string of unknown value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Value):
+    """A test whose outcome is known where an accelerator is there, such as ``torch.cuda.is_available()``."""
+
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Value):
+    """Something imported or built in, by its public dotted name: ``torch.zeros``, ``builtins.len``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dev(Value):
+    """A `torch.device`, or a string used as one."""
+
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype(Value):
+    """A `torch.dtype`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a tensor was created on the default device; compared by node."""
+
+    node: ast.AST
+    function: str = field(compare=False)
+    where: str = field(compare=False)
+    scope: str = field(compare=False)
+    random: bool = field(compare=False)
+    like: str | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event in a tensor's life, for the related locations of a finding."""
+
+    text: str
+    node: ast.AST
+    created: bool = False
+    """The tensor was made here, by a factory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Value):
+    """A tensor on `device`.
+
+    `ndim` is the number of dimensions, `AT_LEAST_1`, or None; `creations` are the default-device factories that it
+    came from; `steps` its life so far (the first one identifies where it came from); `moved` whether the source moved
+    or placed it explicitly; `parameter` whether it is a `torch.nn.Parameter` that assigning to a module registers.
+    """
+
+    device: Device
+    ndim: int | None = None
+    creations: tuple[Site, ...] = ()
+    steps: tuple[Step, ...] = ()
+    moved: bool = False
+    parameter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Value):
+    """An instance of a library class, by its public dotted name.
+
+    For a `torch.nn.Module`, `device` is where its parameters live, or None if it has none; `prefix` is what a wrapper puts
+    before the keys of the state dict and `inner` what it wraps; `children` are the modules of a container.
+    """
+
+    name: str
+    module: bool = False
+    device: Device | None = None
+    prefix: str = ""
+    inner: Value | None = None
+    children: tuple[Value, ...] = ()
+    made_at: ast.AST | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Obj(Value):
+    """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""
+
+    info: ClassInfo
+    device: Device = TOP
+
+
+@dataclass(frozen=True, slots=True)
+class Cls(Value):
+    """A class of this file."""
+
+    info: ClassInfo
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """The names that a function sees besides its own: one mapping for each enclosing function, then the module."""
+
+    scopes: tuple[dict[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Func(Value):
+    """A function, method or lambda of this file; `receiver` is bound as its first argument."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    closure: Closure
+    qualname: str
+    owner: ClassInfo | None = None
+    receiver: Value | None = None
+    plain: bool = True
+    """No decorator that could change what a call gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Value):
+    """A bound method of a value that is not a user's object: ``x.view``, ``model.state_dict``."""
+
+    receiver: Value
+    name: str
+    node: ast.AST = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Value):
+    """``super()`` in a method of `info`."""
+
+    info: ClassInfo
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(Value):
+    """A list, tuple, set or iterator: known `items`, or only what each `element` is.
+
+    `members` are values that a list is known to hold besides others, from appending to it in a loop.
+    """
+
+    items: tuple[Value, ...] | None
+    element: Value
+    members: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Value):
+    """A dict: the values under literal keys, and what any other value is."""
+
+    items: tuple[tuple[Any, Value], ...]
+    element: Value
+
+
+@dataclass(frozen=True, slots=True)
+class StateDict(Value):
+    """What ``state_dict()`` gives: `prefix` is on its keys, and `wrapper`, made at `made_at`, put it there."""
+
+    prefix: str
+    wrapper: str
+    owner: str
+    node: ast.AST | None = field(default=None, compare=False)
+    made_at: ast.AST | None = field(default=None, compare=False)
+    function: ast.AST | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Value):
+    """What a load call gave; `node` is the call."""
+
+    node: ast.AST
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value):
+    """One of several values, each under the conditions that lead to it."""
+
+    alternatives: tuple[tuple[Conditions, Value], ...]
+
+
+UNKNOWN = Unknown()
+NUMBER = Number()
+TEXT = Text()
+NONE = Const(None)
+NUMBERS = Seq(None, NUMBER)
+
+
+def sequence(items: list[Value]) -> Seq:
+    """A sequence of known items."""
+    return Seq(tuple(items), join_all(items))
+
+
+def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Conditions, Value], ...]:
+    """The alternatives that are possible under `conditions`; one for a value that is no choice."""
+    if not isinstance(value, Choice):
+        return (((), value),)
+    if not conditions:
+        return value.alternatives
+    return tuple(each for each in value.alternatives if compatible(each[0], conditions))
+
+
+def compatible(one: Conditions, other: Conditions) -> bool:
+    """Whether both sets of branch conditions can hold together."""
+    return not (one and other) or not any((key, not arm) in other for key, arm in one)
+
+
+def settle(value: Value, conditions: Conditions) -> Value:
+    """`value` without the alternatives that `conditions` rule out."""
+    if not isinstance(value, Choice) or not conditions:
+        return value
+    left = alternatives(value, conditions)
+    if len(left) == len(value.alternatives) or not left:
+        return value
+    return left[0][1] if len(left) == 1 else Choice(left)
+
+
+def only(value: Value, kind: type) -> Any:
+    """`value` if it is of that kind, or the one alternative that is; else None."""
+    if isinstance(value, kind):
+        return value
+    found = [each for _, each in alternatives(value) if isinstance(each, kind)]
+    return found[0] if len(found) == 1 and isinstance(value, Choice) else None
+
+
+def join_all(values: list[Value]) -> Value:
+    """The join of any number of values, UNKNOWN for none."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return UNKNOWN if result is None else result
+
+
+def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions = ()) -> Value:
+    """What a name holds after two paths, each under its branch conditions."""
+    if one is other or one == other:
+        return one
+    merged: list[tuple[Conditions, Value]] = [(_extend(at, one_if), each) for at, each in alternatives(one)]
+    for at, each in alternatives(other):
+        _add(merged, _extend(at, other_if), each)
+    return _choice(merged)
+
+
+def _choice(merged: list[tuple[Conditions, Value]]) -> Value:
+    if len(merged) > MAX_ALTERNATIVES or not merged:
+        return UNKNOWN
+    return merged[0][1] if len(merged) == 1 else Choice(tuple(merged))
+
+
+def _extend(conditions: Conditions, more: Conditions) -> Conditions:
+    return conditions + tuple(each for each in more if each not in conditions)
+
+
+def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value) -> None:
+    for place, (other_at, other) in enumerate(merged):
+        both = merge(other, value)
+        if both is not None:
+            merged[place] = (tuple(each for each in other_at if each in at), both)
+            return
+    merged.append((at, value))
+
+
+def merge(one: Value, other: Value) -> Value | None:
+    """One value that stands for both, where that loses nothing that matters; else None."""
+    if one == other:
+        return one
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return _merge_tensors(one, other)
+    if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
+        return NUMBER if is_number(one) and is_number(other) else None
+    if isinstance(one, Obj) and isinstance(other, Obj) and one.info is other.info:
+        return Obj(one.info, join_devices(one.device, other.device))
+    if isinstance(one, Seq) and isinstance(other, Seq):
+        if one.items is not None and other.items is not None and len(one.items) == len(other.items):
+            return sequence([join(a, b) for a, b in zip(one.items, other.items, strict=True)])
+        parts = [part.element for part in (one, other) if part.items != ()]
+        return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
+    if isinstance(one, Map) and isinstance(other, Map):
+        return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
+    return None
+
+
+def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
+    """What `other` surely holds if it is `one` with more appended, as after a loop that ran."""
+    if other.items is not None and one.items is not None and other.items[: len(one.items)] == one.items:
+        return tuple(dict.fromkeys(other.items))
+    if other.items is None and one.items is not None and set(one.items) <= set(other.members):
+        return other.members
+    return one.members if one.items is None and one.members == other.members else ()
+
+
+def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
+    ndim = one.ndim if one.ndim == other.ndim else None
+    if ndim is None and one.ndim and other.ndim:
+        ndim = AT_LEAST_1
+    if one.device == other.device:
+        return Tensor(one.device, ndim, both_creations(one, other), one.steps, one.moved and other.moved)
+    if one.moved != other.moved and (same_root(one, other) or (_is_created(one) and _is_created(other))):
+        return Tensor(TOP, ndim, (), one.steps, True)
+    return None
+
+
+def distribute(choice: Choice, transfer: Callable[[Value], Value]) -> Value:
+    """Apply `transfer` to each alternative and join what comes out, each under its conditions."""
+    results = [(conditions, transfer(each)) for conditions, each in choice.alternatives]
+    merged: list[tuple[Conditions, Value]] = []
+    for outer, value in results:
+        for inner, each in alternatives(value):
+            _add(merged, _extend(outer, inner), each)
+    return _choice(merged)
+
+
+def element_of(value: Value) -> Value:
+    """What iterating over `value` gives."""
+    if isinstance(value, Seq):
+        return value.element
+    if isinstance(value, Tensor):
+        ndim = value.ndim - 1 if value.ndim is not None and value.ndim > 0 else None
+        return replace(value, ndim=ndim)
+    if isinstance(value, Library):
+        return join_all(list(value.children)) if value.children else UNKNOWN
+    if isinstance(value, Choice):
+        return distribute(value, element_of)
+    return UNKNOWN
+
+
+def same_root(one: Tensor, other: Tensor) -> bool:
+    """Whether both came from the same creation or parameter: one may be the other one, conditionally moved."""
+    return bool(one.steps and other.steps and one.steps[0] == other.steps[0]) or any(
+        site in other.creations for site in one.creations
+    )
+
+
+def _is_created(tensor: Tensor) -> bool:
+    return bool(tensor.steps) and tensor.steps[0].created
+
+
+def both_creations(one: Tensor, other: Tensor) -> tuple[Site, ...]:
+    return one.creations + tuple(site for site in other.creations if site not in one.creations)
+
+
+def is_number(value: Value) -> bool:
+    """Whether it is surely a Python number."""
+    return isinstance(value, (Number, Guard)) or (isinstance(value, Const) and isinstance(value.value, (int, float, complex)))
+
+
+def is_module(value: Value) -> bool:
+    """Whether it is surely a `torch.nn.Module`."""
+    if isinstance(value, Library):
+        return value.module
+    return isinstance(value, Obj) and value.info.is_module
+
+
+def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
+    """The tensor after an explicit move to `device`."""
+    steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
+    return replace(tensor, device=device, steps=steps, moved=True, parameter=False)
+
+
+def on_model(device: Device) -> bool:
+    """Whether it is where a model lives."""
+    return device.origin is Origin.MODEL
