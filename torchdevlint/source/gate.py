@@ -1,0 +1,61 @@
+"""Which files are worth inferring anything about, told from their bytes alone.
+
+The gate must be *sound*: if any rule could report on a file, it says yes. Saying yes too often only costs time. A rule
+that speaks about files which none of the tests below lets through must widen them. What the rules need today:
+
+* a name of PyTorch, which comes from an import whose text contains ``torch`` (also ``pytorch_lightning``,
+  ``torchvision``, a ``# torchdevlint:`` comment), or is the word ``cuda`` in any case;
+* a tensor that is known by its use alone, in a file that never names torch: it is reported for a call that changes its
+  device or dtype, such as ``.to(``;
+* an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
+  pieces of that name at least two survive up to three wrong letters;
+* ``# noqa: TDL001``, which may be an unused suppression.
+
+Files that are turned away still have to be parsed, since a syntax error is a finding in any file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from torchdevlint.source.text import declared_encoding
+
+MOVING_METHODS = (
+    "to cuda cpu xpu mps npu hpu mtia mlu ipu ve xla type type_as double float half bfloat16 int long short char byte "
+    "bool cfloat cdouble chalf"
+)
+"""Methods whose dropped result is reported on a tensor of whatever origin."""
+
+_PIECES = (b"cuda", b"_vis", b"ible", b"_dev", b"ices")
+_ENVIRONMENT = re.compile(rb"environ|putenv|setenv")
+_GAP = rb"(?:[\s\\]|#[^\r\n]*[\r\n])*"
+_MOVE = re.compile(rb"\." + _GAP + rb"(?:" + "|".join(MOVING_METHODS.split()).encode() + rb")" + _GAP + rb"\(")
+_SUPPRESSION = re.compile(rb"tdl\d")
+_ASCII_COMPATIBLE = re.compile(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
+
+
+def may_hold_findings(data: bytes) -> bool:
+    """Whether any rule could report on a file with these bytes; False is certain, True is a guess."""
+    if _mentions(data):
+        return True
+    if data.isascii():
+        return False
+    encoding = declared_encoding(data)
+    if encoding and not _ASCII_COMPATIBLE.fullmatch(encoding[0]):
+        return True
+    # Python folds identifiers: full-width or mathematical letters that spell `torch` are the name `torch`.
+    text = data.decode("utf-8", "ignore")
+    folded = unicodedata.normalize("NFKC", text)
+    return folded != text and _mentions(folded.encode("utf-8", "ignore"))
+
+
+def _mentions(data: bytes) -> bool:
+    if b"torch" in data:
+        return True
+    lower = data.lower()
+    if b"cuda" in lower or _SUPPRESSION.search(lower):
+        return True
+    if _ENVIRONMENT.search(data) and sum(piece in lower for piece in _PIECES) >= 2:
+        return True
+    return _MOVE.search(data) is not None
