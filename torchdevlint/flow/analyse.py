@@ -19,6 +19,7 @@ from torchdevlint.flow.statements import execute
 from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span
 
+_STATE_OF_NUMBERS = ("sched", "sampler", "dataloader")
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -54,6 +55,7 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     """One walk for what a whole file says: the words in it, and which loads feed `load_state_dict`."""
     words: set[str] = set()
     fed: set[ast.AST] = set()
+    elsewhere: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             words.add(node.attr)
@@ -66,11 +68,13 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
             words.add(node.name.rpartition(".")[2])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
-                fed.update(node.args[:1])
+                receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
+                (elsewhere if any(word in receiver for word in _STATE_OF_NUMBERS) else fed).update(node.args[:1])
             elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
                 machine.default_changed = True
     machine.words = frozenset(words)
     machine.fed = frozenset(fed)
+    machine.fed_elsewhere = frozenset(elsewhere)
 
 
 def _stays_on_cpu(call: ast.Call) -> bool:

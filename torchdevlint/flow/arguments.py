@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin, literal
 from torchdevlint.flow.machine import Frame, State
@@ -49,6 +50,11 @@ class Arguments:
         found = self.get(position, name)
         return UNKNOWN if found is None else found[1]
 
+    def but(self, name: str, value: Value) -> Arguments:
+        """The same arguments with another value under one keyword."""
+        keywords = {**self.keywords, name: (self.keywords[name][0], value)}
+        return Arguments(self.positional, keywords, self.starred, self.double_starred)
+
     @property
     def values(self) -> list[Value]:
         return [value for _, value in self.positional]
@@ -86,6 +92,13 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
                 if isinstance(key, str):
                     arguments.keywords.setdefault(key, (keyword.value, item))
     return arguments
+
+
+def is_tagged_choice(value: Value) -> TypeGuard[Choice]:
+    """Whether a device depends on branches that were taken here, so that each alternative can be followed."""
+    return isinstance(value, Choice) and all(
+        conditions and isinstance(each, (Dev, Const)) for conditions, each in value.alternatives
+    )
 
 
 def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:

@@ -15,7 +15,7 @@ def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     key, positive = _condition(frame, test)
     holds.conditions = _with(state, key, positive)
     fails.conditions = _with(state, key, not positive)
-    _refine(test, holds, fails)
+    _refine(frame, test, holds, fails)
     return holds, fails
 
 
@@ -37,38 +37,38 @@ def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     return f"{frame.activation}.{frame.loop_round}:{text}", positive
 
 
-def _refine(test: ast.expr, holds: State | None, fails: State | None) -> None:
+def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
     """``x is None``, ``x is not None``, ``x`` and ``not x`` decide which alternatives of `x` are left in each arm."""
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, holds, fails = test.operand, fails, holds
     if isinstance(test, ast.BoolOp):
         for each in test.values:
             if isinstance(test.op, ast.And):
-                _refine(each, holds, None)
+                _refine(frame, each, holds, None)
             else:
-                _refine(each, None, fails)
+                _refine(frame, each, None, fails)
         return
     if not isinstance(test, ast.Compare):
-        _narrow(dotted_path(test), holds, wants_none=False)
+        _narrow(frame, test, holds, wants_none=False)
         return
     right = test.comparators[0]
     if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
         return
     if isinstance(test.ops[0], ast.IsNot):
         holds, fails = fails, holds
-    path = dotted_path(test.left)
-    _narrow(path, holds, wants_none=True)
-    _narrow(path, fails, wants_none=False)
+    _narrow(frame, test.left, holds, wants_none=True)
+    _narrow(frame, test.left, fails, wants_none=False)
 
 
-def _narrow(path: str | None, state: State | None, wants_none: bool) -> None:
+def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:
+    path = dotted_path(node)
     if path is None or state is None:
         return
     table = state.env if path in state.env else state.paths
     if wants_none:
         table[path] = NONE
         return
-    value = table.get(path)
+    value = frame.evaluate(node, state)
     if isinstance(value, Choice):
         left = tuple(each for each in value.alternatives if each[1] != NONE)
         if left:

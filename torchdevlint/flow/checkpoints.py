@@ -32,7 +32,7 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     result = Loaded(node, path)
     if _placed(name, arguments) or state.guarded or state.without_accelerator:
         return result
-    if path in frame.saved or _from_memory(arguments) or _in_dataset(frame):
+    if path in frame.saved or _from_memory(arguments) or _reads_own_data(frame) or node in frame.machine.fed_elsewhere:
         return result
     machine = frame.machine
     machine.record_anyway(
@@ -60,13 +60,16 @@ def _from_memory(arguments: Arguments) -> bool:
     return isinstance(value, Library) and value.name in ("io.BytesIO", "tempfile.TemporaryFile")
 
 
-def _in_dataset(frame: Frame) -> bool:
-    """In a dataset class, which reads the files that its own preprocessing wrote."""
+_DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
+
+
+def _reads_own_data(frame: Frame) -> bool:
+    """In a dataset or tokenizer, which reads files that its own preprocessing wrote on the CPU."""
     owner = frame.owner
     if owner is None:
         return False
     names = [info.name for info in owner.mro] + list(owner.library_bases)
-    return any("Dataset" in name.rpartition(".")[2] for name in names)
+    return any(name.endswith(_DATA_CLASSES) for name in names)
 
 
 def method(

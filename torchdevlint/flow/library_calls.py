@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.flow import checkpoints, environment, torch_api
-from torchdevlint.flow.arguments import Arguments, as_device
+from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.machine import Frame, State
@@ -33,6 +33,7 @@ from torchdevlint.flow.values import (
     Tensor,
     Unknown,
     Value,
+    distribute,
     element_of,
     is_module,
     is_number,
@@ -112,6 +113,9 @@ def factory_device(frame: Frame, state: State, arguments: Arguments, follows_def
 
 
 def _factory(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+    given = arguments.keywords.get("device")
+    if given is not None and is_tagged_choice(given[1]):
+        return distribute(given[1], lambda each: _factory(frame, state, node, name, tail, arguments.but("device", each)))
     device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
     if tail in torch_api.DATA_FACTORIES:
         return _from_data(frame, state, node, name, arguments, device)
@@ -243,10 +247,10 @@ def _operation(
 
 
 def _compared(name: str, arguments: Arguments) -> list[tuple[ast.expr, Value]]:
-    """The arguments whose devices an operation compares: lengths of ``ctc_loss`` may be on the CPU."""
+    """The arguments whose devices an operation compares: ``ctc_loss`` moves targets and lengths itself."""
     if name not in ("ctc_loss", "CTCLoss"):
         return arguments.pairs
-    return [*arguments.positional[:2], *(arguments.keywords[key] for key in ("log_probs", "targets") if key in arguments.keywords)]
+    return arguments.positional[:1]
 
 
 def _numeric(arguments: Arguments) -> bool:

@@ -102,6 +102,8 @@ class Frame:
     yields: list[Value] = field(default_factory=list)
     context: str = ""
     """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
+    expects_errors: bool = False
+    """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
     activation: int = 0
     loop_round: int = 0
     tensor_names: tuple[str, ...] = ()
@@ -151,6 +153,9 @@ class Machine:
         self.tree: ast.Module | None = None
         self.words: frozenset[str] = frozenset()
         self.fed: frozenset[ast.AST] = frozenset()
+        """Arguments of `load_state_dict` of what may be a module."""
+        self.fed_elsewhere: frozenset[ast.AST] = frozenset()
+        """Arguments of `load_state_dict` of schedulers and samplers, whose state is Python numbers."""
         self.prefixes_loaded: set[str] = set()
         self.saved: dict[str, StateDict] = {}
         self._facts: dict[tuple[object, ...], Fact] = {}

@@ -9,12 +9,13 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
 from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.values import NONE, Choice, Library, Map, Obj, Seq, Tensor, Unknown, Value, alternatives, element_of
 
-_MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS
+_MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
 _IN_PLACE_CONTAINER = frozenset("x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split())
 
 
@@ -23,11 +24,17 @@ def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
     if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
         _check_comprehension(frame, node, node.value, state)
         return
-    call = node.value
+    for each in node.value.elts if isinstance(node.value, ast.Tuple) else (node.value,):
+        _check_move(frame, node, each, state)
+
+
+def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> None:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
         return
     method, receiver = call.func.attr, call.func.value
     if method in ("to", "type") and not call.args and not call.keywords:
+        return
+    if dotted_path(receiver) is None or frame.expects_errors:
         return
     evidence = _tensor_evidence(frame, receiver, state)
     if evidence is None:
@@ -37,7 +44,7 @@ def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
         moves = to_device(frame, evaluate_arguments(frame, call, state)) is not None
     machine = frame.machine
     machine.record_anyway(
-        ("discarded", node),
+        ("discarded", call),
         lambda: DiscardedMove(
             machine.span_of(node),
             machine.text_of(receiver),

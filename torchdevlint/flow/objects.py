@@ -9,6 +9,7 @@ from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.machine import Entry, Frame
 from torchdevlint.flow.values import (
+    NONE,
     UNKNOWN,
     Choice,
     Library,
@@ -81,7 +82,17 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
     if info.is_module:
         value = adopt(value)
     known = info.attributes.get(name)
-    info.attributes[name] = value if known is None else join(known, value)
+    info.attributes[name] = value if known is None else _either(join(known, value))
+    return value
+
+
+def _either(value: Value) -> Value:
+    """What an attribute holds that several places write, when it is not known which of them came last."""
+    if not isinstance(value, Choice):
+        return value
+    held = [each for _, each in value.alternatives if each != NONE]
+    if len(held) > 1 and any(isinstance(each, Tensor) for each in held):
+        return Tensor(TOP) if all(isinstance(each, Tensor) for each in held) else UNKNOWN
     return value
 
 

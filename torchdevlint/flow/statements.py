@@ -112,7 +112,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)
         return
-    if isinstance(test, Const) and not isinstance(node.test, (ast.Name, ast.Constant)):
+    if isinstance(test, Const) and _decides(frame, node.test, state):
         execute(frame, node.body if test.value else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
@@ -122,6 +122,15 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     merge_states(state, holds, fails)
     if state.alive and holds.alive and fails.alive:
         state.conditions = before
+
+
+def _decides(frame: Frame, test: ast.expr, state: State) -> bool:
+    """Whether a test with a known outcome takes one arm only: a constant of the module is there to be changed."""
+    if isinstance(test, ast.UnaryOp):
+        return _decides(frame, test.operand, state)
+    if isinstance(test, ast.Name):
+        return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
+    return not isinstance(test, ast.Constant)
 
 
 def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
@@ -154,9 +163,12 @@ def _while(frame: Frame, node: ast.While, state: State) -> None:
 
 
 def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[State], None]) -> None:
-    """Run the body once, and once more where the first round changed something that was there before."""
+    """Run the body once, and once more where the first round changed something that was there before.
+
+    A loop is taken to run at least once: flags such as ``first = True`` then say in the second round what they mean.
+    """
     outer, frame.left = frame.left, []
-    before = state.copy()
+    before, ends = state.copy(), []
     for _ in range(2):
         frame.loop_round += 1
         entered = state.copy()
@@ -165,22 +177,28 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
         for left in frame.left:
             merge_states(state, state.copy(), left, tagged=False)
         frame.left = []
-        merge_states(state, before.copy(), state.copy(), tagged=False)
+        state.conditions = before.conditions
+        if not state.alive:
+            break
+        ends.append(state.copy())
         if all(state.env.get(name) is value for name, value in entered.env.items()) and state.paths == entered.paths:
             break
-    state.conditions = before.conditions
     frame.left = outer
+    if len(ends) == 2:
+        merge_states(state, *ends, tagged=False)
+    elif not ends:
+        state.env, state.paths, state.alive = before.env, before.paths, True
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
-    default = state.default_device
+    default, expects_errors = state.default_device, frame.expects_errors
     for item in node.items:
         value = frame.evaluate(item.context_expr, state)
         _enter_context(frame, item.context_expr, state)
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
     execute(frame, node.body, state)
-    state.default_device = default
+    state.default_device, frame.expects_errors = default, expects_errors
 
 
 def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
@@ -193,6 +211,8 @@ def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
         return
     name = dotted_path(callee) or ""
+    if name.rpartition(".")[2] in ("raises", "assertRaises", "assertRaisesRegex"):
+        frame.expects_errors = True
     if any(word in name.lower() for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
         state.default_device = TOP
 
