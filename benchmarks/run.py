@@ -77,6 +77,12 @@ def _python(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", module, *arguments)
 
 
+def _beside_python(program: str) -> str:
+    """The path of a native program that pip installed next to this interpreter, or its bare name."""
+    path = Path(sys.executable).parent / program
+    return str(path) if path.exists() else program
+
+
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -89,7 +95,12 @@ TOOLS = {
         Tool("torchfix", _python("torchfix", "--jobs", "1"), _python("torchfix", "--version"), (0,)),
         Tool("flake8", _python("flake8", "--isolated", "--jobs", "1"), _python("flake8", "--version"), (0, 1)),
         Tool("pyflakes", _python("pyflakes"), _python("pyflakes", "--version"), (0, 1)),
-        Tool("ruff", _python("ruff", "check", "--isolated", "--no-cache"), _python("ruff", "--version"), (0, 1)),
+        Tool(
+            "ruff",
+            (_beside_python("ruff"), "check", "--isolated", "--no-cache"),
+            (_beside_python("ruff"), "--version"),
+            (0, 1),
+        ),
     )
 }
 ONE_WORKER = {"RAYON_NUM_THREADS": "1", "TERM": "dumb"}
