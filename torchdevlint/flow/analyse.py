@@ -118,7 +118,10 @@ def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], to
         if kind == "method" and node in machine.entered and info.is_module:
             continue
         info.evaluated.add(node)
-        _enter_function(machine, function, Entry(kind, function.qualname, info), touched)
+        built = touched if name == "__init__" else touched or info.touched
+        frame = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
+        if name == "__init__" and frame is not None:
+            info.touched = frame.touched
 
 
 def _entry_kind(info: ClassInfo, name: str) -> str:
@@ -131,10 +134,10 @@ def _enter(machine: Machine, function: Func, entry: Entry) -> None:
     _enter_function(machine, function, entry, None)
 
 
-def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Touch | None) -> None:
-    """Run a function with symbolic arguments."""
+def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Touch | None) -> State | None:
+    """Run a function with symbolic arguments; give the state at its end."""
     if machine.calls_left <= 0:
-        return
+        return None
     frame = Frame(
         machine,
         entry,
@@ -147,7 +150,9 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     )
     machine.entry_owner = entry.owner
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
-    run_body(frame, State(parameters, touched=None if function.node in machine.entered else touched))
+    state = State(parameters, touched=None if function.node in machine.entered else touched)
+    run_body(frame, state)
+    return state
 
 
 def _consistent(machine: Machine) -> list[Fact]:

@@ -86,7 +86,7 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
         if keyword.arg is not None:
             arguments.keywords[keyword.arg] = (keyword.value, value)
             continue
-        arguments.double_starred = True
+        arguments.double_starred = arguments.double_starred or not (isinstance(value, Map) and value.closed)
         if isinstance(value, Map):
             for key, item in value.items:
                 if isinstance(key, str):

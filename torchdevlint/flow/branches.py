@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow import torch_api
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Value, join
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Value, join
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
@@ -48,6 +49,9 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
             else:
                 _refine(frame, each, None, fails)
         return
+    if isinstance(test, ast.Call):
+        _refine_wrapped(frame, test, holds, fails)
+        return
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
         return
@@ -58,6 +62,33 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         holds, fails = fails, holds
     _narrow(frame, test.left, holds, wants_none=True)
     _narrow(frame, test.left, fails, wants_none=False)
+
+
+def _refine_wrapped(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(model, DataParallel)`` and ``hasattr(model, "module")`` tell wrapped models from plain ones."""
+    state = holds or fails
+    if state is None or len(test.args) != 2 or not isinstance(test.func, ast.Name):
+        return
+    path = dotted_path(test.args[0])
+    if path is None or not _asks_for_wrapper(frame, test, state):
+        return
+    for arm, wrapped in ((holds, True), (fails, False)):
+        value = frame.evaluate(test.args[0], arm) if arm is not None else None
+        if arm is not None and isinstance(value, Choice):
+            left = tuple(each for each in value.alternatives if bool(getattr(each[1], "prefix", "")) is wrapped)
+            if left:
+                (arm.env if path in arm.env else arm.paths)[path] = Choice(left) if len(left) > 1 else left[0][1]
+
+
+def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:
+    assert isinstance(test.func, ast.Name)
+    if test.func.id == "hasattr":
+        return frame.evaluate(test.args[1], state) == Const("module")
+    if test.func.id != "isinstance":
+        return False
+    kinds = frame.evaluate(test.args[1], state)
+    names = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
+    return bool(names) and all(isinstance(name, Ref) and name.name in torch_api.WRAPPER_MODULES for name in names)
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchdevlint.flow import checkpoints, torch_api
+from torchdevlint.flow import checkpoints, environment, torch_api
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
@@ -186,6 +186,8 @@ def _move_module(
 ) -> Value:
     """A module moves in place (S1), so the name that it was moved by holds the moved one afterwards."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
+    if device is not None:
+        environment.note_device(frame, state, node, device)
     if device is None or target.device is None or target.device == MODEL:
         return target
     moved = replace(target, device=device)
@@ -269,6 +271,9 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
     if name == "state_dict":
         return UNKNOWN
     if name == "to" or name in torch_api.DEVICE_METHODS:
+        device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
+        if device is not None:
+            environment.note_device(frame, state, node, device)
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"

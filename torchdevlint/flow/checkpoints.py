@@ -52,7 +52,7 @@ def _placed(name: str, arguments: Arguments) -> bool:
     if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
         return True
     given = arguments.get(torch_api.LOADERS[name], "map_location")
-    return given is not None and given[1] != Const(None)
+    return given is not None and (given[1] != Const(None) or isinstance(given[0], ast.IfExp))
 
 
 def _from_memory(arguments: Arguments) -> bool:
@@ -140,9 +140,9 @@ def load_state_dict(
     prefix = target.prefix if isinstance(target, Library) else ""
     if prefix:
         machine.prefixes_loaded.add(prefix)
-    if not isinstance(value, Loaded):
-        return UNKNOWN
-    saved = machine.saved.get(value.path)
+    saved = value if isinstance(value, StateDict) and not value.prefix else None
+    if isinstance(value, Loaded):
+        saved = machine.saved.get(value.path)
     if prefix and saved is not None and isinstance(target, Library) and not _STRIPPING_WORDS & machine.words:
         made_at = target.made_at or node
         machine.record_anyway(

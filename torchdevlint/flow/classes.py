@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from typing import TYPE_CHECKING
+
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.values import Cls, Closure, Func, Ref, Value
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.machine import Touch
 
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
@@ -28,6 +33,8 @@ class ClassInfo:
         """Attributes that are buffers or parameters."""
         self.evaluated: set[ast.AST] = set()
         """Methods whose writes to `self` are in `attributes`."""
+        self.touched: Touch | None = None
+        """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
         self.in_pipeline = False
         """Whether an instance is part of the input pipeline, where tensors are on the CPU."""
 

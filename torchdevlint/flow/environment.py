@@ -17,6 +17,8 @@ _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
 _TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
 _SIMILAR = 0.9
+_STARTERS = ("spawn", "Process", "Popen", "start_processes", "check_call", "check_output", "os.system", "subprocess.run",
+             "subprocess.call", "ProcessPoolExecutor")
 
 
 def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
@@ -27,11 +29,13 @@ def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: 
             touch(frame, state, node, f"{name}()", effect)
     elif name in _SETTERS:
         _set_by_call(frame, state, node, name, arguments)
-    elif name == "os.environ.update" and arguments.positional:
+    elif name == "os.environ.update":
         _update(frame, state, node, arguments)
 
 
 def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
+    if arguments.value(2, "enabled") == Const(False):
+        return None
     if name in torch_api.FREEZES_VISIBLE_DEVICES:
         nvml = name in ("torch.cuda.is_available", "torch.accelerator.is_available") and _NVML_CHECK in frame.machine.words
         return None if nvml else "freezes"
@@ -45,10 +49,10 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
     return None
 
 
-def note_move(frame: Frame, state: State, node: ast.AST, device: Device, text: str) -> None:
+def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
     """A move to, or creation on, a device that is literally CUDA initialises it."""
-    if device.origin is Origin.LITERAL and device.name == "cuda":
-        touch(frame, state, node, text, "initialises")
+    if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:
+        touch(frame, state, node, frame.machine.text_of(node), "initialises")
 
 
 def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
@@ -106,11 +110,23 @@ def _check(frame: Frame, state: State, node: ast.AST, name: Value, value: Value)
 
 def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
     machine = frame.machine
+    if _starts_processes(frame, node):
+        return
     machine.record_anyway(
         ("late", node),
         lambda: LateVisibleDevices(
             machine.span_of(node), machine.text_of(node), cause.text, machine.span_of(cause.node), cause.effect
         ),
+    )
+
+
+def _starts_processes(frame: Frame, node: ast.AST) -> bool:
+    """Whether processes are started after `node` in the same scope: they read the variable anew."""
+    scope = frame.function or frame.machine.tree
+    line = getattr(node, "lineno", 0)
+    return scope is not None and any(
+        isinstance(each, ast.Call) and each.lineno > line and (dotted_path(each.func) or "").endswith(_STARTERS)
+        for each in ast.walk(scope)
     )
 
 

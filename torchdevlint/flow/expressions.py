@@ -195,7 +195,7 @@ def _dict(frame: Frame, node: ast.Dict, state: State) -> Value:
         else:
             frame.evaluate(key, state)
             rest.append(value)
-    return Map(tuple(items.items()), join_all(rest))
+    return Map(tuple(items.items()), join_all(rest), closed=not rest)
 
 
 def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch
-from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value, join, join_all, settle
+from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value, choose, join_all, settle
 
 
 def run_function(
@@ -116,10 +116,7 @@ def returned(activation: Frame, state: State) -> Value:
         return NONE
     if state.alive:
         results.append((state.conditions, NONE))
-    value = results[0][1] if results else UNKNOWN
-    for place, (conditions, each) in enumerate(results[1:], 1):
-        value = join(value, each, results[0][0] if place == 1 else (), conditions)
-    return value
+    return choose(results)
 
 
 def bind_parameters(

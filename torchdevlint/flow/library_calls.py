@@ -30,6 +30,7 @@ from torchdevlint.flow.values import (
     Obj,
     Ref,
     Seq,
+    Step,
     Tensor,
     Unknown,
     Value,
@@ -76,11 +77,11 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return _unbound(frame, state, node, tail, arguments)
     elif head == "builtins":
         return _builtin(frame, state, node, tail, arguments)
+    if name in torch_api.WRAPPER_MODULES:
+        return _wrapper(node, name, arguments)
     table = _OPERATIONS.get(head)
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)
-    if name in torch_api.WRAPPER_MODULES:
-        return _wrapper(node, name, arguments)
     if is_module_class(name):
         return _layer(frame, node, name, tail, arguments)
     return UNKNOWN
@@ -291,7 +292,9 @@ def _layer(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Argume
 
 
 def _variable(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return arguments.value(0, "data")
+    """``Variable(t)`` of old code gives the tensor itself."""
+    data = arguments.value(0, "data")
+    return Tensor(TOP, None, (), (Step("wrapped by `Variable`", node),)) if isinstance(data, Unknown) else data
 
 
 def _parameter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -413,11 +416,24 @@ def _builtin(frame: Frame, state: State, node: ast.Call, tail: str, arguments: A
     if tail in ("max", "min"):
         return NUMBER if arguments.values and all(is_number(value) for value in arguments.values) else UNKNOWN
     if tail == "getattr" and len(arguments.positional) > 1:
-        return UNKNOWN
+        return _getattr(arguments)
     if tail == "map" and len(arguments.positional) > 1:
         inner = Arguments([(at, element_of(value)) for at, value in arguments.positional[1:]], {})
         return Seq(None, frame.machine.call_value(frame, state, node, arguments.positional[0][1], inner))
     return NONE if tail == "print" else UNKNOWN
+
+
+def _getattr(arguments: Arguments) -> Value:
+    """``getattr(model, "module", model)``: what a wrapper wraps, or the model itself."""
+    value, name = arguments.values[0], arguments.values[1]
+    if name != Const("module") and name != Const("_orig_mod"):
+        return UNKNOWN
+    default = arguments.value(2, "default")
+
+    def unwrap(each: Value) -> Value:
+        return each.inner if isinstance(each, Library) and each.inner is not None else default
+
+    return distribute(value, unwrap) if isinstance(value, Choice) else unwrap(value)
 
 
 def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

@@ -9,11 +9,10 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
 from torchdevlint.flow.arguments import evaluate_arguments
-from torchdevlint.flow.values import NONE, Choice, Library, Map, Obj, Seq, Tensor, Unknown, Value, alternatives, element_of
+from torchdevlint.flow.values import NONE, Library, Obj, Ref, Seq, Tensor, Unknown, alternatives, element_of
 
 _MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
 _IN_PLACE_CONTAINER = frozenset("x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split())
@@ -34,7 +33,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     method, receiver = call.func.attr, call.func.value
     if method in ("to", "type") and not call.args and not call.keywords:
         return
-    if dotted_path(receiver) is None or frame.expects_errors:
+    if frame.expects_errors or not _has_a_name(frame, receiver, state):
         return
     evidence = _tensor_evidence(frame, receiver, state)
     if evidence is None:
@@ -55,6 +54,18 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             isinstance(receiver, ast.Name),
         ),
     )
+
+
+def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether the receiver comes from something named: ``torch.zeros(1).cuda()`` only starts the driver."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return False
+    return not isinstance(frame.evaluate(node, state), Ref)
 
 
 def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> tuple | None:  # type: ignore[type-arg]

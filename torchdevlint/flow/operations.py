@@ -6,7 +6,7 @@ import ast
 from functools import partial
 from itertools import product
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import environment, torch_api
 from torchdevlint.flow.devices import TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
 from torchdevlint.flow.machine import Frame, State
@@ -25,8 +25,8 @@ from torchdevlint.flow.values import (
     Value,
     alternatives,
     compatible,
+    choose,
     is_number,
-    join,
 )
 
 Operands = list[tuple[ast.expr, Value]]
@@ -64,7 +64,7 @@ def combine(
     if not any(isinstance(value, Choice) for _, value in operands):
         return _combine(frame, state, node, operation, [(at, value) for at, value in operands], strict, in_place)
     choices = [alternatives(value, state.conditions) for _, value in operands]
-    result: Value | None = None
+    results: list[tuple[Conditions, Value]] = []
     for count, picked in enumerate(product(*choices)):
         if count == MAX_COMBINATIONS:
             return UNKNOWN
@@ -74,9 +74,8 @@ def combine(
         concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
         if any(isinstance(value, Const) and value.value is None for _, value in concrete):
             continue
-        value = _combine(frame, state, node, operation, concrete, strict, in_place)
-        result = value if result is None else join(result, value, (), conditions)
-    return UNKNOWN if result is None else result
+        results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
+    return choose(results)
 
 
 def _together(conditions: list[Conditions]) -> Conditions | None:
@@ -251,6 +250,7 @@ def assign_index(frame: Frame, state: State, target: ast.Subscript, base: Value,
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:
     """A tensor that a factory made on `device`; the default device gives it a creation site."""
+    environment.note_device(frame, state, node, device)
     text = f"created by `{function}` on {device.describe()}"
     if device.origin is not Origin.DEFAULT:
         return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)

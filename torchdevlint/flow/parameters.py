@@ -8,7 +8,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, uses_in
-from torchdevlint.flow.functions import defaults
+from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode
 from torchdevlint.flow.names import canonical, mentions_device
 from torchdevlint.flow.objects import MODEL
@@ -21,6 +21,7 @@ from torchdevlint.flow.values import (
     Closure,
     Cls,
     Dev,
+    Guard,
     Library,
     Map,
     Obj,
@@ -79,6 +80,10 @@ def _kind(
         return Dev(Device(Origin.EXPRESSION, name))
     if annotation == "str":
         return TEXT
+    if isinstance(default, ast.Call):
+        given = default_value(frame, default)
+        if isinstance(given, (Guard, Dev)):
+            return given
     if isinstance(default, ast.Constant) and isinstance(default.value, (int, float, str)):
         return UNKNOWN
     if uses.is_module and not uses.is_tensor:

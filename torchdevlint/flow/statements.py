@@ -141,7 +141,7 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     execute(frame, skipped, without)
     guarded, state.guarded = state.guarded, True
     execute(frame, chosen, state)
-    state.guarded = guarded
+    state.guarded = guarded or not without.alive
     if not state.alive and without.alive:
         state.env, state.paths, state.alive = without.env, without.paths, True
         state.without_accelerator = True
@@ -181,7 +181,8 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
         if not state.alive:
             break
         ends.append(state.copy())
-        if all(state.env.get(name) is value for name, value in entered.env.items()) and state.paths == entered.paths:
+        same = all(state.env.get(name) is value for name, value in entered.env.items())
+        if same and state.paths == entered.paths and state.touched is entered.touched:
             break
     frame.left = outer
     if len(ends) == 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import environment, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.machine import Frame, State
@@ -33,13 +33,13 @@ def call_tensor_method(
 ) -> Value:
     """What ``receiver.name(..)`` gives."""
     if name in torch_api.DEVICE_METHODS:
-        return move(frame, node, receiver, method_device(frame, name, arguments))
+        return move(frame, state, node, receiver, method_device(frame, name, arguments))
     if name == "to":
-        return move(frame, node, receiver, to_device(frame, arguments))
+        return move(frame, state, node, receiver, to_device(frame, arguments))
     if name == "type" and arguments.positional:
-        return move(frame, node, receiver, type_device(arguments.positional[0][1]))
+        return move(frame, state, node, receiver, type_device(arguments.positional[0][1]))
     if name == "type_as" and arguments.positional:
-        return move(frame, node, receiver, to_device(frame, arguments))
+        return move(frame, state, node, receiver, to_device(frame, arguments))
     if name in torch_api.NEW_METHODS:
         return _new(frame, node, receiver, arguments)
     if name == "size":
@@ -131,12 +131,13 @@ def tensor_operands(node: ast.expr, value: Value) -> Operands:
     return [(node, value)]
 
 
-def move(frame: Frame, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
+def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
     """The tensor that a move gives; `device` is None when only the dtype changes."""
     if device is None:
         return receiver
     if device == DEFAULT:
         return receiver
+    environment.note_device(frame, state, node, device)
     return at(receiver, device, Step(f"moved to {device.describe()}", node))
 
 

@@ -22,7 +22,7 @@ Conditions = tuple[tuple[str, bool], ...]
 
 AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
-MAX_ALTERNATIVES = 4
+MAX_ALTERNATIVES = 6
 
 
 class Value:
@@ -207,10 +207,11 @@ class Seq(Value):
 
 @dataclass(frozen=True, slots=True)
 class Map(Value):
-    """A dict: the values under literal keys, and what any other value is."""
+    """A dict: the values under literal keys, and what any other value is; `closed` if there are no other keys."""
 
     items: tuple[tuple[Any, Value], ...]
     element: Value
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +297,18 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     """What a name holds after two paths, each under its branch conditions."""
     if one is other or one == other:
         return one
-    merged: list[tuple[Conditions, Value]] = [(_extend(at, one_if), each) for at, each in alternatives(one)]
-    for at, each in alternatives(other):
-        _add(merged, _extend(at, other_if), each)
+    return choose(
+        [(_extend(at, one_if), each) for at, each in alternatives(one)]
+        + [(_extend(at, other_if), each) for at, each in alternatives(other)]
+    )
+
+
+def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
+    """The value that is one of several, each under its conditions; each may be a choice itself."""
+    merged: list[tuple[Conditions, Value]] = []
+    for outer, value in pairs:
+        for inner, each in alternatives(value):
+            _add(merged, _extend(outer, inner), each)
     return _choice(merged)
 
 
@@ -314,11 +324,27 @@ def _extend(conditions: Conditions, more: Conditions) -> Conditions:
 
 def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value) -> None:
     for place, (other_at, other) in enumerate(merged):
-        both = merge(other, value)
-        if both is not None:
-            merged[place] = (tuple(each for each in other_at if each in at), both)
+        conditions = _either(at, other_at)
+        both = merge(other, value) if conditions is not None else None
+        if both is not None and conditions is not None:
+            merged[place] = (conditions, both)
             return
     merged.append((at, value))
+
+
+def _either(one: Conditions, other: Conditions) -> Conditions | None:
+    """The conditions under which one or the other set holds, if that can be said exactly."""
+    mine, theirs = set(one), set(other)
+    if mine <= theirs:
+        return one
+    if theirs <= mine:
+        return other
+    rest, others = mine - theirs, theirs - mine
+    if len(rest) == len(others) == 1:
+        (key, arm), (other_key, other_arm) = rest.pop(), others.pop()
+        if key == other_key and arm is not other_arm:
+            return tuple(each for each in one if each != (key, arm))
+    return None
 
 
 def merge(one: Value, other: Value) -> Value | None:
@@ -363,12 +389,7 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
 
 def distribute(choice: Choice, transfer: Callable[[Value], Value]) -> Value:
     """Apply `transfer` to each alternative and join what comes out, each under its conditions."""
-    results = [(conditions, transfer(each)) for conditions, each in choice.alternatives]
-    merged: list[tuple[Conditions, Value]] = []
-    for outer, value in results:
-        for inner, each in alternatives(value):
-            _add(merged, _extend(outer, inner), each)
-    return _choice(merged)
+    return choose([(conditions, transfer(each)) for conditions, each in choice.alternatives])
 
 
 def element_of(value: Value) -> Value:
