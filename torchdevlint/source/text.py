@@ -51,8 +51,8 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         reason = f"byte 0x{error.object[error.start]:02x} is not valid {encoding}"
         raise UndecodableError(reason, _row_of(error.object, error.start)) from None
-    except (UnicodeError, ValueError) as error:
-        raise UndecodableError(f"{encoding}: {error}", row) from None
+    except ValueError:  # some codecs do not say where
+        raise UndecodableError(f"the text is not valid {encoding}", row) from None
     nul = text.find("\0")
     if nul >= 0:
         raise UndecodableError("source code cannot contain NUL characters", len(_NEWLINE.findall(text, 0, nul)) + 1)

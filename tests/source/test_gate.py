@@ -1,0 +1,77 @@
+"""The gate is sound: what a rule could report on is never turned away."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.casefile import Case, read_cases
+from torchdevlint.flow import torch_api
+from torchdevlint.source.gate import may_hold_findings
+
+NAME = "CUDA_VISIBLE_DEVICES"
+MARK = re.compile(r"#\s*(want|gap):.*$", re.MULTILINE)
+CASES = [case for case in read_cases() if case.want and case.rule != "TDL901"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_code_that_is_reported_in_a_case_passes(case: Case) -> None:
+    assert may_hold_findings(MARK.sub("", case.code).encode())
+
+
+@pytest.mark.parametrize("method", sorted(torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS))
+def test_a_move_passes_though_the_file_never_names_torch(method: str) -> None:
+    assert may_hold_findings(f"def f(t, d):\n    t.{method}(d)\n".encode())
+    assert may_hold_findings(f"def f(t, d):\n    (t. # why\n  {method} \\\n (d))\n".encode())
+
+
+@given(st.data())
+def test_a_misspelt_variable_passes(data: st.DataObject) -> None:
+    name = NAME
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(name)))
+        name = name[:at] + data.draw(st.sampled_from(["", "X", "_"])) + name[at + data.draw(st.integers(0, 1)) :]
+    cased = data.draw(st.sampled_from([name, name.lower(), name.title()]))
+    assert may_hold_findings(f"import os\nos.environ['{cased}'] = '0'\n".encode())
+    assert may_hold_findings(f"import os\nos.putenv('{cased}', '0')\n".encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch",
+        "from pytorch_lightning import LightningModule",
+        "x = 1  # torchdevlint: ignore",
+        "x = 1  # noqa: tdl001",
+        "x = 1  # noqa: TDL9",
+        "x.CUDA(0)",
+        "import 𝕥𝕠𝕣𝕔𝕙",
+        "import ｔｏｒｃｈ as t",
+        "ｘ.ｔｏ(d)",
+    ],
+)
+def test_what_speaks_of_torch_passes(text: str) -> None:
+    assert may_hold_findings(text.encode())
+
+
+def test_an_encoding_that_may_hide_letters_passes() -> None:
+    assert may_hold_findings("# coding: utf-7\nimport os  # é".encode())
+    assert may_hold_findings("# coding: latin-1\nimport os  # é".encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "import os\n\nprint('to', os.environ['HOME'])\n",
+        "# coding: utf-8\nname = 'é'\n",
+        "name = 'ﬁ'\n",
+        "cud = a = visible = devices = 1\n",
+        "goto(x)\nx.total(1)\nx.to_device = 1\n",
+    ],
+)
+def test_other_files_are_turned_away(text: str) -> None:
+    assert not may_hold_findings(text.encode())
