@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as tried
+from hypothesis import strategies as st
 
 from tests.conftest import ROOT
 from torchdevlint import engine, rules
@@ -216,6 +219,58 @@ def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatc
     (problem,) = check(LOAD).problems
     assert problem.message.startswith("internal error in the inference: ZeroDivisionError: division")
     assert problem.rule is None
+
+
+def test_an_error_anywhere_else_costs_its_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.suppress, "read", lambda *_, **__: None)
+    (problem,) = check(LOAD).problems
+    assert problem.message.startswith("internal error: AttributeError: ")
+
+
+PIECES = [
+    "torch",
+    "nn",
+    ".",
+    "(",
+    ")",
+    "[",
+    "]",
+    ":",
+    "=",
+    "\n",
+    "    ",
+    "x",
+    "def f",
+    "if",
+    "for x in",
+    "with",
+    "*",
+    ",",
+]
+PIECES += [
+    "class A",
+    "return",
+    "lambda",
+    "f'{x}'",
+    "'",
+    "#",
+    "# noqa: TDL001",
+    ".to(d)",
+    "\\",
+    "\r",
+    "\x0c",
+    "é",
+    "\0",
+    "@",
+]
+
+
+@given(st.one_of(st.binary(), st.lists(st.sampled_from(PIECES)).map(lambda pieces: "".join(pieces).encode())))
+@tried(max_examples=300, deadline=None)
+def test_any_bytes_give_a_result_and_no_problem(data: bytes) -> None:
+    result = check(b"import torch\n" + data)
+    assert result.problems == ()
+    assert {one.code for one in result.diagnostics} <= set(rules.by_code())
 
 
 def test_files_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:

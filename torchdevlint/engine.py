@@ -111,6 +111,13 @@ def check_file(filename: str, settings: Settings) -> FileResult:
 def check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
     """Check a file whose content is at hand; `filename` need not exist."""
     try:
+        return _check_bytes(data, filename, settings)
+    except Exception as error:  # noqa: BLE001 (one file must not end the run)
+        return _failed(filename, f"internal error: {_describe(error)}")
+
+
+def _check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
+    try:
         text = decode(data)
         tree = parse(text)
     except UndecodableError as error:

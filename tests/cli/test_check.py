@@ -181,7 +181,12 @@ def test_show_settings(project: Path) -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0] == f"# {project / 'pyproject.toml'}"
-    for line in ('per-file-ignores = { "a.py" = ["TDL2"] }', 'ignore = ["TDL3"]', "force-exclude = true", "# select is not set"):
+    for line in (
+        'per-file-ignores = { "a.py" = ["TDL2"] }',
+        'ignore = ["TDL3"]',
+        "force-exclude = true",
+        "# select is not set",
+    ):
         assert line in lines
 
 

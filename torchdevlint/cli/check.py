@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -89,6 +90,9 @@ def _standard_input(name: str | None, settings: Settings) -> Discovery:
 
 def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Run:
     """Lint what was found and write the report. `stdin` is the content of the only file, if it is no file."""
+    # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     lines: Callable[[str], Sequence[str]] = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])
