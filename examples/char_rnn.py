@@ -18,8 +18,7 @@ class CharRNN(nn.Module):
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         state = torch.zeros(1, tokens.shape[0], self.hidden)
         steps, _ = self.rnn(self.embed(tokens), state)
-        mask = torch.ones(tokens.shape[1])
-        return self.out(steps * mask[:, None])
+        return self.out(steps)
 
 
 def encode(text: str) -> torch.Tensor:

@@ -41,6 +41,10 @@ def train_epoch(model, loader, optimizer, device):
     return total / len(loader.dataset)
 
 
+def hits(model, images, labels):
+    return (model(images).argmax(1) == labels).sum().item()
+
+
 @torch.no_grad()
 def accuracy(model, loader, device):
     model.eval()
@@ -48,8 +52,7 @@ def accuracy(model, loader, device):
     for batch in loader:
         for tensor in batch:
             tensor = tensor.to(device)
-        images, labels = batch
-        correct += (model(images).argmax(1) == labels).sum().item()
+        correct += hits(model, *batch)
     return correct / len(loader.dataset)
 
 

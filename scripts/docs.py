@@ -7,6 +7,8 @@ python scripts/docs.py --check   writes nothing, names what is stale, exits 1 if
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,8 +70,21 @@ def table(rules: list[Rule], folder: str) -> str:
     return "\n".join(["| code | name | severity | finds |", "|---|---|---|---|", *rows])
 
 
+SHOWN = re.compile(r"(```text\n\$ torchdevlint ([^\n]+)\n).*?(```)", re.DOTALL)
+"""A command of the README, and what it prints."""
+
+
+def output(arguments: str) -> str:
+    command = [sys.executable, "-m", "torchdevlint", *arguments.split(), "--isolated", "--color", "never"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False).stdout
+
+
 def readme(text: str) -> str:
-    """`text` with the rule table between its markers; raises ValueError when they are gone."""
+    """`text` with real output under its commands and the rule table between its markers.
+
+    Raises ValueError when the markers are gone.
+    """
+    text = SHOWN.sub(lambda shown: f"{shown[1]}{output(shown[2])}{shown[3]}", text)
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

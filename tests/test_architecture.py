@@ -117,11 +117,21 @@ def test_a_module_is_read_in_one_sitting(path: Path) -> None:
     assert lines <= LONGEST or relative(path) in DATA_TABLES, f"{lines} lines"
 
 
+ONLY_OURS = """
+def only_ours():
+    'Hides other plugins of flake8, which may import what they like.'
+    from importlib import metadata
+    real, wanted = metadata.distributions, {'flake8', 'pycodestyle', 'pyflakes', 'mccabe', 'torchdevlint'}
+    metadata.distributions = lambda **kw: (one for one in real(**kw) if one.metadata['name'].lower() in wanted)
+"""
 COMMANDS = {
     "check": "from torchdevlint.cli import main; main(['check', '--isolated', '--no-cache', 'linted.py'])",
     "rule": f"from torchdevlint.cli import main; main(['rule', {all_rules()[0].code if all_rules() else ''!r}])",
     "version": "from torchdevlint.cli import main; main(['--version'])",
-    "flake8": "from flake8.main.cli import main; sys.exit(main(['--isolated', '-j1', '--select=TDL', 'linted.py']))",
+    "flake8": (
+        "only_ours(); from flake8.main.cli import main; "
+        "sys.exit(main(['--isolated', '-j1', '--select=TDL', 'linted.py']))"
+    ),
 }
 WATCHED = ("torch", "libcst", "numpy")
 
@@ -130,7 +140,7 @@ WATCHED = ("torch", "libcst", "numpy")
 def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) -> None:
     (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
     code = (
-        "import sys\n"
+        f"import sys\n{ONLY_OURS}\n"
         f"try:\n    {COMMANDS[command]}\n"
         "except SystemExit as end:\n    print('exit', end.code or 0)\n"
         f"print('loaded', [name for name in {WATCHED} if name in sys.modules])\n"

@@ -10,7 +10,7 @@ from tests.conftest import ROOT, Program, python
 
 EXAMPLES = ROOT / "examples"
 BUGS = {
-    "char_rnn.py": ["TDL003", "TDL003"],
+    "char_rnn.py": ["TDL003"],
     "checkpoint_tool.py": ["TDL201", "TDL201"],
     "multi_gpu.py": ["TDL202", "TDL301", "TDL302"],
     "train_classifier.py": ["TDL001", "TDL002"],
