@@ -12,7 +12,7 @@ from torchdevlint.flow.expressions import evaluate
 from torchdevlint.flow.facts import Fact, WrappedStateDict
 from torchdevlint.flow.functions import run_body
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch
+from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
 from torchdevlint.flow.objects import self_of
 from torchdevlint.flow.parameters import symbolic_parameters
 from torchdevlint.flow.statements import execute
@@ -88,14 +88,15 @@ def _stays_on_cpu(call: ast.Call) -> bool:
 def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
     """Run the statements of the module; give the touch of CUDA that importing it does."""
     frame = Frame(machine, Entry("module", ""), Closure(()), "", names=machine.globals, context="module")
-    state = State({})
+    state = State(machine.globals)
     touched: Touch | None = None
     for statement in tree.body:
         state.alive = True
         execute(frame, [statement], state)
         if not _is_main_guard(statement):
             touched = state.touched
-        machine.globals.update(state.env)
+        bring_up_to_date(frame, state)
+        state.env = machine.globals
     return touched
 
 

@@ -75,9 +75,11 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     environment.note_item(frame, state, target, value, value_node)
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
-    if value_node is not None:
-        assign_index(frame, state, target, base, position, value_node, value)
     root = dotted_path(target.value)
+    if value_node is not None and isinstance(base, Tensor):
+        written = assign_index(frame, state, target, base, position, value_node, value)
+        if root is not None and written is not base:
+            (state.env if root in state.env else state.paths)[root] = written
     if isinstance(base, Map) and root is not None:
         table = state.env if root in state.env else state.paths
         if isinstance(position, Const):

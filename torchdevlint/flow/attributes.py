@@ -63,7 +63,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
     if name == "device":
         if receiver.device.origin is Origin.TOP:
             return Dev(Device(Origin.EXPRESSION, dotted_path(node) or "device"))
-        return Dev(receiver.device)
+        return Dev(receiver.device, receiver.creations)
     if name == "shape":
         return NUMBERS
     if name == "dtype":
@@ -72,7 +72,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
         return UNKNOWN if receiver.device == DEFAULT else Guard(True)
     if name == "ndim":
         return NUMBER
-    if name in torch_api.TENSOR_ATTRIBUTES:
+    if name in torch_api.TENSOR_ATTRIBUTES or receiver.opaque:
         return receiver
     return UNKNOWN
 

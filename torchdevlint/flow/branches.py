@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Value, join
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value, join
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
@@ -51,6 +52,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         return
     if isinstance(test, ast.Call):
         _refine_wrapped(frame, test, holds, fails)
+        _refine_tensor(frame, test, holds)
         return
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
@@ -78,6 +80,21 @@ def _refine_wrapped(frame: Frame, test: ast.Call, holds: State | None, fails: St
             left = tuple(each for each in value.alternatives if bool(getattr(each[1], "prefix", "")) is wrapped)
             if left:
                 (arm.env if path in arm.env else arm.paths)[path] = Choice(left) if len(left) > 1 else left[0][1]
+
+
+def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
+    """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor."""
+    if holds is None or not test.args or not isinstance(test.args[0], ast.Name):
+        return
+    name = test.args[0].id
+    if not isinstance(frame.evaluate(test.args[0], holds), Unknown):
+        return
+    asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
+    if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in _TENSOR_CLASSES):
+        holds.env[name] = Tensor(TOP, None, (), (Step(f"`{name}` is tested to be a tensor here", test),))
+
+
+_TENSOR_CLASSES = frozenset({"torch.Tensor"} | {f"torch.{name}" for name in torch_api.LEGACY_CONSTRUCTORS})
 
 
 def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:

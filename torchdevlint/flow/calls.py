@@ -10,11 +10,11 @@ from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
-from torchdevlint.flow.library_calls import call_library, call_module
-from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.library_calls import call_library, call_module, opaque_result
+from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import MODEL, registered, write_attribute
-from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, to_device
+from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
     NUMBER,
     TEXT,
@@ -35,7 +35,6 @@ from torchdevlint.flow.values import (
     Text,
     Unknown,
     Value,
-    distribute,
     element_of,
     is_module,
     join,
@@ -69,9 +68,7 @@ def call_attribute(
     if isinstance(receiver, Choice):
         if len(receiver.alternatives) > _MAX_DISTRIBUTED:
             return UNKNOWN
-        return distribute(
-            receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments)
-        )
+        return under_each(state, receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments))
     if isinstance(receiver, Tensor):
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if isinstance(receiver, Ref):
@@ -84,6 +81,9 @@ def call_attribute(
     found = attribute(frame, callee, state, receiver)
     if not isinstance(found, Unknown):
         return call_value(frame, state, node, found, arguments)
+    if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
+        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+        return opaque_result(operands, receiver.device)
     if isinstance(receiver, (Obj, Library, Super)):
         return _module_method(frame, state, node, callee, receiver, arguments)
     if isinstance(receiver, (Seq, Map)):
@@ -95,6 +95,12 @@ def call_attribute(
     if isinstance(receiver, Unknown):
         return _unknown_method(frame, state, node, callee, arguments)
     return UNKNOWN
+
+
+def _is_held(receiver: Obj, name: str) -> bool:
+    """Whether a Module assigns the attribute that is called: a layer of a class that is not known here."""
+    info = receiver.info
+    return info.is_module and any(name in each.writers for each in info.mro)
 
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
@@ -112,7 +118,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
-        return distribute(callee, lambda each: call_value(frame, state, node, each, arguments))
+        return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN
 
 

@@ -66,7 +66,7 @@ _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexic
 def _reads_own_data(frame: Frame) -> bool:
     """In a dataset or tokenizer, which reads files that its own preprocessing wrote on the CPU."""
     owner = frame.owner
-    if owner is None:
+    if owner is None or owner.is_module:
         return False
     names = [info.name for info in owner.mro] + list(owner.library_bases)
     return any(name.endswith(_DATA_CLASSES) for name in names)

@@ -14,6 +14,7 @@ from torchdevlint.flow.values import Cls, Closure, Func, Ref, Value
 if TYPE_CHECKING:
     from torchdevlint.flow.machine import Touch
 
+_MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
@@ -71,7 +72,8 @@ class ClassInfo:
             return True
         if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
             return False
-        return "forward" in self.all_methods and any(info._registers for info in self.mro)
+        likely = "forward" in self.all_methods or any(name.endswith(_MODULE_WORDS) for name in names)
+        return likely and any(info._registers for info in self.mro)
 
     @cached_property
     def resolved(self) -> bool:

@@ -117,6 +117,20 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
     return False
 
 
+def contained_tensor(annotation: ast.expr | None) -> str | None:
+    """``dict`` or ``list`` if an annotation says a mapping to, or a sequence of, tensors."""
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    name = annotation_name(annotation.value)
+    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is Ellipsis)]
+    if name in ("Dict", "dict", "Mapping", "OrderedDict", "MutableMapping") and len(parts) == 2:
+        return "dict" if annotated_tensor(parts[1]) else None
+    if name in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Iterator", "Set", "set"):
+        return "list" if parts and all(annotated_tensor(part) for part in parts) else None
+    return None
+
+
 def annotation_name(annotation: ast.expr | None) -> str:
     """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
     if isinstance(annotation, ast.Attribute):

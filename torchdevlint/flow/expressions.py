@@ -12,7 +12,7 @@ from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms
 from torchdevlint.flow.calls import call
 from torchdevlint.flow.devices import TOP, on_cpu
-from torchdevlint.flow.machine import Frame, State, closure_of
+from torchdevlint.flow.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import (
     NONE,
@@ -31,7 +31,6 @@ from torchdevlint.flow.values import (
     Tensor,
     Unknown,
     Value,
-    distribute,
     element_of,
     is_number,
     join,
@@ -210,7 +209,7 @@ def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:
 
 def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, index: Value) -> Value:
     if isinstance(value, Choice):
-        return distribute(value, lambda each: subscript(frame, node, state, each, index))
+        return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
     if isinstance(value, Tensor):
         return operations.index(frame, state, node, value, index)
     if isinstance(value, Seq):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch
+from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value, choose, join_all, settle
 
 
@@ -27,7 +27,7 @@ def run_function(
     if frame.depth >= MAX_DEPTH or machine.calls_left <= 0 or function.node in machine.active:
         return UNKNOWN
     if frame.names:
-        frame.names.update(state.env)
+        bring_up_to_date(frame, state)
     shared = _shared_paths(frame, state, arguments)
     signature = (
         function.node,

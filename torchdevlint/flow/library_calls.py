@@ -10,9 +10,9 @@ from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.objects import elements
+from torchdevlint.flow.objects import MODEL, elements
 from torchdevlint.flow.operations import combine, created
-from torchdevlint.flow.tensor_methods import call_tensor_method, method_ndim, tensor_operands
+from torchdevlint.flow.tensor_methods import call_tensor_method, method_ndim, operands_of, tensor_operands
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     NONE,
@@ -44,6 +44,10 @@ from torchdevlint.flow.values import (
     sequence,
 )
 
+_OTHER_RUNTIMES = frozenset(
+    "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing is_torch_xla_available".split()
+)
+"""Tests for a program that is traced, scripted or exported: a path of its own."""
 _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
     "torch": (torch_api.TORCH_TENSOR, torch_api.TORCH_TUPLE, torch_api.TORCH_LIST),
     "torch.nn.functional": (torch_api.FUNCTIONAL_TENSOR, torch_api.FUNCTIONAL_TUPLE, frozenset()),
@@ -56,6 +60,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     """What calling the library object with the public name `name` gives."""
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
+    if name.rpartition(".")[2] in _OTHER_RUNTIMES:
+        return Guard(False)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, state, node, arguments)
@@ -118,6 +124,8 @@ def _factory(frame: Frame, state: State, node: ast.Call, name: str, tail: str, a
     if given is not None and is_tagged_choice(given[1]):
         return distribute(given[1], lambda each: _factory(frame, state, node, name, tail, arguments.but("device", each)))
     device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
+    if given is not None and isinstance(given[1], Dev) and given[1].creations:
+        return Tensor(device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, True),))
     if tail in torch_api.DATA_FACTORIES:
         return _from_data(frame, state, node, name, arguments, device)
     if tail == "normal" and "size" not in arguments.keywords and len(arguments.positional) < 3:
@@ -227,14 +235,14 @@ def _operation(
         return UNKNOWN
     if plain in torch_api.CROSSING:
         return UNKNOWN
-    operands = [each for given in _compared(plain, arguments) for each in tensor_operands(*given)]
     if "out" in arguments.keywords:
         return UNKNOWN
+    operands = operands_of(plain, arguments, 0)
     result = combine(frame, state, node, f"`{_short(name)}()`", operands, plain in torch_api.STRICT, in_place)
     if not isinstance(result, Tensor):
         return UNKNOWN if is_number(result) else result
     first = operands[0][1] if operands else UNKNOWN
-    if isinstance(first, Tensor) and len(operands) == len(arguments.pairs):
+    if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
         rest = Arguments(arguments.positional[1:], arguments.keywords)
         ndim = method_ndim(plain, first, rest, result)
         result = Tensor(result.device, ndim, result.creations, result.steps)
@@ -245,13 +253,6 @@ def _operation(
     if plain in pair or plain in many:
         return Seq(None, result)
     return result
-
-
-def _compared(name: str, arguments: Arguments) -> list[tuple[ast.expr, Value]]:
-    """The arguments whose devices an operation compares: ``ctc_loss`` moves targets and lengths itself."""
-    if name not in ("ctc_loss", "CTCLoss"):
-        return arguments.pairs
-    return arguments.positional[:1]
 
 
 def _numeric(arguments: Arguments) -> bool:
@@ -343,10 +344,6 @@ def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return Guard(True)
 
 
-def _unavailable(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return Guard(False)
-
-
 def _number(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return NUMBER
 
@@ -370,9 +367,6 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.device": _device,
     "torch.cuda.is_available": _available,
     "torch.accelerator.is_available": _available,
-    "torch.jit.is_scripting": _unavailable,
-    "torch.jit.is_tracing": _unavailable,
-    "torch.onnx.is_in_onnx_export": _unavailable,
     "torch.cuda.device_count": _number,
     "torch.cuda.current_device": _current_device,
     "torch.accelerator.current_accelerator": _current_device,
@@ -447,7 +441,8 @@ def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
     tail = module.name.rpartition(".")[2]
-    operands = [each for given in _compared(tail, arguments) for each in tensor_operands(*given)]
+    compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
+    operands = [each for given in compared for each in tensor_operands(*given)]
     callee = frame.machine.text_of(node.func) if any(isinstance(value, (Tensor, Choice)) for _, value in operands) else ""
     if module.device is None:
         if tail == "Sequential" or not module.name:
@@ -457,14 +452,12 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         if isinstance(result, Tensor) and strict:
             return Tensor(result.device, 0, result.creations, result.steps)
         return UNKNOWN if is_number(result) else result
-    if not module.name or tail in ("ModuleDict", "ModuleList"):
-        return UNKNOWN
     device = TOP if module.device == DEFAULT else module.device
+    if not module.name or tail in torch_api.CONTAINER_MODULES - {"Sequential"}:
+        return opaque_result(operands, device)
     parameters = Tensor(device, AT_LEAST_1)
     result = combine(frame, state, node, f"`{callee}()`", [(node.func, parameters), *operands], True)
-    if module.inner is not None:
-        return UNKNOWN
-    if not isinstance(result, Tensor):
+    if module.inner is not None or not isinstance(result, Tensor):
         return UNKNOWN
     output = Tensor(device, AT_LEAST_1, (), result.steps)
     if tail == "LSTM":
@@ -472,7 +465,14 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if tail in torch_api.PAIR_MODULES:
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
-    return output if known else UNKNOWN
+    return output if known else opaque_result(operands, device)
+
+
+def opaque_result(operands: list[tuple[ast.expr, Value]], device: Device) -> Value:
+    """What a module of unknown class gives for tensors where the model is: something on the model's device."""
+    if device == MODEL and any(isinstance(value, Tensor) and value.device == MODEL for _, value in operands):
+        return Tensor(MODEL, None, opaque=True)
+    return UNKNOWN
 
 
 def _plain_children(module: Library) -> bool:

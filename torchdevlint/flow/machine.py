@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import Settings
 from torchdevlint.flow.devices import Device
 from torchdevlint.flow.facts import Fact
-from torchdevlint.flow.values import Closure, Conditions, Func, StateDict, Step, Value
+from torchdevlint.flow.values import Choice, Closure, Conditions, Func, StateDict, Step, Value, alternatives, choose
 from torchdevlint.model import Span
 
 if TYPE_CHECKING:
@@ -180,7 +180,24 @@ class Machine:
         return tuple((step.text, self.span_of(step.node)) for step in steps)
 
 
+def bring_up_to_date(frame: Frame, state: State) -> None:
+    """Let the functions that were defined in this frame see its names as they are now."""
+    if frame.names is not state.env:
+        frame.names.update(state.env)
+
+
 def closure_of(frame: Frame, state: State) -> Closure:
     """What a function defined here sees: this frame's names and those around it."""
-    frame.names.update(state.env)
+    bring_up_to_date(frame, state)
     return Closure((frame.names, *frame.closure.scopes))
+
+
+def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
+    """Apply `transfer` to each alternative that is possible here, with its conditions added to the path's."""
+    before = state.conditions
+    results = []
+    for conditions, each in alternatives(choice, before):
+        state.conditions = before + tuple(one for one in conditions if one not in before)
+        results.append((conditions, transfer(each)))
+    state.conditions = before
+    return choose(results)

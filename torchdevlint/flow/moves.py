@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
 from torchdevlint.flow.arguments import evaluate_arguments
@@ -20,7 +21,7 @@ _IN_PLACE_CONTAINER = frozenset("x y edge_index edge_attr batch pos num_graphs n
 
 def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
     """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens (S1)."""
-    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp)):
         _check_comprehension(frame, node, node.value, state)
         return
     for each in node.value.elts if isinstance(node.value, ast.Tuple) else (node.value,):
@@ -72,7 +73,7 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> tuple | None
     """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
     value = frame.evaluate(node, state)
     found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
-    if found and all(isinstance(each, Tensor) for each in found):
+    if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
         steps = found[0].steps  # type: ignore[attr-defined]
         return frame.machine.evidence(steps[:1])
     if not isinstance(node, ast.Name) or not isinstance(value, Unknown):
@@ -108,14 +109,37 @@ def _first_use(scope: ast.AST, name: str) -> ast.AST | None:
 def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
     targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
-    for place, statement in enumerate(node.body):
+    for statement, later, tested in _with_what_follows(node.body):
         moved = _self_move(statement)
         if moved is None or moved.func.value.id not in targets:  # type: ignore[attr-defined]
             continue
         name = moved.func.value.id  # type: ignore[attr-defined]
-        if _read_again(frame, node, name, place) or not _holds_tensors(frame, node.iter, state):
+        if any(_reads(each, name) for each in [*later, *node.orelse]) or _read_after(frame, node, name):
             continue
-        _record_dead(frame, statement, name, node.iter, moved)
+        if tested or _holds_tensors(frame, node.iter, state):
+            _record_dead(frame, statement, name, node.iter, moved)
+
+
+def _with_what_follows(
+    body: list[ast.stmt], after: tuple[ast.stmt, ...] = (), tested: bool = False
+) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, ...], bool]]:
+    """Each statement of a loop body, those under an `if` too, with what runs later in the round.
+
+    The flag says whether an enclosing test asks for a tensor.
+    """
+    for place, statement in enumerate(body):
+        later = (*body[place + 1 :], *after)
+        yield statement, later, tested
+        if isinstance(statement, ast.If):
+            yield from _with_what_follows(statement.body, later, tested or _asks_for_tensor(statement.test))
+
+
+def _asks_for_tensor(test: ast.expr) -> bool:
+    name = (dotted_path(test.func) or "") if isinstance(test, ast.Call) else ""
+    if name.endswith("is_tensor"):
+        return True
+    kind = test.args[1] if isinstance(test, ast.Call) and name == "isinstance" and len(test.args) == 2 else None
+    return kind is not None and (dotted_path(kind) or "").endswith("Tensor")
 
 
 def _self_move(statement: ast.stmt) -> ast.Call | None:
@@ -129,11 +153,8 @@ def _self_move(statement: ast.stmt) -> ast.Call | None:
     return call if same else None
 
 
-def _read_again(frame: Frame, loop: ast.For | ast.AsyncFor, name: str, place: int) -> bool:
-    """Whether the moved name is read later in the body, earlier in it (the next round rebinds it), or after the loop."""
-    later: list[ast.AST] = [*loop.body[place + 1 :], *loop.orelse]
-    if any(_reads(node, name) for node in later):
-        return True
+def _read_after(frame: Frame, loop: ast.For | ast.AsyncFor, name: str) -> bool:
+    """Whether the moved name is read after the loop."""
     scope = frame.function or frame.machine.tree
     end = loop.end_lineno or loop.lineno
     return scope is not None and any(
@@ -191,9 +212,9 @@ _NEUTRAL = frozenset("len print list tuple set dict sorted enumerate zip isinsta
 
 
 def _check_comprehension(
-    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State
+    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.DictComp, state: State
 ) -> None:
-    call = value.elt
+    call = value.value if isinstance(value, ast.DictComp) else value.elt
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
     if call.func.attr not in torch_api.MOVE_METHODS or not isinstance(call.func.value, ast.Name):

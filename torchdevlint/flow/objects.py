@@ -18,6 +18,7 @@ from torchdevlint.flow.values import (
     Seq,
     Tensor,
     Value,
+    blurred,
     distribute,
     join,
 )
@@ -82,25 +83,25 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
     if info.is_module:
         value = adopt(value)
     known = info.attributes.get(name)
-    info.attributes[name] = value if known is None else _either(join(known, value))
+    info.attributes[name] = value if known is None else _any_of(join(known, value))
     return value
 
 
-def _either(value: Value) -> Value:
+def _any_of(value: Value) -> Value:
     """What an attribute holds that several places write, when it is not known which of them came last."""
     if not isinstance(value, Choice):
         return value
-    held = [each for _, each in value.alternatives if each != NONE]
-    if len(held) > 1 and any(isinstance(each, Tensor) for each in held):
-        return Tensor(TOP) if all(isinstance(each, Tensor) for each in held) else UNKNOWN
-    return value
+    rest = tuple(each for each in value.alternatives if each[1] != NONE)
+    if len(rest) < 2 or not any(isinstance(each, Tensor) for _, each in rest):
+        return value
+    return blurred(Choice(rest))
 
 
 def adopt(value: Value) -> Value:
     """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists (S1)."""
     if isinstance(value, Tensor) and value.parameter:
         return registered(value)
-    if isinstance(value, Library) and value.module and value.device is not None:
+    if isinstance(value, Library) and value.module and (value.device is not None or not value.name):
         return replace(value, device=MODEL, children=tuple(adopt(each) for each in value.children))
     if isinstance(value, Obj) and value.info.is_module:
         return replace(value, device=MODEL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -53,6 +54,7 @@ SYMBOLS: dict[type, str] = {
     ast.GtE: ">=",
 }
 MAX_COMBINATIONS = 16
+MODEL = Device(Origin.MODEL)
 
 
 def combine(
@@ -235,10 +237,10 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
     return max(ndim - removed, 0) + added
 
 
-def assign_index(frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value) -> None:
-    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9)."""
+def assign_index(frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value) -> Value:
+    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9). Gives the base."""
     if not isinstance(base, Tensor):
-        return
+        return base
     for at, each in _index_parts(target.slice, position):
         if not isinstance(each, Tensor) or not each.ndim:
             continue
@@ -246,6 +248,20 @@ def assign_index(frame: Frame, state: State, target: ast.Subscript, base: Value,
             check(frame, state, target, "indexed assignment", (target.value, base), (at, each), strict=True)
         elif isinstance(value, Tensor) and value.ndim and on_cpu(value.device):
             check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    if on_cpu(base.device) and isinstance(value, Tensor) and value.device == MODEL:
+        return replace(base, filled=Step("filled from the model's device here", target))
+    return base
+
+
+def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
+    """``out = zeros(..); out[i] = x; return out`` in forward: a result on the CPU, filled from the model's device."""
+    if isinstance(value, Seq):
+        for each in value.items or ():
+            check_returned(frame, state, node, each)
+        return
+    if isinstance(value, Tensor) and value.filled is not None and value.creations and on_cpu(value.device):
+        source = Tensor(MODEL, None, (), (value.filled,))
+        _record(frame, state, node, "`return`", (node, value), (node, source))
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:

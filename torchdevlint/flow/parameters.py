@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import Device, Origin
-from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, uses_in
+from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode
 from torchdevlint.flow.names import canonical, mentions_device
@@ -76,6 +76,10 @@ def _kind(
         return NUMBER
     if annotated_tensor(parameter.annotation):
         return _tensor(parameter, entry)
+    contained = contained_tensor(parameter.annotation)
+    if contained is not None:
+        element = _tensor(parameter, entry)
+        return Map((), element) if contained == "dict" else Seq(None, element)
     if annotation == "device" or (mentions_device(name) and not uses.is_tensor):
         return Dev(Device(Origin.EXPRESSION, name))
     if annotation == "str":

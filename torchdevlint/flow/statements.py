@@ -91,6 +91,8 @@ def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
 
 def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
+    if frame.entry.kind == "forward" and frame.depth == 0 and node.value is not None:
+        operations.check_returned(frame, state, node.value, value)
     frame.returns.append((state.conditions, value))
     frame.exits.append(state.copy())
     state.alive = False
@@ -116,12 +118,26 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         execute(frame, node.body if test.value else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
+    if node.orelse and "map_location" in frame.machine.words and _places_one_load(node):
+        holds.guarded = fails.guarded = True
     execute(frame, node.body, holds)
     execute(frame, node.orelse, fails)
-    before = state.conditions
+    before, guarded = state.conditions, state.guarded
     merge_states(state, holds, fails)
+    state.guarded = guarded
     if state.alive and holds.alive and fails.alive:
         state.conditions = before
+
+
+def _places_one_load(node: ast.If) -> bool:
+    """``if gpu: load(p)`` with an else of ``load(p, map_location=..)``: one arm for each kind of machine."""
+
+    def places(body: list[ast.stmt]) -> bool:
+        return any(
+            isinstance(each, ast.keyword) and each.arg == "map_location" for part in body for each in ast.walk(part)
+        )
+
+    return places(node.body) is not places(node.orelse)
 
 
 def _decides(frame: Frame, test: ast.expr, state: State) -> bool:

@@ -67,7 +67,7 @@ def _other(
         return Seq(None, Tensor(receiver.device, receiver.ndim, receiver.creations, receiver.steps))
     if name in torch_api.METHOD_PLAIN:
         return NUMBER
-    return UNKNOWN
+    return receiver if receiver.opaque and name not in ("tolist", "numpy", "keys") else UNKNOWN
 
 
 def _operation(
@@ -80,9 +80,7 @@ def _operation(
     arguments: Arguments,
     in_place: bool,
 ) -> Value:
-    operands: Operands = [(receiver_node, receiver)]
-    for argument_node, value in arguments.pairs:
-        operands += tensor_operands(argument_node, value)
+    operands: Operands = [(receiver_node, receiver), *operands_of(name, arguments, 1)]
     strict = name in torch_api.STRICT
     result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
     if not isinstance(result, Tensor):
@@ -117,6 +115,22 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
     if len([each for each in arguments.values if isinstance(each, Tensor)]):
         return result.ndim
     return None if name in ("squeeze", "select", "dot", "trace", "det") else (AT_LEAST_1 if ndim else ndim and None)
+
+
+def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
+    """The operands among the arguments of an operation; `first` is the position of the first argument."""
+    positions = torch_api.OPERANDS.get(name, _ONLY_FIRST)
+    found: Operands = []
+    for place, (node, value) in enumerate(arguments.positional, first):
+        if place in positions or name in torch_api.ANY_NUMBER:
+            found += tensor_operands(node, value)
+    for keyword, (node, value) in arguments.keywords.items():
+        if keyword in torch_api.TENSOR_KEYWORDS:
+            found += tensor_operands(node, value)
+    return found
+
+
+_ONLY_FIRST = frozenset({0})
 
 
 def tensor_operands(node: ast.expr, value: Value) -> Operands:

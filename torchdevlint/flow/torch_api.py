@@ -158,6 +158,79 @@ FFT_TENSOR = frozenset(
     """.split()
 )
 
+# --- which arguments are operands -----------------------------------------------------------------------------------
+
+_OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
+    (0, 1): """
+        add arctan2 as_strided_scatter atan2 bincount binomial bitwise_and bitwise_left_shift bitwise_or
+        bitwise_right_shift bitwise_xor bmm bucketize cdist cholesky_solve clamp_max clamp_min complex
+        copysign cosine_similarity cross cumulative_trapezoid diagonal_scatter dist div divide dot embedding
+        embedding_renorm_ eq fill fill_ float_power floor_divide fmax fmin fmod gcd ge ger greater
+        greater_equal grid_sample gt heaviside hinge_embedding_loss hypot igamma igammac inner isclose isin
+        kl_div kron lcm ldexp le less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lt
+        lu_unpack masked_select matmul max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul
+        multilabel_margin_loss multiply mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance
+        poisson_nll_loss polar pow prelu quantile remainder repeat_interleave rsub select_scatter
+        slice_scatter smm smooth_l1_loss soft_margin_loss sparse_mask sub subtract take take_along_dim
+        tensordot trapezoid trapz triangular_solve true_divide vdot xlogy
+    """,
+    (0, 1, 2): """
+        addbmm addcdiv addcmul addmm addmv addr baddbmm binary_cross_entropy clamp clip conv1d conv2d conv3d
+        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cross_entropy
+        gaussian_nll_loss index_put lerp linear lu_solve margin_ranking_loss masked_fill masked_scatter
+        multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
+    """,
+    (0, 1, 2, 3): """
+        bilinear histogram scaled_dot_product_attention
+    """,
+    (0, 1, 2, 3, 4): """
+        batch_norm instance_norm linear_cross_entropy
+    """,
+    (0, 1, 2, 3, 6): """
+        binary_cross_entropy_with_logits
+    """,
+    (0, 1, 2, 6, 8): """
+        embedding_bag
+    """,
+    (0, 1, 4): """
+        huber_loss multi_margin_loss
+    """,
+    (0, 1, 5): """
+        l1_loss mse_loss searchsorted
+    """,
+    (0, 2): """
+        gather index_select rms_norm
+    """,
+    (0, 2, 3): """
+        group_norm index_add index_copy index_fill index_reduce layer_norm scatter scatter_add scatter_reduce
+    """,
+    (0, 2, 3, 4): """
+        segment_reduce
+    """,
+    (0, 3, 4): """
+        diff
+    """,
+    (0, 4): """
+        istft stft
+    """,
+}
+TENSOR_KEYWORDS = frozenset(
+    """
+    A LU_data LU_pivots abs anchor angle append attn_mask batch1 batch2 bias bins boundaries condition count
+    data elements end exponent grid imag index indices input input1 input2 input3 key lengths linear_bias
+    linear_weight mask mat mat1 mat2 max min negative offsets other per_sample_weights pos_weight positive
+    prepend prob q query real repeats running_mean running_var self sorted_sequence sorter source src target
+    tensor tensor1 tensor2 test_elements value values var vec vec1 vec2 weight weights window x x1 x2 y
+    """.split()
+)
+"""Keywords that hold operands."""
+OPERANDS: dict[str, frozenset[int]] = {
+    name: frozenset(positions) for positions, names in _OPERAND_POSITIONS.items() for name in names.split()
+}
+"""The positions of tensor arguments, the receiver of a method being 0; operations not listed take only the first."""
+ANY_NUMBER = frozenset("einsum block_diag cartesian_prod meshgrid atleast_1d atleast_2d atleast_3d".split())
+"""Take their operands as any number of arguments."""
+
 # --- factories: what makes a tensor out of numbers ------------------------------------------------------------------
 
 SIZE_FACTORIES = frozenset("zeros ones empty rand randn".split())

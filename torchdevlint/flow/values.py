@@ -75,9 +75,10 @@ class Ref(Value):
 
 @dataclass(frozen=True, slots=True)
 class Dev(Value):
-    """A `torch.device`, or a string used as one."""
+    """A `torch.device`, or a string used as one; `creations` made the tensor whose device it is."""
 
     device: Device
+    creations: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,10 @@ class Tensor(Value):
     steps: tuple[Step, ...] = ()
     moved: bool = False
     parameter: bool = False
+    opaque: bool = False
+    """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
+    filled: Step | None = None
+    """Where values from an accelerator were copied into this tensor of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +255,17 @@ NUMBERS = Seq(None, NUMBER)
 
 def sequence(items: list[Value]) -> Seq:
     """A sequence of known items."""
-    return Seq(tuple(items), join_all(items))
+    return Seq(tuple(items), blurred(join_all(items)))
+
+
+def blurred(value: Value) -> Value:
+    """What any one of several values is: unknown where they differ, since no branch says which one it is."""
+    if not isinstance(value, Choice):
+        return value
+    held = [each for _, each in value.alternatives]
+    if all(isinstance(each, Tensor) for each in held):
+        return Tensor(TOP)
+    return UNKNOWN
 
 
 def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Conditions, Value], ...]:
