@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,8 @@ def run_program() -> Iterator[Program]:
     """Runs programs with torch, each in a process of its own (see `tests.program_worker`)."""
     if not hasattr(os, "fork"):
         pytest.skip("programs are run in forks, which this system has not")
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed, and programs need it")
     worker = subprocess.Popen(
         [sys.executable, "-m", "tests.program_worker"],
         cwd=ROOT,
