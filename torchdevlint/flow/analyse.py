@@ -6,13 +6,14 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.config import Settings
+from torchdevlint.flow import torch_api
 from torchdevlint.flow.calls import call_value
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.expressions import evaluate
 from torchdevlint.flow.facts import Fact, WrappedStateDict
 from torchdevlint.flow.functions import run_body
-from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import self_of
 from torchdevlint.flow.parameters import symbolic_parameters
 from torchdevlint.flow.statements import execute
@@ -115,9 +116,7 @@ def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], to
         if node is None:
             continue
         function = bind(info, node, self_of(info))
-        kind = _entry_kind(info, name)
-        if kind == "method" and node in machine.entered and info.is_module:
-            continue
+        kind = "forward" if node in machine.reached and info.is_module else _entry_kind(info, name)
         info.evaluated.add(node)
         built = touched if name == "__init__" else touched or info.touched
         frame = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
@@ -128,7 +127,11 @@ def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], to
 def _entry_kind(info: ClassInfo, name: str) -> str:
     if not info.is_module:
         return "function"
-    return {"__init__": "init", "forward": "forward"}.get(name, "method")
+    if name == "__init__":
+        return "init"
+    bases = (base.rpartition(".")[2] for base in info.library_bases)
+    called_by_forward = any(name in torch_api.CALLED_ON_DEVICE.get(base, ()) for base in bases)
+    return "forward" if name == "forward" or called_by_forward else "method"
 
 
 def _enter(machine: Machine, function: Func, entry: Entry) -> None:
@@ -161,5 +164,7 @@ def _consistent(machine: Machine) -> list[Fact]:
     return [
         fact
         for fact in machine.facts()
-        if not (isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded)
+        if not (
+            isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded
+        )
     ]

@@ -7,23 +7,10 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin, literal
+from torchdevlint.flow.joins import alternatives
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
-from torchdevlint.flow.values import (
-    UNKNOWN,
-    Choice,
-    Const,
-    Dev,
-    Dtype,
-    Map,
-    Number,
-    Seq,
-    Tensor,
-    Text,
-    Unknown,
-    Value,
-    alternatives,
-)
+from torchdevlint.flow.values import UNKNOWN, Choice, Const, Dev, Dtype, Map, Number, Seq, Tensor, Text, Unknown, Value
 
 
 @dataclass(slots=True)
@@ -116,7 +103,9 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
     if isinstance(value, Tensor):
         return value.device
     if isinstance(value, (Unknown, Choice, Text)):
-        found = {as_device(frame, node, each) for _, each in alternatives(value)} if isinstance(value, Choice) else set()
+        found = (
+            {as_device(frame, node, each) for _, each in alternatives(value)} if isinstance(value, Choice) else set()
+        )
         return found.pop() if len(found) == 1 else Device(Origin.EXPRESSION, _text(frame, node))
     return TOP
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import environment
+from torchdevlint.flow.joins import blurred, distribute, element_of, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import assign_index
-from torchdevlint.flow.values import UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Tensor, Value, distribute, element_of, join
+from torchdevlint.flow.values import UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Tensor, Value
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -63,6 +64,9 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         receiver.info.attributes[target.attr] = value
         return
     if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
+        path = dotted_path(target.value)
+        if target.attr == "data" and path is not None and isinstance(value, Tensor):
+            (state.env if path in state.env else state.paths)[path] = value
         return
     held = write_attribute(receiver, target.attr, value) if isinstance(receiver, Obj) else value
     path = dotted_path(target)
@@ -85,10 +89,11 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
         if isinstance(position, Const):
             table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
         else:
-            table[root] = Map(base.items, join(base.element, value))
+            items = tuple((key, blurred(join(each, value))) for key, each in base.items)
+            table[root] = Map(items, blurred(join(base.element, value)))
         return
     if isinstance(base, Seq) and root is not None:
-        (state.env if root in state.env else state.paths)[root] = Seq(None, join(base.element, value))
+        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)))
         return
     path = dotted_path(target)
     if path is not None and not isinstance(base, Tensor):

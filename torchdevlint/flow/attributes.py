@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import is_property
 from torchdevlint.flow.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.functions import run_function
+from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.objects import attribute_of_library, attribute_of_object
@@ -25,12 +25,11 @@ from torchdevlint.flow.values import (
     Library,
     Obj,
     Ref,
+    Seq,
     Super,
     Tensor,
     Unknown,
     Value,
-    distribute,
-    settle,
 )
 
 
@@ -55,6 +54,8 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
         return _unknown_attribute(frame, node)
+    if isinstance(receiver, Seq) and name in ("values", "indices"):
+        return receiver.element
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
 
 

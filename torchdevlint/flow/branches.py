@@ -6,9 +6,10 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.devices import TOP
+from torchdevlint.flow.joins import join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value, join
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
@@ -90,11 +91,8 @@ def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
     if not isinstance(frame.evaluate(test.args[0], holds), Unknown):
         return
     asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
-    if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in _TENSOR_CLASSES):
+    if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in torch_api.TENSOR_CLASSES):
         holds.env[name] = Tensor(TOP, None, (), (Step(f"`{name}` is tested to be a tensor here", test),))
-
-
-_TENSOR_CLASSES = frozenset({"torch.Tensor"} | {f"torch.{name}" for name in torch_api.LEGACY_CONSTRUCTORS})
 
 
 def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:

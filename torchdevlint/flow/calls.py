@@ -8,12 +8,14 @@ from dataclasses import replace
 from torchdevlint.flow import checkpoints, environment, torch_api
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
-from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
-from torchdevlint.flow.library_calls import call_library, call_module, opaque_result
+from torchdevlint.flow.joins import element_of, is_module, join, join_all, sequence
+from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
+from torchdevlint.flow.modules import call_module, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
-from torchdevlint.flow.objects import MODEL, registered, write_attribute
+from torchdevlint.flow.objects import registered, write_attribute
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
     NUMBER,
@@ -35,11 +37,6 @@ from torchdevlint.flow.values import (
     Text,
     Unknown,
     Value,
-    element_of,
-    is_module,
-    join,
-    join_all,
-    sequence,
 )
 
 _IN_PLACE_MODULE_METHODS = frozenset(
@@ -285,5 +282,3 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         text = dotted_path(callee.value) or "it"
         return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)
     return UNKNOWN
-
-

@@ -7,19 +7,9 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.joins import alternatives
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.values import (
-    UNKNOWN,
-    Choice,
-    Const,
-    Library,
-    Loaded,
-    Map,
-    Obj,
-    StateDict,
-    Value,
-    alternatives,
-)
+from torchdevlint.flow.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 _STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "module.", "_orig_mod.", "_orig_mod"})

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cached_property
-
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.values import Cls, Closure, Func, Ref, Value
+from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
 
 if TYPE_CHECKING:
     from torchdevlint.flow.machine import Touch
@@ -204,5 +203,7 @@ def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str
             yield node.attr
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             first = node.args[0]
-            if node.func.attr in ("register_buffer", "register_parameter", "add_module") and isinstance(first, ast.Constant):
+            if node.func.attr in ("register_buffer", "register_parameter", "add_module") and isinstance(
+                first, ast.Constant
+            ):
                 yield str(first.value)

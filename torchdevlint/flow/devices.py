@@ -68,6 +68,7 @@ class Device:
 TOP = Device(Origin.TOP)
 DEFAULT = Device(Origin.DEFAULT)
 CPU = Device(Origin.LITERAL, "cpu")
+MODEL = Device(Origin.MODEL)
 
 
 def literal(text: str) -> Device:

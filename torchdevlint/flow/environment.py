@@ -9,16 +9,27 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.facts import LateVisibleDevices, MalformedVisibleDevices
+from torchdevlint.flow.joins import is_number
 from torchdevlint.flow.machine import Frame, State, Touch
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import Const, Map, Ref, Seq, Value, is_number
+from torchdevlint.flow.values import Const, Map, Ref, Seq, Value
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
 _TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
 _SIMILAR = 0.9
-_STARTERS = ("spawn", "Process", "Popen", "start_processes", "check_call", "check_output", "os.system", "subprocess.run",
-             "subprocess.call", "ProcessPoolExecutor")
+_STARTERS = (
+    "spawn",
+    "Process",
+    "Popen",
+    "start_processes",
+    "check_call",
+    "check_output",
+    "os.system",
+    "subprocess.run",
+    "subprocess.call",
+    "ProcessPoolExecutor",
+)
 
 
 def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
@@ -37,7 +48,9 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
     if arguments.value(2, "enabled") == Const(False):
         return None
     if name in torch_api.FREEZES_VISIBLE_DEVICES:
-        nvml = name in ("torch.cuda.is_available", "torch.accelerator.is_available") and _NVML_CHECK in frame.machine.words
+        nvml = (
+            name in ("torch.cuda.is_available", "torch.accelerator.is_available") and _NVML_CHECK in frame.machine.words
+        )
         return None if nvml else "freezes"
     if name in torch_api.INITIALISES_CUDA:
         return "initialises"

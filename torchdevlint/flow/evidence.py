@@ -13,7 +13,9 @@ from functools import lru_cache
 from torchdevlint.flow import torch_api
 
 _TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
-_CONTAINER_METHODS = frozenset("items keys values get append extend pop update setdefault copy split strip startswith".split())
+_CONTAINER_METHODS = frozenset(
+    "items keys values get append extend pop update setdefault copy split strip startswith".split()
+)
 
 
 @dataclass(slots=True)

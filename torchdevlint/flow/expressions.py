@@ -12,6 +12,17 @@ from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms
 from torchdevlint.flow.calls import call
 from torchdevlint.flow.devices import TOP, on_cpu
+from torchdevlint.flow.joins import (
+    alternatives,
+    blurred,
+    choose,
+    element_of,
+    is_number,
+    join,
+    join_all,
+    sequence,
+    settle,
+)
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import (
@@ -31,12 +42,6 @@ from torchdevlint.flow.values import (
     Tensor,
     Unknown,
     Value,
-    element_of,
-    is_number,
-    join,
-    join_all,
-    sequence,
-    settle,
 )
 
 _BUILTINS = frozenset(dir(builtins))
@@ -152,7 +157,10 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
         return guards[0] if len(agree) == 1 else UNKNOWN
     if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
         return Const(False)
-    return join_all(results) if isinstance(node.op, ast.Or) else UNKNOWN
+    if isinstance(node.op, ast.And):
+        return UNKNOWN
+    held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
+    return choose([*(each for group in held for each in group), *alternatives(results[-1])])
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
@@ -163,7 +171,10 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
             skipped = state.copy()
             skipped.without_accelerator = True
             frame.evaluate(node.orelse if taken else node.body, skipped)
-        return frame.evaluate(node.body if taken else node.orelse, state)
+        guarded, state.guarded = state.guarded, state.guarded or isinstance(test, Guard)
+        value = frame.evaluate(node.body if taken else node.orelse, state)
+        state.guarded = guarded
+        return value
     one, other = arms(frame, node.test, state)
     return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)
 
@@ -173,11 +184,15 @@ def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set, state: State) 
     open_ended = False
     for each in node.elts:
         if isinstance(each, ast.Starred):
-            items.append(element_of(frame.evaluate(each.value, state)))
+            value = frame.evaluate(each.value, state)
+            if isinstance(value, Seq) and value.items is not None:
+                items += value.items
+                continue
+            items.append(element_of(value))
             open_ended = True
         else:
             items.append(frame.evaluate(each, state))
-    return Seq(None, join_all(items)) if open_ended else sequence(items)
+    return Seq(None, blurred(join_all(items))) if open_ended else sequence(items)
 
 
 def _dict(frame: Frame, node: ast.Dict, state: State) -> Value:

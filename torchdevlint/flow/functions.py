@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from torchdevlint.flow.joins import choose, join_all, settle
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
-from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value, choose, join_all, settle
+from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value
 
 
 def run_function(
@@ -41,6 +42,8 @@ def run_function(
     outcome = machine.memo.get(signature)
     if outcome is None:
         machine.entered.add(function.node)
+        if frame.context == "forward":
+            machine.reached.add(function.node)
         activation = Frame(
             machine=machine,
             entry=frame.entry,
@@ -161,4 +164,3 @@ def default_value(activation: Frame, node: ast.expr) -> Value:
     """A default is evaluated where the function was defined; only what needs no local name is looked at."""
     outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
     return outer.evaluate(node, State({}))
-

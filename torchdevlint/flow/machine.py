@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import Settings
 from torchdevlint.flow.devices import Device
 from torchdevlint.flow.facts import Fact
-from torchdevlint.flow.values import Choice, Closure, Conditions, Func, StateDict, Step, Value, alternatives, choose
+from torchdevlint.flow.joins import alternatives, choose
+from torchdevlint.flow.values import Choice, Closure, Conditions, Func, StateDict, Step, Value
 from torchdevlint.model import Span
 
 if TYPE_CHECKING:
@@ -148,6 +149,9 @@ class Machine:
         self.active: list[ast.AST] = []
         self.memo: dict[tuple[object, ...], Outcome] = {}
         self.entered: set[ast.AST] = set()
+        """Functions that were called in what was run."""
+        self.reached: set[ast.AST] = set()
+        """Those that were called, directly or not, from the forward of a Module."""
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, Func] = {}
         self.tree: ast.Module | None = None

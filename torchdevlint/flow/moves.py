@@ -6,17 +6,20 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.joins import alternatives, element_of
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
-from torchdevlint.flow.arguments import evaluate_arguments
-from torchdevlint.flow.values import NONE, Library, Obj, Ref, Seq, Tensor, Unknown, alternatives, element_of
+from torchdevlint.flow.values import NONE, Library, Obj, Ref, Seq, Tensor, Unknown
 
 _MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
-_IN_PLACE_CONTAINER = frozenset("x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split())
+_IN_PLACE_CONTAINER = frozenset(
+    "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
+)
 
 
 def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
@@ -144,7 +147,11 @@ def _asks_for_tensor(test: ast.expr) -> bool:
 
 def _self_move(statement: ast.stmt) -> ast.Call | None:
     """The call in ``t = t.to(d)``, else None."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.value, ast.Call):
+    if (
+        not isinstance(statement, ast.Assign)
+        or len(statement.targets) != 1
+        or not isinstance(statement.value, ast.Call)
+    ):
         return None
     target, call = statement.targets[0], statement.value
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
@@ -194,7 +201,11 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
     root = source
     if isinstance(source, (ast.List, ast.Tuple)):
         return bool(source.elts) and all(_tensor_evidence(frame, each, state) is not None for each in source.elts)
-    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr in ("items", "values"):
+    if (
+        isinstance(source, ast.Call)
+        and isinstance(source.func, ast.Attribute)
+        and source.func.attr in ("items", "values")
+    ):
         root = source.func.value
     scope = frame.function or frame.machine.tree
     if not isinstance(root, ast.Name) or scope is None:
@@ -205,10 +216,15 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
 
 def _unpacked_to_call(uses: Uses) -> bool:
     """Whether the container itself is given to something that is called by a plain name, such as ``model(batch)``."""
-    return any(isinstance(call.func, ast.Name) and place == 0 and call.func.id not in _NEUTRAL for call, place in uses.arguments)
+    return any(
+        isinstance(call.func, ast.Name) and place == 0 and call.func.id not in _NEUTRAL
+        for call, place in uses.arguments
+    )
 
 
-_NEUTRAL = frozenset("len print list tuple set dict sorted enumerate zip isinstance iter reversed type id str repr".split())
+_NEUTRAL = frozenset(
+    "len print list tuple set dict sorted enumerate zip isinstance iter reversed type id str repr".split()
+)
 
 
 def _check_comprehension(
@@ -230,7 +246,9 @@ def _record_dead(
 ) -> None:
     machine = frame.machine
     if form is None:
-        is_items = isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
+        is_items = (
+            isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
+        )
         form = "dict" if is_items else "list"
     container = source.func.value if form == "dict" else source  # type: ignore[attr-defined]
     machine.record_anyway(
@@ -243,5 +261,3 @@ def _record_dead(
             ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
         ),
     )
-
-

@@ -20,7 +20,9 @@ _ALIASES = (
     (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
     (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
 )
-_DEVICE_WORDS = re.compile(r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE)
+_DEVICE_WORDS = re.compile(
+    r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
+)
 
 
 def canonical(name: str) -> str:

@@ -6,24 +6,10 @@ from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, bind
-from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
+from torchdevlint.flow.joins import blurred, distribute, join
 from torchdevlint.flow.machine import Entry, Frame
-from torchdevlint.flow.values import (
-    NONE,
-    UNKNOWN,
-    Choice,
-    Library,
-    Map,
-    Obj,
-    Seq,
-    Tensor,
-    Value,
-    blurred,
-    distribute,
-    join,
-)
-
-MODEL = Device(Origin.MODEL)
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
 
 def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
@@ -121,14 +107,18 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         return UNKNOWN
     if name == "module" and receiver.inner is not None:
         return receiver.inner
-    if name in _PARAMETER_NAMES and receiver.device is not None and receiver.name.rpartition(".")[2] in (
-        torch_api.PARAMETER_MODULES
+    if (
+        name in _PARAMETER_NAMES
+        and receiver.device is not None
+        and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
         return Tensor(receiver.device)
     return UNKNOWN
 
 
-_PARAMETER_NAMES = frozenset("weight bias running_mean running_var in_proj_weight in_proj_bias weight_ih weight_hh".split())
+_PARAMETER_NAMES = frozenset(
+    "weight bias running_mean running_var in_proj_weight in_proj_bias weight_ih weight_hh".split()
+)
 
 
 def elements(value: Value) -> list[Value]:

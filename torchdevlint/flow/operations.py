@@ -8,8 +8,9 @@ from functools import partial
 from itertools import product
 
 from torchdevlint.flow import environment, torch_api
-from torchdevlint.flow.devices import TOP, Device, Origin, Relation, on_cpu, relation
+from torchdevlint.flow.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
+from torchdevlint.flow.joins import alternatives, choose, compatible, is_number
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -24,10 +25,6 @@ from torchdevlint.flow.values import (
     Tensor,
     Unknown,
     Value,
-    alternatives,
-    compatible,
-    choose,
-    is_number,
 )
 
 Operands = list[tuple[ast.expr, Value]]
@@ -54,11 +51,16 @@ SYMBOLS: dict[type, str] = {
     ast.GtE: ">=",
 }
 MAX_COMBINATIONS = 16
-MODEL = Device(Origin.MODEL)
 
 
 def combine(
-    frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands, strict: bool = False, in_place: bool = False
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    operands: Operands,
+    strict: bool = False,
+    in_place: bool = False,
 ) -> Value:
     """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
     if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
@@ -194,9 +196,7 @@ def _creation(frame: Frame, site: Site) -> Creation:
 
 def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
     machine = frame.machine
-    return Operand(
-        machine.text_of(node), value.device.describe(), machine.span_of(node), machine.evidence(value.steps)
-    )
+    return Operand(machine.text_of(node), value.device.describe(), machine.span_of(node), machine.evidence(value.steps))
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
@@ -237,7 +237,9 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
     return max(ndim - removed, 0) + added
 
 
-def assign_index(frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value) -> Value:
+def assign_index(
+    frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value
+) -> Value:
     """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9). Gives the base."""
     if not isinstance(base, Tensor):
         return base

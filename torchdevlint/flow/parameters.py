@@ -6,12 +6,12 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
-from torchdevlint.flow.devices import Device, Origin
+from torchdevlint.flow.devices import MODEL, Device, Origin
 from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
 from torchdevlint.flow.functions import default_value, defaults
+from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode
 from torchdevlint.flow.names import canonical, mentions_device
-from torchdevlint.flow.objects import MODEL
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -30,7 +30,6 @@ from torchdevlint.flow.values import (
     Step,
     Tensor,
     Value,
-    is_module,
 )
 
 _MAX_HOPS = 4
@@ -40,8 +39,8 @@ _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, receiver: Value | None) -> dict[str, Value]:
     """A value for each parameter of a function that is looked at on its own.
 
-    Tensors that `forward` gets are taken to be where the model is; those of other functions are where their
-    argument is, which the function cannot know.
+    Tensors that `forward` gets, and methods that it reaches, are taken to be where the model is; those of other
+    functions are where their argument is, which the function cannot know.
     """
     spec = function.args
     parameters = [*spec.posonlyargs, *spec.args]
@@ -149,7 +148,18 @@ def _library_takes_tensor(name: str, place: int | str) -> bool:
         return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
     if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
         return head == "torch" and tail in torch_api.LIKE_FACTORIES
-    if tail in ("cat", "stack", "concat", "hstack", "vstack", "dstack", "meshgrid", "broadcast_tensors", "einsum", "block_diag"):
+    if tail in (
+        "cat",
+        "stack",
+        "concat",
+        "hstack",
+        "vstack",
+        "dstack",
+        "meshgrid",
+        "broadcast_tensors",
+        "einsum",
+        "block_diag",
+    ):
         return False
     return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
 

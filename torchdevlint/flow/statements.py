@@ -9,27 +9,12 @@ from torchdevlint.flow import moves, operations
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, merge_states
-from torchdevlint.flow.classes import ClassInfo, is_plain
+from torchdevlint.flow.definitions import define_class, define_function, import_modules, import_names
 from torchdevlint.flow.devices import TOP
-from torchdevlint.flow.machine import Frame, State, closure_of
-from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name
-from torchdevlint.flow.values import (
-    NONE,
-    NUMBER,
-    UNKNOWN,
-    Cls,
-    Const,
-    Dtype,
-    Func,
-    Guard,
-    Ref,
-    Seq,
-    Tensor,
-    Value,
-    element_of,
-    is_number,
-    join,
-)
+from torchdevlint.flow.joins import element_of, is_number, join
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 
 
 def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
@@ -255,56 +240,6 @@ def _try(frame: Frame, node: ast.Try, state: State) -> None:
         state.alive = False
 
 
-def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
-    for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
-        if default is not None:
-            frame.evaluate(default, state)
-    qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
-    owner = frame.owner if frame.function is not None else None
-    function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
-    state.env[node.name] = function
-    frame.machine.functions.setdefault(node, function)
-
-
-def _class(frame: Frame, node: ast.ClassDef, state: State) -> None:
-    machine = frame.machine
-    bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
-    info = machine.classes.get(node)
-    if info is None:
-        info = machine.classes[node] = ClassInfo(node, node.name, bases, closure_of(frame, state))
-    state.env[node.name] = Cls(info)
-    inner = state.copy()
-    for statement in node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for default in (*statement.args.defaults, *statement.args.kw_defaults):
-                if default is not None:
-                    frame.evaluate(default, inner)
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            value = frame.evaluate(statement.value, inner)
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    info.attributes.setdefault(target.id, value)
-                    inner.env[target.id] = value
-    state.touched = inner.touched
-
-
-def _import(frame: Frame, node: ast.Import, state: State) -> None:
-    for alias in node.names:
-        if alias.asname is not None:
-            state.env[alias.asname] = Ref(alias.name)
-        else:
-            root = alias.name.partition(".")[0]
-            state.env[root] = Ref(root)
-
-
-def _import_from(frame: Frame, node: ast.ImportFrom, state: State) -> None:
-    module = "." * node.level + (node.module or "")
-    for alias in node.names:
-        full = canonical(f"{module}.{alias.name}")
-        state.env[alias.asname or alias.name] = Dtype() if is_dtype_name(full) else Ref(full)
-
-
 def _delete(frame: Frame, node: ast.Delete, state: State) -> None:
     for target in node.targets:
         path = dotted_path(target)
@@ -353,11 +288,11 @@ _TRANSFER: dict[type, Callable[..., None]] = {
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,
-    ast.FunctionDef: _function,
-    ast.AsyncFunctionDef: _function,
-    ast.ClassDef: _class,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.FunctionDef: define_function,
+    ast.AsyncFunctionDef: define_function,
+    ast.ClassDef: define_class,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_names,
     ast.Delete: _delete,
     ast.Global: _global,
     ast.Assert: _assert,

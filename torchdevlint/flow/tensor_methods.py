@@ -7,14 +7,17 @@ import ast
 from torchdevlint.flow import environment, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.joins import at, element_of, is_number, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.values import (
     AT_LEAST_1,
+    NONE,
     NUMBER,
     NUMBERS,
     TEXT,
     UNKNOWN,
+    Choice,
     Const,
     Dtype,
     Ref,
@@ -22,14 +25,17 @@ from torchdevlint.flow.values import (
     Step,
     Tensor,
     Value,
-    at,
-    is_number,
-    sequence,
 )
 
 
 def call_tensor_method(
-    frame: Frame, state: State, node: ast.Call, receiver_node: ast.expr, receiver: Tensor, name: str, arguments: Arguments
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
 ) -> Value:
     """What ``receiver.name(..)`` gives."""
     if name in torch_api.DEVICE_METHODS:
@@ -58,14 +64,22 @@ def call_tensor_method(
 
 
 def _other(
-    frame: Frame, state: State, node: ast.Call, receiver_node: ast.expr, receiver: Tensor, name: str, arguments: Arguments
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
 ) -> Value:
     if name in torch_api.METHOD_TUPLE:
         result = _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
         return Seq(None, result)
     if name in torch_api.METHOD_LIST:
-        return Seq(None, Tensor(receiver.device, receiver.ndim, receiver.creations, receiver.steps))
+        return Seq(None, element_of(receiver) if name == "unbind" else receiver)
     if name in torch_api.METHOD_PLAIN:
+        if name in torch_api.COMPARING:
+            _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
         return NUMBER
     return receiver if receiver.opaque and name not in ("tolist", "numpy", "keys") else UNKNOWN
 
@@ -100,7 +114,7 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
     """The number of dimensions after an operation that changes it."""
     ndim = receiver.ndim
     if name in torch_api.REDUCTIONS:
-        return 0 if not arguments.positional and not {"dim", "axis"} & set(arguments.keywords) else None
+        return _reduced_ndim(ndim, arguments)
     if name == "unsqueeze":
         return ndim + 1 if ndim is not None and ndim >= 0 else AT_LEAST_1
     if name in ("view", "reshape", "expand", "repeat", "permute"):
@@ -112,9 +126,18 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         return AT_LEAST_1
     if name in torch_api.SAME_NUMBER_OF_DIMS:
         return result.ndim
-    if len([each for each in arguments.values if isinstance(each, Tensor)]):
+    if [each for each in arguments.values if isinstance(each, Tensor)]:
         return result.ndim
     return None if name in ("squeeze", "select", "dot", "trace", "det") else (AT_LEAST_1 if ndim else ndim and None)
+
+
+def _reduced_ndim(ndim: int | None, arguments: Arguments) -> int | None:
+    given = arguments.get(0, "dim") or arguments.keywords.get("axis")
+    if given is None and not arguments.starred:
+        return 0
+    if "keepdim" in arguments.keywords or len(arguments.positional) > 1 or ndim is None or ndim < 1:
+        return ndim if "keepdim" in arguments.keywords else None
+    return ndim - 1 if given is not None and is_number(given[1]) else None
 
 
 def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
@@ -135,14 +158,37 @@ _ONLY_FIRST = frozenset({0})
 
 def tensor_operands(node: ast.expr, value: Value) -> Operands:
     """The tensors that an argument brings in, those in a list or tuple too."""
+    if isinstance(value, Choice) and any(isinstance(each, Seq) for _, each in value.alternatives):
+        return [(node, each) for each in _by_position(value)]
     if isinstance(value, Seq):
         items = value.items if value.items is not None else value.members or (value.element,)
-        nodes = node.elts if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(items) else [node] * len(items)
+        nodes = (
+            node.elts
+            if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(items)
+            else [node] * len(items)
+        )
         found: Operands = []
         for each_node, each in zip(nodes, items, strict=True):
             found += tensor_operands(each_node, each)
         return found
     return [(node, value)]
+
+
+def _by_position(value: Choice) -> list[Value]:
+    """A choice of sequences as one choice for each position."""
+    count = max(len(each.items or ()) for _, each in value.alternatives if isinstance(each, Seq))
+
+    def item(each: Value, place: int) -> Value:
+        if not isinstance(each, Seq):
+            return UNKNOWN if place or each != NONE else NONE
+        if each.items is None:
+            return each.element
+        return each.items[place] if place < len(each.items) else NONE
+
+    return [
+        Choice(tuple((conditions, item(each, place)) for conditions, each in value.alternatives))
+        for place in range(count or 1)
+    ]
 
 
 def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:

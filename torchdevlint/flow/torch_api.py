@@ -141,6 +141,12 @@ FUNCTIONAL_TUPLE = frozenset(
     """.split()
 )
 
+SCATTER_TENSOR = frozenset(
+    "scatter scatter_add scatter_sum scatter_mean scatter_mul scatter_softmax segment_csr gather_csr".split()
+)
+"""Functions of torch_scatter that give one tensor."""
+COMPARING = frozenset({"allclose", "equal"})
+"""Give a Python bool, and compare the devices of their operands first."""
 LINALG_TENSOR = frozenset(
     """
     cholesky cond cross det diagonal eigvals eigvalsh householder_product inv ldl_solve lu_solve matmul matrix_exp
@@ -274,6 +280,8 @@ LEGACY_CONSTRUCTORS = frozenset(
     """.split()
 )
 """``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU (S11)."""
+TENSOR_CLASSES = frozenset({"torch.Tensor"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS})
+"""What `isinstance` is asked for when a tensor is meant."""
 NEW_METHODS = frozenset("new new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split())
 
 FACTORIES = (
@@ -290,7 +298,7 @@ STRICT = frozenset(
     index_select inner instance_norm isin kl_div kron l1_loss layer_norm linear margin_ranking_loss masked_scatter
     masked_select matmul mm mse_loss multi_margin_loss mv nll_loss outer prelu row_stack scatter scatter_add
     scatter_reduce smooth_l1_loss stack take take_along_dim tensordot triplet_margin_loss vdot vstack
-    scaled_dot_product_attention binary_cross_entropy
+    scaled_dot_product_attention binary_cross_entropy scatter_sum scatter_mean scatter_mul scatter_softmax
     """.split()
 )
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim (S8)."""
@@ -302,13 +310,13 @@ CROSSING = frozenset(
     """.split()
 )
 """Do not compare the devices of their operands."""
-REDUCTIONS = frozenset("sum mean prod std var norm median nansum nanmean logsumexp all any max min argmax argmin".split())
+REDUCTIONS = frozenset(
+    "sum mean prod std var norm median nansum nanmean logsumexp all any max min argmax argmin".split()
+)
 """Without a dimension they give a 0-dim tensor."""
 PAIR_WITH_DIM = frozenset("max min median nanmedian mode".split())
 """With a dimension they give ``(values, indices)``."""
-DTYPE_METHODS = frozenset(
-    "bfloat16 bool byte cdouble cfloat chalf char double float half int long short".split()
-)
+DTYPE_METHODS = frozenset("bfloat16 bool byte cdouble cfloat chalf char double float half int long short".split())
 DEVICE_METHODS = {
     "cuda": "cuda",
     "cpu": "cpu",
@@ -411,6 +419,12 @@ MODULE_BASES = frozenset(
     """.split()
 )
 """Third-party classes that are `torch.nn.Module`."""
+
+CALLED_ON_DEVICE = {
+    "MessagePassing": ("message", "message_and_aggregate", "edge_update", "update"),
+    "LightningModule": ("training_step", "validation_step", "test_step", "predict_step"),
+}
+"""Methods of third-party bases that are called with tensors on the model's device, as `forward` is."""
 
 # --- checkpoints ----------------------------------------------------------------------------------------------------
 

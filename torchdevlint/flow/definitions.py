@@ -1,0 +1,60 @@
+"""Statements that define names: functions, classes, imports."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.classes import ClassInfo, is_plain
+from torchdevlint.flow.machine import Frame, State, closure_of
+from torchdevlint.flow.names import canonical, is_dtype_name
+from torchdevlint.flow.values import Cls, Dtype, Func, Ref
+
+
+def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+    for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
+        if default is not None:
+            frame.evaluate(default, state)
+    qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
+    owner = frame.owner if frame.function is not None else None
+    function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
+    state.env[node.name] = function
+    frame.machine.functions.setdefault(node, function)
+
+
+def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
+    machine = frame.machine
+    bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
+    info = machine.classes.get(node)
+    if info is None:
+        info = machine.classes[node] = ClassInfo(node, node.name, bases, closure_of(frame, state))
+    state.env[node.name] = Cls(info)
+    inner = state.copy()
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for default in (*statement.args.defaults, *statement.args.kw_defaults):
+                if default is not None:
+                    frame.evaluate(default, inner)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            value = frame.evaluate(statement.value, inner)
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    info.attributes.setdefault(target.id, value)
+                    inner.env[target.id] = value
+    state.touched = inner.touched
+
+
+def import_modules(frame: Frame, node: ast.Import, state: State) -> None:
+    for alias in node.names:
+        if alias.asname is not None:
+            state.env[alias.asname] = Ref(alias.name)
+        else:
+            root = alias.name.partition(".")[0]
+            state.env[root] = Ref(root)
+
+
+def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        full = canonical(f"{module}.{alias.name}")
+        state.env[alias.asname or alias.name] = Dtype() if is_dtype_name(full) else Ref(full)

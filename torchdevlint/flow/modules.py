@@ -1,0 +1,91 @@
+"""Modules of libraries: what constructing one gives, and what calling one does."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.arguments import Arguments, as_device
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
+from torchdevlint.flow.joins import is_number, sequence
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.operations import combine
+from torchdevlint.flow.tensor_methods import tensor_operands
+from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
+
+
+def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict (S14)."""
+    inner = arguments.value(0, "module")
+    if name == "torch.compile" and not arguments.positional:
+        return UNKNOWN
+    device = inner.device if isinstance(inner, (Library, Obj)) else TOP
+    return Library(name, True, device, torch_api.WRAPPER_MODULES[name], inner, made_at=node)
+
+
+def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+    """A module of torch.nn; without parameters and buffers it has no device of its own."""
+    if tail in torch_api.PARAMETER_FREE_MODULES:
+        return Library(name, True, None, made_at=node)
+    given = arguments.keywords.get("device")
+    device = DEFAULT if given is None else as_device(frame, *given)
+    if tail not in torch_api.CONTAINER_MODULES:
+        return Library(name, True, device, made_at=node)
+    children: list[Value] = []
+    for _, value in arguments.positional:
+        children += list(value.items) if isinstance(value, Seq) and value.items is not None else []
+        if isinstance(value, Seq) and value.items is None:
+            children.append(value.element)
+        elif isinstance(value, Map):
+            children += [each for _, each in value.items]
+        elif not isinstance(value, Seq):
+            children.append(value)
+    free = bool(children) and all(
+        isinstance(child, Library) and child.module and child.device is None for child in children
+    )
+    return Library(name, True, None if free else device, children=tuple(children), made_at=node)
+
+
+def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
+    """Calling a library module: its parameters and every tensor argument must be on one device."""
+    tail = module.name.rpartition(".")[2]
+    compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
+    operands = [each for given in compared for each in tensor_operands(*given)]
+    callee = (
+        frame.machine.text_of(node.func) if any(isinstance(value, (Tensor, Choice)) for _, value in operands) else ""
+    )
+    if module.device is None:
+        if tail == "Sequential" or not module.name:
+            return combine(frame, state, node, f"`{callee}()`", operands, True) if tail == "Sequential" else UNKNOWN
+        strict = tail.endswith("Loss")
+        result = combine(frame, state, node, f"`{callee}()`", operands, strict)
+        if isinstance(result, Tensor) and strict:
+            return Tensor(result.device, 0, result.creations, result.steps)
+        return UNKNOWN if is_number(result) else result
+    device = TOP if module.device == DEFAULT else module.device
+    if not module.name or tail in torch_api.CONTAINER_MODULES - {"Sequential"}:
+        return opaque_result(operands, device)
+    parameters = Tensor(device, AT_LEAST_1)
+    result = combine(frame, state, node, f"`{callee}()`", [(node.func, parameters), *operands], True)
+    if module.inner is not None or not isinstance(result, Tensor):
+        return UNKNOWN
+    output = Tensor(device, AT_LEAST_1, (), result.steps)
+    if tail == "LSTM":
+        return sequence([output, sequence([output, output])])
+    if tail in torch_api.PAIR_MODULES:
+        return sequence([output, output])
+    known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
+    return output if known else opaque_result(operands, device)
+
+
+def opaque_result(operands: list[tuple[ast.expr, Value]], device: Device) -> Value:
+    """What a module of unknown class gives for tensors where the model is: something on the model's device."""
+    if device == MODEL and any(isinstance(value, Tensor) and value.device == MODEL for _, value in operands):
+        return Tensor(MODEL, None, opaque=True)
+    return UNKNOWN
+
+
+def _plain_children(module: Library) -> bool:
+    """Whether a Sequential ends in a layer whose output is one tensor."""
+    last = module.children[-1] if module.children else None
+    return isinstance(last, Library) and last.name.rpartition(".")[2] not in torch_api.PAIR_MODULES
