@@ -21,6 +21,7 @@ from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span
 
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader")
+_STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -153,6 +154,7 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
         context=entry.kind,
     )
     machine.entry_owner = entry.owner
+    machine.standing = _STANDING.get(entry.kind, 0)
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)

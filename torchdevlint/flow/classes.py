@@ -118,7 +118,7 @@ class ClassInfo:
         return any(isinstance(scope.get(name), Ref) and scope[name] == Ref("torch.nn") for scope in self.closure.scopes)
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
-        """The method of that name, bound to `receiver`; static and class methods are left unbound or bound to the class."""
+        """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""
         found = self.all_methods.get(name)
         return None if found is None else bind(*found, receiver)
 

@@ -5,20 +5,30 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.classes import ClassInfo, is_plain
+from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.machine import Frame, State, closure_of
 from torchdevlint.flow.names import canonical, is_dtype_name
-from torchdevlint.flow.values import Cls, Dtype, Func, Ref
+from torchdevlint.flow.values import UNKNOWN, Cls, Dtype, Func, Ref
 
 
 def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
-    for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
+    for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:
             frame.evaluate(default, state)
+    _apply_decorators(frame, node, state)
     qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
     owner = frame.owner if frame.function is not None else None
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
     state.env[node.name] = function
     frame.machine.functions.setdefault(node, function)
+
+
+def _apply_decorators(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, state: State) -> None:
+    """A decorator of this file runs when the definition does."""
+    for decorator in node.decorator_list:
+        value = frame.evaluate(decorator, state)
+        if isinstance(value, Func):
+            run_function(frame, state, decorator, value, (UNKNOWN,), {})
 
 
 def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
@@ -28,12 +38,14 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     if info is None:
         info = machine.classes[node] = ClassInfo(node, node.name, bases, closure_of(frame, state))
     state.env[node.name] = Cls(info)
+    _apply_decorators(frame, node, state)
     inner = state.copy()
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for default in (*statement.args.defaults, *statement.args.kw_defaults):
                 if default is not None:
                     frame.evaluate(default, inner)
+            _apply_decorators(frame, statement, inner)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             value = frame.evaluate(statement.value, inner)
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -4,8 +4,8 @@ A device is what the source says of it, not a number: the default device, a lite
 the place where a model lives, or the place of a function's argument. The world that is assumed is the one the user
 cares about: *an accelerator is there*, the model is on it, and what is named as a device means it.
 
-Laws (tests hold them): `relation` is symmetric, `TOP` relates UNKNOWN to everything, every other device agrees with itself;
-`join` is commutative, associative and idempotent, and `TOP` absorbs.
+Laws (tests hold them): `relation` is symmetric, `TOP` relates UNKNOWN to everything, every other device agrees with
+itself; `join` is commutative, associative and idempotent, and `TOP` absorbs.
 """
 
 from __future__ import annotations

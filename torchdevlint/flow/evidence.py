@@ -7,6 +7,7 @@ allow; conflicting or missing evidence means unknown, and unknown is silent.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -16,6 +17,9 @@ _TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTen
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
 )
+
+
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 
 @dataclass(slots=True)
@@ -45,8 +49,8 @@ class Uses:
 
 
 @lru_cache(maxsize=4096)
-def uses_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, Uses]:
-    """How each plain name is used anywhere in `function`, its nested functions included."""
+def uses_in(function: Scope) -> dict[str, Uses]:
+    """How each plain name is used anywhere in a function or module, nested functions included."""
     found: dict[str, Uses] = {}
 
     def use(node: ast.expr) -> Uses | None:
@@ -74,13 +78,13 @@ def uses_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> di
     return found
 
 
-def _call(node: ast.Call, use: object) -> None:
-    callee = use(node.func)  # type: ignore[operator]
+def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:
+    callee = use(node.func)
     if callee is not None:
         callee.called = True
     for position, argument in enumerate(node.args):
         inner = argument.value if isinstance(argument, ast.Starred) else argument
-        entry = use(inner)  # type: ignore[operator]
+        entry = use(inner)
         if entry is None:
             continue
         if isinstance(argument, ast.Starred):
@@ -88,7 +92,7 @@ def _call(node: ast.Call, use: object) -> None:
         else:
             entry.arguments.append((node, position))
     for keyword in node.keywords:
-        entry = use(keyword.value)  # type: ignore[operator]
+        entry = use(keyword.value)
         if entry is None:
             continue
         if keyword.arg is None:

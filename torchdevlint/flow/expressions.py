@@ -147,10 +147,8 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
 
 
 def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
-    """A guard decides the whole test in the world that has an accelerator: ``cuda.is_available() and not args.no_cuda``."""
-    results: list[Value] = []
-    for each in node.values:
-        results.append(frame.evaluate(each, state))
+    """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``."""
+    results = [frame.evaluate(each, state) for each in node.values]
     guards = [value for value in results if isinstance(value, Guard)]
     if guards:
         agree = {guard.holds for guard in guards}
@@ -233,7 +231,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else value.element
     if isinstance(value, Map):
         if isinstance(index, Const):
-            return dict(value.items).get(index.value, value.element)
+            found: Value = dict(value.items).get(index.value, value.element)
+            return found
         return join_all([each for _, each in value.items] + [value.element])
     if isinstance(value, Library) and value.children:
         if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):

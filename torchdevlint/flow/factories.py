@@ -6,11 +6,33 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice
-from torchdevlint.flow.devices import DEFAULT, TOP, Device
+from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.joins import distribute, is_number, only, settle
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.operations import created
 from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
+
+
+def is_factory(name: str) -> bool:
+    """Whether the library function makes a tensor out of numbers, data, or the shape of another tensor."""
+    head, _, tail = name.rpartition(".")
+    if head == "torch":
+        return tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES or tail in torch_api.LEGACY_CONSTRUCTORS
+    return name in torch_api.NAMESPACED_FACTORIES or (head == "torch.cuda" and tail in torch_api.LEGACY_CONSTRUCTORS)
+
+
+def call_factory(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What the factory with the public name `name` gives, and where."""
+    head, _, tail = name.rpartition(".")
+    if head == "torch.cuda":
+        return created(frame, state, node, name, AT_LEAST_1, Device(Origin.LITERAL, "cuda"))
+    if tail in torch_api.LIKE_FACTORIES:
+        return _make_like(frame, state, arguments)
+    if tail in torch_api.LEGACY_CONSTRUCTORS:
+        return _make_legacy(frame, state, node, name, arguments)
+    if head != "torch":
+        return created(frame, state, node, name, AT_LEAST_1, factory_device(frame, state, arguments))
+    return _make(frame, state, node, name, tail, arguments)
 
 
 def factory_device(frame: Frame, state: State, arguments: Arguments, follows_default: bool = True) -> Device:
@@ -27,11 +49,11 @@ def factory_device(frame: Frame, state: State, arguments: Arguments, follows_def
     return state.default_device or DEFAULT
 
 
-def make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
     """What a factory of `torch` gives; a device that branches chose is followed branch by branch."""
     given = arguments.keywords.get("device")
     if given is not None and is_tagged_choice(given[1]):
-        return distribute(given[1], lambda each: make(frame, state, node, name, tail, arguments.but("device", each)))
+        return distribute(given[1], lambda each: _make(frame, state, node, name, tail, arguments.but("device", each)))
     device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
     if given is not None and isinstance(given[1], Dev) and given[1].creations:
         return Tensor(
@@ -99,7 +121,7 @@ def _data_ndim(data: Value) -> int | None:
     return None
 
 
-def make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
+def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
     """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise (S10)."""
     given = arguments.keywords.get("device")
 
@@ -115,7 +137,7 @@ def make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
     return under_each(state, source, made) if isinstance(source, Choice) else made(source)
 
 
-def make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor."""
     if frame.machine.default_changed:
         return Tensor(TOP)

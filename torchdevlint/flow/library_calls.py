@@ -9,12 +9,12 @@ from torchdevlint.flow import checkpoints, environment, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
-from torchdevlint.flow.factories import factory_device, make, make_legacy, make_like
+from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import is_number, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
 from torchdevlint.flow.objects import elements
-from torchdevlint.flow.operations import combine, created
+from torchdevlint.flow.operations import combine
 from torchdevlint.flow.python_calls import call_builtin
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_ndim, operands_of, tensor_operands
 from torchdevlint.flow.values import (
@@ -34,7 +34,7 @@ from torchdevlint.flow.values import (
 )
 
 _OTHER_RUNTIMES = frozenset(
-    "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing is_torch_xla_available".split()
+    "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
 )
 """Tests for a program that is traced, scripted or exported: a path of its own."""
 _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
@@ -57,24 +57,15 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return special(frame, state, node, arguments)
     if name in torch_api.LOADERS:
         return checkpoints.load(frame, state, node, name, arguments)
-    head, _, tail = name.rpartition(".")
-    if head == "torch":
-        if tail in torch_api.FACTORIES:
-            return make(frame, state, node, name, tail, arguments)
-        if tail in torch_api.LIKE_FACTORIES:
-            return make_like(frame, state, arguments)
-        if tail in torch_api.LEGACY_CONSTRUCTORS:
-            return make_legacy(frame, state, node, name, arguments)
-    elif head == "torch.cuda" and tail in torch_api.LEGACY_CONSTRUCTORS:
-        return created(frame, state, node, name, AT_LEAST_1, Device(Origin.LITERAL, "cuda"))
-    elif name in torch_api.NAMESPACED_FACTORIES:
-        return created(frame, state, node, name, AT_LEAST_1, factory_device(frame, state, arguments))
-    elif head == "torch.Tensor" and arguments.positional:
-        return _unbound(frame, state, node, tail, arguments)
-    elif head == "builtins":
-        return call_builtin(frame, state, node, tail, arguments)
     if name in torch_api.WRAPPER_MODULES:
         return wrap(node, name, arguments)
+    head, _, tail = name.rpartition(".")
+    if head == "builtins":
+        return call_builtin(frame, state, node, tail, arguments)
+    if head == "torch.Tensor" and arguments.positional:
+        return _unbound(frame, state, node, tail, arguments)
+    if is_factory(name):
+        return call_factory(frame, state, node, name, arguments)
     table = _OPERATIONS.get(head)
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)
@@ -84,7 +75,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
 
 
 def note_pipeline(name: str, arguments: Arguments) -> None:
-    """What is given to ``transforms.Compose`` or as ``transform=`` belongs to the input pipeline, which is on the CPU."""
+    """What is given to ``transforms.Compose`` or as ``transform=`` is part of the input pipeline, on the CPU."""
     for key, (_, value) in arguments.keywords.items():
         if key in ("transform", "transforms", "target_transform") and isinstance(value, Obj):
             value.info.in_pipeline = True

@@ -33,9 +33,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class State:
     """What is known at one point of one path.
 
-    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches taken; `touched` the call
-    that froze or initialised CUDA; `without_accelerator` whether only a machine without one comes here;
-    `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for an accelerator encloses it.
+    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
+    taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
+    one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
+    an accelerator encloses it.
     """
 
     env: dict[str, Value]
@@ -162,23 +163,30 @@ class Machine:
         """Arguments of `load_state_dict` of schedulers and samplers, whose state is Python numbers."""
         self.prefixes_loaded: set[str] = set()
         self.saved: dict[str, StateDict] = {}
-        self._facts: dict[tuple[object, ...], Fact] = {}
+        self.standing = 0
+        """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
+        self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
 
     def record(self, key: tuple[object, ...], make: Callable[[], Fact], state: State) -> None:
-        """Keep the fact that `make` gives, unless the path is not one that facts come from, or `key` was recorded."""
-        if self.muted or state.without_accelerator or key in self._facts:
+        """Keep the fact that `make` gives, unless the path is not one that facts come from.
+
+        Of several facts with one `key`, the first of the highest standing stays.
+        """
+        if self.muted or state.without_accelerator:
+            return
+        if key in self._facts and self._facts[key][0] >= self.standing:
             return
         if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
-        self._facts[key] = make()
+        self._facts[key] = (self.standing, make())
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
         if not self.muted and key not in self._facts:
-            self._facts[key] = make()
+            self._facts[key] = (self.standing, make())
 
     def facts(self) -> Iterator[Fact]:
-        yield from self._facts.values()
+        yield from (fact for _, fact in self._facts.values())
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)

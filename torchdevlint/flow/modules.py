@@ -7,9 +7,9 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
-from torchdevlint.flow.joins import is_number, sequence
+from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.operations import combine
+from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.tensor_methods import tensor_operands
 from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
@@ -51,22 +51,16 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
-    callee = (
-        frame.machine.text_of(node.func) if any(isinstance(value, (Tensor, Choice)) for _, value in operands) else ""
-    )
-    if module.device is None:
-        if tail == "Sequential" or not module.name:
-            return combine(frame, state, node, f"`{callee}()`", operands, True) if tail == "Sequential" else UNKNOWN
-        strict = tail.endswith("Loss")
-        result = combine(frame, state, node, f"`{callee}()`", operands, strict)
-        if isinstance(result, Tensor) and strict:
-            return Tensor(result.device, 0, result.creations, result.steps)
-        return UNKNOWN if is_number(result) else result
+    if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
+        return UNKNOWN
     device = TOP if module.device == DEFAULT else module.device
-    if not module.name or tail in torch_api.CONTAINER_MODULES - {"Sequential"}:
-        return opaque_result(operands, device)
+    if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
+        return opaque_result(operands, device or TOP)
+    operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
+    if device is None:
+        return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1)
-    result = combine(frame, state, node, f"`{callee}()`", [(node.func, parameters), *operands], True)
+    result = combine(frame, state, node, operation, [(node.func, parameters), *operands], True)
     if module.inner is not None or not isinstance(result, Tensor):
         return UNKNOWN
     output = Tensor(device, AT_LEAST_1, (), result.steps)
@@ -78,7 +72,18 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     return output if known else opaque_result(operands, device)
 
 
-def opaque_result(operands: list[tuple[ast.expr, Value]], device: Device) -> Value:
+def _call_without_parameters(
+    frame: Frame, state: State, node: ast.Call, operation: str, operands: Operands, tail: str
+) -> Value:
+    """Activations follow their input; losses compare theirs and give a 0-dim tensor."""
+    loss = tail.endswith("Loss")
+    result = combine(frame, state, node, operation, operands, loss or tail == "Sequential")
+    if isinstance(result, Tensor) and loss:
+        return Tensor(result.device, 0, result.creations, result.steps)
+    return result if isinstance(result, (Tensor, Choice)) else UNKNOWN
+
+
+def opaque_result(operands: Operands, device: Device) -> Value:
     """What a module of unknown class gives for tensors where the model is: something on the model's device."""
     if device == MODEL and any(isinstance(value, Tensor) and value.device == MODEL for _, value in operands):
         return Tensor(MODEL, None, opaque=True)

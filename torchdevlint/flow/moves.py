@@ -15,6 +15,9 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
 from torchdevlint.flow.values import NONE, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.model import Span
+
+Evidence = tuple[tuple[str, Span], ...]
 
 _MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
 _IN_PLACE_CONTAINER = frozenset(
@@ -72,7 +75,7 @@ def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
     return not isinstance(frame.evaluate(node, state), Ref)
 
 
-def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> tuple | None:  # type: ignore[type-arg]
+def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
     """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
     value = frame.evaluate(node, state)
     found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
@@ -84,14 +87,14 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> tuple | None
     return _used_as_tensor(frame, node)
 
 
-def _used_as_tensor(frame: Frame, node: ast.Name) -> tuple | None:  # type: ignore[type-arg]
+def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
     scope = frame.function or frame.machine.tree
     if scope is None:
         return None
-    uses = uses_in(scope).get(node.id) or Uses()  # type: ignore[arg-type]
+    uses = uses_in(scope).get(node.id) or Uses()
     if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
         return None
-    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):  # type: ignore[arg-type]
+    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):
         return None
     first = _first_use(scope, node.id)
     return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
@@ -210,7 +213,7 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
     scope = frame.function or frame.machine.tree
     if not isinstance(root, ast.Name) or scope is None:
         return False
-    uses = uses_in(scope).get(root.id) or Uses()  # type: ignore[arg-type]
+    uses = uses_in(scope).get(root.id) or Uses()
     return not uses.is_module and (uses.unpacked or uses.text_keys or _unpacked_to_call(uses))
 
 

@@ -240,7 +240,10 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
 def assign_index(
     frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value
 ) -> Value:
-    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9). Gives the base."""
+    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9).
+
+    Gives the base afterwards.
+    """
     if not isinstance(base, Tensor):
         return base
     for at, each in _index_parts(target.slice, position):

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import MODEL, Device, Origin
-from torchdevlint.flow.evidence import Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
+from torchdevlint.flow.evidence import Scope, Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode
@@ -21,10 +21,10 @@ from torchdevlint.flow.values import (
     Closure,
     Cls,
     Dev,
+    Func,
     Guard,
     Library,
     Map,
-    Obj,
     Ref,
     Seq,
     Step,
@@ -103,7 +103,7 @@ def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
 
 
-def is_tensor_by_use(frame: Frame, function: FunctionNode, name: str, owner: ClassInfo | None, hops: int) -> bool:
+def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
     """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
     uses = uses_in(function).get(name)
     if uses is None or uses.is_container or uses.called:
@@ -123,7 +123,7 @@ def _takes_tensor(
     place: int | str,
     closure: Closure,
     owner: ClassInfo | None,
-    function: FunctionNode,
+    function: Scope,
     hops: int,
 ) -> bool:
     callee = _static(frame, call.func, closure, owner, function)
@@ -137,7 +137,7 @@ def _takes_tensor(
         position = place + bound if isinstance(place, int) else -1
         target = place if isinstance(place, str) else names[position] if position < len(names) else ""
         return is_tensor_by_use(frame, callee, target, owner if bound else None, hops - 1)
-    return place == 0 and callee is not None and is_module(callee) and not isinstance(callee, Obj)
+    return place == 0 and isinstance(callee, Library) and is_module(callee)
 
 
 def _library_takes_tensor(name: str, place: int | str) -> bool:
@@ -165,7 +165,7 @@ def _library_takes_tensor(name: str, place: int | str) -> bool:
 
 
 def _static(
-    frame: Frame, node: ast.expr, closure: Closure, owner: ClassInfo | None, function: FunctionNode
+    frame: Frame, node: ast.expr, closure: Closure, owner: ClassInfo | None, function: Scope
 ) -> Value | ast.AST | None:
     """What a callee is, as far as it can be told without running anything: imports, methods and layers of `self`."""
     if isinstance(node, ast.Name):
@@ -176,7 +176,7 @@ def _static(
         for scope in closure.scopes:
             found = scope.get(node.id)
             if found is not None:
-                return found.node if hasattr(found, "node") else found  # type: ignore[no-any-return]
+                return found.node if isinstance(found, Func) else found
         return None
     if isinstance(node, ast.Subscript):
         container = _static(frame, node.value, closure, owner, function)
@@ -199,7 +199,7 @@ def _static(
     return None
 
 
-def _loop_source(function: FunctionNode, name: str) -> ast.expr | None:
+def _loop_source(function: Scope, name: str) -> ast.expr | None:
     """The expression that a `for` loop over `name` goes through, or None."""
     for node in ast.walk(function):
         if isinstance(node, ast.For):

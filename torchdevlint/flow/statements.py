@@ -187,7 +187,7 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
             break
     frame.left = outer
     if len(ends) == 2:
-        merge_states(state, *ends, tagged=False)
+        merge_states(state, ends[0], ends[1], tagged=False)
     elif not ends:
         state.env, state.paths, state.alive = before.env, before.paths, True
 

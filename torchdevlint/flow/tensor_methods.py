@@ -126,9 +126,9 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         return AT_LEAST_1
     if name in torch_api.SAME_NUMBER_OF_DIMS:
         return result.ndim
-    if [each for each in arguments.values if isinstance(each, Tensor)]:
+    if any(isinstance(each, Tensor) for each in arguments.values):
         return result.ndim
-    return None if name in ("squeeze", "select", "dot", "trace", "det") else (AT_LEAST_1 if ndim else ndim and None)
+    return AT_LEAST_1 if ndim and name not in torch_api.MAYBE_SCALAR else None
 
 
 def _reduced_ndim(ndim: int | None, arguments: Arguments) -> int | None:

@@ -11,54 +11,56 @@ from __future__ import annotations
 TORCH_TENSOR = frozenset(
     """
     abs absolute acos acosh adaptive_avg_pool1d add addbmm addcdiv addcmul addmm addmv addr adjoint
-    affine_grid_generator all alpha_dropout amax amin angle any arange arccos arccosh arcsin arcsinh arctan arctan2
-    arctanh argmax argmin argsort argwhere as_strided as_strided_scatter as_tensor asarray asin asinh atan atan2
-    atanh atleast_1d atleast_2d atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear
-    binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or
-    bitwise_right_shift bitwise_xor blackman_window block_diag bmm broadcast_to bucketize cartesian_prod cat cdist
-    ceil celu chain_matmul channel_shuffle cholesky cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip
-    clone column_stack combinations complex concat concatenate conj conj_physical constant_pad_nd conv1d conv2d
-    conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cosh
-    cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cumprod cumsum cumulative_trapezoid
-    deg2rad dequantize det detach diag diag_embed diagflat diagonal diagonal_scatter diff digamma dist div divide
-    dot dropout dstack einsum embedding embedding_renorm_ empty empty_like empty_permuted empty_quantized
-    empty_strided eq erf erfc erfinv exp exp2 expm1 eye fake_quantize_per_channel_affine
-    fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill fix flatten flip fliplr flipud
-    float_power floor floor_divide fmax fmin fmod frac frobenius_norm from_dlpack from_file from_numpy frombuffer
-    full full_like gather gcd ge ger greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm
-    gt hamming_window hann_window hardshrink hash_tensor heaviside hinge_embedding_loss histc hstack hypot i0 igamma
-    igammac imag index_add index_copy index_fill index_put index_reduce index_select inner instance_norm int_repr inverse
-    isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window kl_div kron layer_norm lcm ldexp
-    le lerp less less_equal lgamma linspace lobpcg log log10 log1p log2 log_softmax logaddexp logaddexp2
-    logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logspace logsumexp lt lu_solve
-    margin_ranking_loss masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d
-    max_pool2d max_pool3d maximum mean median min minimum mm moveaxis movedim msort mul multinomial multiply mv
-    mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow ne neg negative nextafter nonzero nonzero_static
-    norm norm_except_dim normal not_equal nuclear_norm ones ones_like orgqr ormqr outer pairwise_distance pdist
-    permute pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu prod
-    put q_per_channel_scales q_per_channel_zero_points quantile quantize_per_channel quantize_per_tensor
-    quantize_per_tensor_dynamic rad2deg rand rand_like randint randint_like randn randn_like randperm range ravel
-    real reciprocal relu remainder renorm repeat_interleave reshape resize_as_ resize_as_sparse_ resolve_conj
-    resolve_neg rms_norm roll rot90 round row_stack rrelu rsqrt rsub scalar_tensor scatter scatter_add
-    scatter_reduce searchsorted segment_reduce select select_scatter selu sgn sigmoid sign signbit sin sinc sinh
-    slice_inverse slice_scatter softmax sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sqrt square squeeze stack std stft sub subtract sum
-    swapaxes swapdims t take take_along_dim tan tanh tensor tensordot threshold tile trace transpose trapezoid trapz
-    tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc unflatten unique unravel_index
-    unsqueeze vander var vdot view_as_complex view_as_real vstack where xlogy zero_ zeros zeros_like
+    affine_grid_generator all alpha_dropout amax amin angle any arange arccos arccosh arcsin arcsinh arctan
+    arctan2 arctanh argmax argmin argsort argwhere as_strided as_strided_scatter as_tensor asarray asin asinh
+    atan atan2 atanh atleast_1d atleast_2d atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli
+    bilinear binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm broadcast_to bucketize
+    cartesian_prod cat cdist ceil celu chain_matmul channel_shuffle cholesky cholesky_inverse cholesky_solve
+    clamp clamp_max clamp_min clip clone column_stack combinations complex concat concatenate conj conj_physical
+    constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution
+    copysign corrcoef cos cosh cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cumprod
+    cumsum cumulative_trapezoid deg2rad dequantize det detach diag diag_embed diagflat diagonal diagonal_scatter
+    diff digamma dist div divide dot dropout dstack einsum embedding embedding_renorm_ empty empty_like
+    empty_permuted empty_quantized empty_strided eq erf erfc erfinv exp exp2 expm1 eye
+    fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout fill
+    fix flatten flip fliplr flipud float_power floor floor_divide fmax fmin fmod frac frobenius_norm from_dlpack
+    from_file from_numpy frombuffer full full_like gather gcd ge ger greater greater_equal grid_sampler
+    grid_sampler_2d grid_sampler_3d group_norm gt hamming_window hann_window hardshrink hash_tensor heaviside
+    hinge_embedding_loss histc hstack hypot i0 igamma igammac imag index_add index_copy index_fill index_put
+    index_reduce index_select inner instance_norm int_repr inverse isclose isfinite isin isinf isnan isneginf
+    isposinf isreal istft kaiser_window kl_div kron layer_norm lcm ldexp le lerp less less_equal lgamma linspace
+    lobpcg log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not
+    logical_or logical_xor logit logspace logsumexp lt lu_solve margin_ranking_loss masked_fill masked_scatter
+    masked_select matmul matrix_exp matrix_power max max_pool1d max_pool2d max_pool3d maximum mean median min
+    minimum mm moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian
+    nanquantile nansum narrow ne neg negative nextafter nonzero nonzero_static norm norm_except_dim normal
+    not_equal nuclear_norm ones ones_like orgqr ormqr outer pairwise_distance pdist permute pinverse
+    pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu prod put
+    q_per_channel_scales q_per_channel_zero_points quantile quantize_per_channel quantize_per_tensor
+    quantize_per_tensor_dynamic rad2deg rand rand_like randint randint_like randn randn_like randperm range
+    ravel real reciprocal relu remainder renorm repeat_interleave reshape resize_as_ resize_as_sparse_
+    resolve_conj resolve_neg rms_norm roll rot90 round row_stack rrelu rsqrt rsub scalar_tensor scatter
+    scatter_add scatter_reduce searchsorted segment_reduce select select_scatter selu sgn sigmoid sign signbit
+    sin sinc sinh slice_inverse slice_scatter softmax sparse_bsc_tensor sparse_bsr_tensor
+    sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sqrt square squeeze stack std
+    stft sub subtract sum swapaxes swapdims t take take_along_dim tan tanh tensor tensordot threshold tile trace
+    transpose trapezoid trapz tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc
+    unflatten unique unravel_index unsqueeze vander var vdot view_as_complex view_as_real vstack where xlogy
+    zero_ zeros zeros_like
     """.split()
 )
 TORCH_TUPLE = frozenset(
     """
-    adaptive_max_pool1d aminmax choose_qparams_optimized cummax cummin embedding_bag frexp geqrf histogram kthvalue
-    lu_unpack max_pool1d_with_indices mode qr slogdet sort std_mean svd topk triangular_solve unique_consecutive
-    var_mean
+    adaptive_max_pool1d aminmax choose_qparams_optimized cummax cummin embedding_bag frexp geqrf histogram
+    kthvalue lu_unpack max_pool1d_with_indices mode qr slogdet sort std_mean svd topk triangular_solve
+    unique_consecutive var_mean
     """.split()
 )
 TORCH_LIST = frozenset(
     """
-    broadcast_tensors chunk dsplit gradient hsplit meshgrid split split_with_sizes tensor_split unbind unsafe_chunk
-    unsafe_split unsafe_split_with_sizes vsplit
+    broadcast_tensors chunk dsplit gradient hsplit meshgrid split split_with_sizes tensor_split unbind
+    unsafe_chunk unsafe_split unsafe_split_with_sizes vsplit
     """.split()
 )
 TORCH_PLAIN = frozenset(
@@ -70,31 +72,32 @@ TORCH_PLAIN = frozenset(
 METHOD_TENSOR = frozenset(
     """
     abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr adjoint all amax amin angle any arccos
-    arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere as_strided as_strided_scatter asin
-    asinh atan atan2 atanh baddbmm bernoulli bfloat16 bincount bitwise_and bitwise_left_shift bitwise_not bitwise_or
-    bitwise_right_shift bitwise_xor bmm bool broadcast_to byte cauchy_ ccol_indices cdouble ceil cfloat chalf char
-    cholesky cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip clone coalesce col_indices conj
-    conj_physical contiguous copy_ copysign corrcoef cos cosh count_nonzero cov cpu cross crow_indices cuda cumprod
-    cumsum deg2rad dequantize det detach diag diag_embed diagflat diagonal diagonal_scatter diff digamma dist div
-    divide dot double eq erf erfc erfinv exp exp2 expand expand_as expm1 exponential_ fill_ fill_diagonal_ fix
-    flatten flip fliplr flipud float float_power floor floor_divide fmax fmin fmod frac gather gcd ge geometric_ ger
-    greater greater_equal gt half hardshrink hash_tensor heaviside histc hypot i0 igamma igammac index index_add
-    index_fill index_put index_reduce index_select indices inner int int_repr inverse ipu isclose isfinite isinf
-    isnan isneginf isposinf isreal istft kron lcm ldexp le lerp less less_equal lgamma log log10 log1p log2
-    log_normal_ log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor
-    logit logsumexp long lt lu_solve masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max
-    maximum mean median min minimum mm moveaxis movedim msort mtia mul multinomial multiply mv mvlgamma nan_to_num
-    nanmean nanmedian nanquantile nansum narrow ne neg negative new_empty new_empty_strided new_full new_ones
-    new_tensor new_zeros nextafter nonzero nonzero_static norm normal_ not_equal orgqr ormqr outer permute
-    pin_memory pinverse polygamma positive pow prelu prod put q_per_channel_scales q_per_channel_zero_points
-    quantile rad2deg random_ ravel reciprocal relu remainder renorm repeat repeat_interleave requires_grad_ reshape
-    reshape_as resize resize_as resize_as_sparse_ resolve_conj resolve_neg roll rot90 round row_indices rsqrt
-    scatter scatter_add scatter_reduce select select_scatter set_ sgn share_memory_ short sigmoid sign signbit sin
-    sinc sinh slice_inverse slice_scatter smm softmax sparse_mask sparse_resize_ sparse_resize_and_clear_ sqrt
-    square squeeze sspaddmm std stft sub subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh
-    tile to to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
-    to_sparse_csr trace transpose tril triu true_divide trunc type_as unflatten unfold uniform_ unsqueeze values var
-    vdot view view_as where xlogy xpu zero_
+    arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere as_strided as_strided_scatter
+    asin asinh atan atan2 atanh baddbmm bernoulli bfloat16 bincount bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor bmm bool broadcast_to byte cauchy_ ccol_indices cdouble ceil
+    cfloat chalf char cholesky cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip clone coalesce
+    col_indices conj conj_physical contiguous copy_ copysign corrcoef cos cosh count_nonzero cov cpu cross
+    crow_indices cuda cumprod cumsum deg2rad dequantize det detach diag diag_embed diagflat diagonal
+    diagonal_scatter diff digamma dist div divide dot double eq erf erfc erfinv exp exp2 expand expand_as expm1
+    exponential_ fill_ fill_diagonal_ fix flatten flip fliplr flipud float float_power floor floor_divide fmax
+    fmin fmod frac gather gcd ge geometric_ ger greater greater_equal gt half hardshrink hash_tensor heaviside
+    histc hypot i0 igamma igammac index index_add index_fill index_put index_reduce index_select indices inner
+    int int_repr inverse ipu isclose isfinite isinf isnan isneginf isposinf isreal istft kron lcm ldexp le lerp
+    less less_equal lgamma log log10 log1p log2 log_normal_ log_softmax logaddexp logaddexp2 logcumsumexp logdet
+    logical_and logical_not logical_or logical_xor logit logsumexp long lt lu_solve masked_fill masked_scatter
+    masked_select matmul matrix_exp matrix_power max maximum mean median min minimum mm moveaxis movedim msort
+    mtia mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow ne neg
+    negative new_empty new_empty_strided new_full new_ones new_tensor new_zeros nextafter nonzero nonzero_static
+    norm normal_ not_equal orgqr ormqr outer permute pin_memory pinverse polygamma positive pow prelu prod put
+    q_per_channel_scales q_per_channel_zero_points quantile rad2deg random_ ravel reciprocal relu remainder
+    renorm repeat repeat_interleave requires_grad_ reshape reshape_as resize resize_as resize_as_sparse_
+    resolve_conj resolve_neg roll rot90 round row_indices rsqrt scatter scatter_add scatter_reduce select
+    select_scatter set_ sgn share_memory_ short sigmoid sign signbit sin sinc sinh slice_inverse slice_scatter
+    smm softmax sparse_mask sparse_resize_ sparse_resize_and_clear_ sqrt square squeeze sspaddmm std stft sub
+    subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh tile to to_dense to_mkldnn
+    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace
+    transpose tril triu true_divide trunc type_as unflatten unfold uniform_ unsqueeze values var vdot view
+    view_as where xlogy xpu zero_
     """.split()
 )
 METHOD_TUPLE = frozenset(
@@ -105,39 +108,40 @@ METHOD_TUPLE = frozenset(
 )
 METHOD_LIST = frozenset(
     """
-    chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split unsafe_split_with_sizes
-    vsplit
+    chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split
+    unsafe_split_with_sizes vsplit
     """.split()
 )
 METHOD_PLAIN = frozenset(
     """
     allclose dense_dim dim element_size equal get_device is_coalesced is_complex is_conj is_contiguous
-    is_distributed is_floating_point is_inference is_neg is_nonzero is_pinned is_same_size is_set_to is_signed item
-    numel q_per_channel_axis q_scale q_zero_point qscheme size sparse_dim storage_offset stride
+    is_distributed is_floating_point is_inference is_neg is_nonzero is_pinned is_same_size is_set_to is_signed
+    item numel q_per_channel_axis q_scale q_zero_point qscheme size sparse_dim storage_offset stride
     """.split()
 )
 FUNCTIONAL_TENSOR = frozenset(
     """
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d affine_grid alpha_dropout avg_pool1d avg_pool2d
-    avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle conv1d
-    conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss
+    avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle
+    conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss
     cosine_similarity cross_entropy ctc_loss dropout dropout1d dropout2d dropout3d elu embedding
     feature_alpha_dropout fold gaussian_nll_loss gelu glu grid_sample group_norm gumbel_softmax hardshrink
     hardsigmoid hardswish hardtanh hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss
-    layer_norm leaky_relu linear linear_cross_entropy local_response_norm log_softmax logsigmoid lp_pool1d lp_pool2d
-    lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d mish
-    mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize one_hot pad
-    pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 rms_norm rrelu
-    scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin softplus
-    softshrink softsign tanh tanhshrink threshold triplet_margin_loss triplet_margin_with_distance_loss unfold
-    upsample upsample_bilinear upsample_nearest
+    layer_norm leaky_relu linear linear_cross_entropy local_response_norm log_softmax logsigmoid lp_pool1d
+    lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d
+    max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
+    normalize one_hot pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu
+    relu6 rms_norm rrelu scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax
+    softmin softplus softshrink softsign tanh tanhshrink threshold triplet_margin_loss
+    triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
     """.split()
 )
 FUNCTIONAL_TUPLE = frozenset(
     """
     adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d adaptive_max_pool2d_with_indices
-    adaptive_max_pool3d adaptive_max_pool3d_with_indices embedding_bag fractional_max_pool2d fractional_max_pool3d
-    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices multi_head_attention_forward
+    adaptive_max_pool3d adaptive_max_pool3d_with_indices embedding_bag fractional_max_pool2d
+    fractional_max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
+    multi_head_attention_forward
     """.split()
 )
 
@@ -149,18 +153,20 @@ COMPARING = frozenset({"allclose", "equal"})
 """Give a Python bool, and compare the devices of their operands first."""
 LINALG_TENSOR = frozenset(
     """
-    cholesky cond cross det diagonal eigvals eigvalsh householder_product inv ldl_solve lu_solve matmul matrix_exp
-    matrix_norm matrix_power matrix_rank multi_dot norm pinv solve solve_triangular svdvals tensorinv tensorsolve
-    vander vecdot vector_norm
+    cholesky cond cross det diagonal eigvals eigvalsh householder_product inv ldl_solve lu_solve matmul
+    matrix_exp matrix_norm matrix_power matrix_rank multi_dot norm pinv solve solve_triangular svdvals tensorinv
+    tensorsolve vander vecdot vector_norm
     """.split()
 )
 LINALG_TUPLE = frozenset(
-    "cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex qr slogdet solve_ex svd".split()
+    """
+    cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex qr slogdet solve_ex svd
+    """.split()
 )
 FFT_TENSOR = frozenset(
     """
-    fft fft2 fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft
-    rfft2 rfftn
+    fft fft2 fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn
+    rfft rfft2 rfftn
     """.split()
 )
 
@@ -243,7 +249,8 @@ SIZE_FACTORIES = frozenset("zeros ones empty rand randn".split())
 """Take the size as their positional arguments, or as one sequence."""
 VECTOR_FACTORIES = frozenset(
     """
-    arange range linspace logspace randperm bartlett_window blackman_window hamming_window hann_window kaiser_window
+    arange range linspace logspace randperm bartlett_window blackman_window hamming_window hann_window
+    kaiser_window
     """.split()
 )
 """Always make a 1-dim tensor."""
@@ -266,17 +273,18 @@ LIKE_FACTORIES = frozenset("empty_like full_like ones_like rand_like randint_lik
 RANDOM_FACTORIES = frozenset("rand randn randint randperm normal".split())
 NAMESPACED_FACTORIES = frozenset(
     """
-    torch.nn.Transformer.generate_square_subsequent_mask torch.fft.fftfreq torch.fft.rfftfreq torch.nested.nested_tensor torch.nested.as_nested_tensor
-    torch.signal.windows.bartlett torch.signal.windows.blackman torch.signal.windows.cosine
-    torch.signal.windows.exponential torch.signal.windows.gaussian torch.signal.windows.general_cosine
-    torch.signal.windows.general_hamming torch.signal.windows.hamming torch.signal.windows.hann
-    torch.signal.windows.kaiser torch.signal.windows.nuttall torch.sparse.spdiags
+    torch.nn.Transformer.generate_square_subsequent_mask torch.fft.fftfreq torch.fft.rfftfreq
+    torch.nested.nested_tensor torch.nested.as_nested_tensor torch.signal.windows.bartlett
+    torch.signal.windows.blackman torch.signal.windows.cosine torch.signal.windows.exponential
+    torch.signal.windows.gaussian torch.signal.windows.general_cosine torch.signal.windows.general_hamming
+    torch.signal.windows.hamming torch.signal.windows.hann torch.signal.windows.kaiser
+    torch.signal.windows.nuttall torch.sparse.spdiags
     """.split()
 )
 LEGACY_CONSTRUCTORS = frozenset(
     """
-    Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor
-    BoolTensor
+    Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor
+    LongTensor BoolTensor
     """.split()
 )
 """``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU (S11)."""
@@ -292,21 +300,22 @@ FACTORIES = (
 
 STRICT = frozenset(
     """
-    addbmm addmm addmv addr baddbmm batch_norm bilinear bmm cat cdist chain_matmul column_stack concat concatenate
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity cross cross_entropy
-    dot dstack einsum embedding embedding_bag gather ger grid_sample group_norm hstack index_add index_copy index_fill
-    index_select inner instance_norm isin kl_div kron l1_loss layer_norm linear margin_ranking_loss masked_scatter
-    masked_select matmul mm mse_loss multi_margin_loss mv nll_loss outer prelu row_stack scatter scatter_add
-    scatter_reduce smooth_l1_loss stack take take_along_dim tensordot triplet_margin_loss vdot vstack
-    scaled_dot_product_attention binary_cross_entropy scatter_sum scatter_mean scatter_mul scatter_softmax
+    addbmm addmm addmv addr baddbmm batch_norm bilinear bmm cat cdist chain_matmul column_stack concat
+    concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity cross
+    cross_entropy dot dstack einsum embedding embedding_bag gather ger grid_sample group_norm hstack index_add
+    index_copy index_fill index_select inner instance_norm isin kl_div kron l1_loss layer_norm linear
+    margin_ranking_loss masked_scatter masked_select matmul mm mse_loss multi_margin_loss mv nll_loss outer
+    prelu row_stack scatter scatter_add scatter_reduce smooth_l1_loss stack take take_along_dim tensordot
+    triplet_margin_loss vdot vstack scaled_dot_product_attention binary_cross_entropy scatter_sum scatter_mean
+    scatter_mul scatter_softmax
     """.split()
 )
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim (S8)."""
 CROSSING = frozenset(
     """
     copy_ broadcast_tensors result_type is_same_size to cuda cpu type type_as size expand_as view_as reshape_as
-    resize_as_ set_ get_device is_tensor tensor as_tensor asarray pack_padded_sequence tensor_split register_hook
-    result_type promote_types unravel_index
+    resize_as_ set_ get_device is_tensor tensor as_tensor asarray pack_padded_sequence tensor_split
+    register_hook result_type promote_types unravel_index
     """.split()
 )
 """Do not compare the devices of their operands."""
@@ -330,31 +339,39 @@ DEVICE_METHODS = {
 }
 """Methods that move to a device of that type."""
 MOVE_METHODS = frozenset(DEVICE_METHODS) | {"to", "type"}
+MAYBE_SCALAR = frozenset(
+    """
+    squeeze select dot trace det logdet slogdet vdot dist count_nonzero amax amin quantile nanquantile inner take
+    aminmax cosine_similarity
+    """.split()
+)
+"""May give a 0-dim tensor where the operand has dimensions."""
 SAME_NUMBER_OF_DIMS = frozenset(
     """
-    abs clamp clone contiguous cos cumsum detach exp log neg pow relu round sigmoid sign sin softmax sqrt tanh tril
-    triu float double half long int bool byte short bfloat16 requires_grad_ log_softmax flip roll floor ceil t
-    masked_fill fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_
+    abs clamp clone contiguous cos cumsum detach exp log neg pow relu round sigmoid sign sin softmax sqrt tanh
+    tril triu float double half long int bool byte short bfloat16 requires_grad_ log_softmax flip roll floor
+    ceil t masked_fill fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_
     """.split()
 )
 TENSOR_ATTRIBUTES = frozenset("T H mT mH data grad real imag".split())
 """Attributes of a tensor that are tensors on the same device."""
 TENSOR_ONLY_ATTRIBUTES = frozenset(
     """
-    is_cuda is_sparse requires_grad grad_fn is_leaf unsqueeze unsqueeze_ squeeze_ view permute contiguous masked_fill
-    masked_fill_ masked_select new_zeros new_ones new_full new_tensor new_empty scatter_ scatter_add_ gather
-    index_select type_as view_as expand expand_as detach detach_ backward numel size softmax log_softmax sigmoid
-    bmm matmul mm addmm narrow unbind chunk topk clamp_ clamp_min clamp_max requires_grad_ retain_grad nonzero
-    scatter index_add_ cumsum unfold repeat_interleave is_floating_point is_contiguous element_size data_ptr
-    is_complex logsumexp isnan long int bool byte short add_ mul_ div_ sub_ zero_ fill_ copy_ normal_ uniform_ triu tril stride baddbmm neg
+    is_cuda is_sparse requires_grad grad_fn is_leaf unsqueeze unsqueeze_ squeeze_ view permute contiguous
+    masked_fill masked_fill_ masked_select new_zeros new_ones new_full new_tensor new_empty scatter_
+    scatter_add_ gather index_select type_as view_as expand expand_as detach detach_ backward numel size softmax
+    log_softmax sigmoid bmm matmul mm addmm narrow unbind chunk topk clamp_ clamp_min clamp_max requires_grad_
+    retain_grad nonzero scatter index_add_ cumsum unfold repeat_interleave is_floating_point is_contiguous
+    element_size data_ptr is_complex logsumexp isnan long int bool byte short add_ mul_ div_ sub_ zero_ fill_
+    copy_ normal_ uniform_ triu tril stride baddbmm neg
     """.split()
 )
 """Attributes that a tensor has and that numpy arrays, modules, lists and dicts have not: they are evidence."""
 MODULE_ONLY_ATTRIBUTES = frozenset(
     """
     parameters named_parameters buffers named_buffers children named_children modules named_modules train eval
-    state_dict load_state_dict zero_grad register_buffer register_parameter register_forward_hook add_module apply
-    register_full_backward_hook register_forward_pre_hook
+    state_dict load_state_dict zero_grad register_buffer register_parameter register_forward_hook add_module
+    apply register_full_backward_hook register_forward_pre_hook
     """.split()
 )
 SHAPE_ATTRIBUTES = frozenset("shape ndim dtype device layout itemsize nbytes is_cuda requires_grad".split())
@@ -364,18 +381,18 @@ SHAPE_ATTRIBUTES = frozenset("shape ndim dtype device layout itemsize nbytes is_
 PARAMETER_FREE_MODULES = frozenset(
     """
     AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-    AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CELU CTCLoss ChannelShuffle CircularPad1d
-    CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d CosineEmbeddingLoss CosineSimilarity
-    CrossEntropyLoss CrossMapLRN2d Dropout Dropout1d Dropout2d Dropout3d ELU FeatureAlphaDropout Flatten Fold
-    FractionalMaxPool2d FractionalMaxPool3d GELU GLU GaussianNLLLoss Hardshrink Hardsigmoid Hardswish Hardtanh
-    HingeEmbeddingLoss HuberLoss Identity KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LeakyReLU LocalResponseNorm
-    LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d
-    Mish MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PairwiseDistance
-    PixelShuffle PixelUnshuffle PoissonNLLLoss RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d
-    ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax
-    Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold TripletMarginLoss
-    TripletMarginWithDistanceLoss Unflatten Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d
-    ZeroPad2d ZeroPad3d
+    AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CELU CTCLoss ChannelShuffle
+    CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d CosineEmbeddingLoss
+    CosineSimilarity CrossEntropyLoss CrossMapLRN2d Dropout Dropout1d Dropout2d Dropout3d ELU
+    FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GaussianNLLLoss Hardshrink
+    Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss Identity KLDivLoss L1Loss LPPool1d LPPool2d
+    LPPool3d LeakyReLU LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d
+    MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish MultiLabelMarginLoss MultiLabelSoftMarginLoss
+    MultiMarginLoss NLLLoss NLLLoss2d PairwiseDistance PixelShuffle PixelUnshuffle PoissonNLLLoss RReLU ReLU
+    ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d
+    SELU SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh
+    Tanhshrink Threshold TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold Upsample
+    UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
     """.split()
 )
 CONTAINER_MODULES = frozenset("Container Sequential ModuleList ModuleDict ParameterList ParameterDict".split())
@@ -397,7 +414,8 @@ PARAMETER_MODULES = frozenset(
     InstanceNorm3d LSTM LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d
     LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
     LazyInstanceNorm3d LazyLinear Linear LinearCrossEntropyLoss MultiheadAttention PReLU RMSNorm RNN RNNCell
-    SyncBatchNorm Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+    SyncBatchNorm Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+    TransformerEncoderLayer
     """.split()
 )
 PAIR_MODULES = frozenset("GRU LSTM LSTMCell RNN MultiheadAttention".split())
@@ -411,8 +429,9 @@ MODULE_BASES = frozenset(
     torch_geometric.nn.conv.MessagePassing pyro.nn.PyroModule pyro.nn.module.PyroModule gpytorch.Module
     gpytorch.module.Module gpytorch.kernels.Kernel gpytorch.models.ExactGP gpytorch.models.ApproximateGP
     fairseq.models.BaseFairseqModel fairseq.models.FairseqModel fairseq.models.FairseqEncoder
-    fairseq.models.FairseqDecoder fairseq.models.FairseqIncrementalDecoder fairseq.models.FairseqEncoderDecoderModel
-    allennlp.models.Model allennlp.models.model.Model allennlp.modules.Seq2SeqEncoder allennlp.modules.Seq2VecEncoder
+    fairseq.models.FairseqDecoder fairseq.models.FairseqIncrementalDecoder
+    fairseq.models.FairseqEncoderDecoderModel allennlp.models.Model allennlp.models.model.Model
+    allennlp.modules.Seq2SeqEncoder allennlp.modules.Seq2VecEncoder
     allennlp.modules.token_embedders.TokenEmbedder mmcv.runner.BaseModule mmengine.model.BaseModule
     mmengine.model.BaseModel torchvision.models.ResNet speechbrain.nnet.containers.Sequential
     sentence_transformers.SentenceTransformer stable_baselines3.common.torch_layers.BaseFeaturesExtractor

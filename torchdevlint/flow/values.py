@@ -131,8 +131,8 @@ class Tensor(Value):
 class Library(Value):
     """An instance of a library class, by its public dotted name.
 
-    For a `torch.nn.Module`, `device` is where its parameters live, or None if it has none; `prefix` is what a wrapper puts
-    before the keys of the state dict and `inner` what it wraps; `children` are the modules of a container.
+    For a `torch.nn.Module`, `device` is where its parameters live, or None if it has none; `prefix` is what a wrapper
+    puts before the keys of the state dict and `inner` what it wraps; `children` are the modules of a container.
     """
 
     name: str

@@ -103,12 +103,14 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if fact.entry != "forward" and not (fact.entry == "method" and fact.model_side):
         return
     first = fact.creations[0]
+    made = f"`{first.function}` in `{first.scope}` makes a tensor on the default device, "
+    if fact.operation == "`return`":
+        consequence = f"and forward returns it, filled with values from {fact.other.device}"
+    else:
+        consequence = f"and {code(fact.other.text)} is on {fact.other.device}"
     yield Report(
         span=first.span,
-        message=(
-            f"`{first.function}` in `{first.scope}` makes a tensor on the default device, "
-            f"and {code(fact.other.text)} is on {fact.other.device}"
-        ),
+        message=made + consequence,
         symptom=_symptom(fact),
         help=_help(fact, first),
         notes=_notes(fact),
@@ -117,9 +119,10 @@ def check(fact: MixedDevices) -> Iterator[Report]:
 
 def _notes(fact: MixedDevices) -> tuple[Note, ...]:
     first, *further = fact.creations
-    notes = {
-        fact.at: Note(f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}", fact.at)
-    }
+    meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
+    if fact.operation == "`return`":
+        meeting = f"{code(fact.stayed.text)} is returned here"
+    notes = {fact.at: Note(meeting, fact.at)}
     for creation in further:
         notes.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
     for message, span in (*fact.other.evidence, *fact.stayed.evidence):
@@ -130,6 +133,13 @@ def _notes(fact: MixedDevices) -> tuple[Note, ...]:
 def _symptom(fact: MixedDevices) -> str:
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+    if fact.operation == "`return`":
+        return "nothing raises here: what forward returns is silently on the CPU, filled by one copy after another"
+    if fact.operation.endswith(("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")):
+        return (
+            "RuntimeError: Input and hidden tensors are not at the same device, "
+            "found input tensor at cuda:0 and hidden tensor at cpu"
+        )
     return (
         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
     )
