@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import is_property
-from torchdevlint.flow.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.devices import DEFAULT, MODEL, Device, Origin
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
@@ -26,6 +26,7 @@ from torchdevlint.flow.values import (
     Obj,
     Ref,
     Seq,
+    Step,
     Super,
     Tensor,
     Unknown,
@@ -94,4 +95,14 @@ def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
         return Guard(True)
     if node.attr == "dtype":
         return Dtype()
+    if node.attr in ("weight", "bias") and _is_layer_of_self(frame, node.value):
+        return Tensor(
+            MODEL, None, (), (Step(f"`{dotted_path(node)}` is a parameter of the model", node),), parameter=True
+        )
     return UNKNOWN
+
+
+def _is_layer_of_self(frame: Frame, node: ast.expr) -> bool:
+    """``self.layer`` in a Module, for a layer that a base in another file made."""
+    named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return named and frame.owner is not None and frame.owner.is_module

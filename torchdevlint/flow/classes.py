@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
 
 if TYPE_CHECKING:
@@ -71,8 +72,10 @@ class ClassInfo:
             return True
         if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
             return False
-        likely = "forward" in self.all_methods or any(name.endswith(_MODULE_WORDS) for name in names)
-        return likely and any(info._registers for info in self.mro)
+        named_so = any(name.endswith(_MODULE_WORDS) for name in names)
+        if "forward" in self.all_methods and named_so:
+            return True
+        return ("forward" in self.all_methods or named_so) and any(info._registers for info in self.mro)
 
     @cached_property
     def resolved(self) -> bool:
@@ -110,12 +113,16 @@ class ClassInfo:
             root = node.func.value
             if isinstance(root, ast.Name) and root.id == "self" and node.func.attr in _EVIDENCE_CALLS:
                 return True
-            if isinstance(root, ast.Name) and self._resolves_to_nn(root.id) and node.func.attr[:1].isupper():
+            name = self._public_name(node.func)
+            if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
                 return True
         return False
 
-    def _resolves_to_nn(self, name: str) -> bool:
-        return any(isinstance(scope.get(name), Ref) and scope[name] == Ref("torch.nn") for scope in self.closure.scopes)
+    def _public_name(self, node: ast.expr) -> str | None:
+        """The public name of a chain of attributes on something imported, else None."""
+        root, _, rest = (dotted_path(node) or "").partition(".")
+        found = next((scope[root] for scope in self.closure.scopes if root in scope), None)
+        return canonical(f"{found.name}.{rest}") if isinstance(found, Ref) else None
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""

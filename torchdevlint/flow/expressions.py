@@ -15,6 +15,7 @@ from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
     alternatives,
     blurred,
+    child_of,
     choose,
     element_of,
     is_number,
@@ -236,8 +237,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return join_all([each for _, each in value.items] + [value.element])
     if isinstance(value, Library) and value.children:
         if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
-            return value.children[index.value]
-        return join_all(list(value.children))
+            return child_of(value, value.children[index.value])
+        return element_of(value)
     return UNKNOWN
 
 

@@ -25,6 +25,7 @@ from torchdevlint.flow.values import (
     Site,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 
@@ -183,6 +184,11 @@ def distribute(choice: Choice, transfer: Callable[[Value], Value]) -> Value:
     return choose([(conditions, transfer(each)) for conditions, each in choice.alternatives])
 
 
+def child_of(container: Library, child: Value) -> Value:
+    """A member of a ModuleList or Sequential: a module where the container is, even if its class is not known."""
+    return Library("", True, container.device) if isinstance(child, Unknown) else child
+
+
 def element_of(value: Value) -> Value:
     """What iterating over `value` gives."""
     if isinstance(value, Seq):
@@ -191,7 +197,7 @@ def element_of(value: Value) -> Value:
         ndim = value.ndim - 1 if value.ndim is not None and value.ndim > 0 else None
         return replace(value, ndim=ndim)
     if isinstance(value, Library):
-        return join_all(list(value.children)) if value.children else UNKNOWN
+        return child_of(value, join_all(list(value.children))) if value.module else UNKNOWN
     if isinstance(value, Choice):
         return distribute(value, element_of)
     return UNKNOWN
