@@ -13,7 +13,7 @@ from torchdevlint.flow.expressions import evaluate
 from torchdevlint.flow.facts import Fact, WrappedStateDict
 from torchdevlint.flow.functions import run_body
 from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.names import dotted_path, is_one_of
 from torchdevlint.flow.objects import self_of
 from torchdevlint.flow.parameters import symbolic_parameters
 from torchdevlint.flow.statements import execute
@@ -130,9 +130,12 @@ def _entry_kind(info: ClassInfo, name: str) -> str:
         return "function"
     if name == "__init__":
         return "init"
-    bases = (base.rpartition(".")[2] for base in info.library_bases)
-    called_by_forward = any(name in torch_api.CALLED_ON_DEVICE.get(base, ()) for base in bases)
-    return "forward" if name == "forward" or called_by_forward else "method"
+    hooks: set[str] = {"forward"}
+    for base in info.library_bases:
+        managed = is_one_of(base, info.settings.device_managed_bases)
+        kind = "LightningModule" if managed else base.rpartition(".")[2]
+        hooks.update(torch_api.CALLED_ON_DEVICE.get(kind, ()))
+    return "forward" if name in hooks else "method"
 
 
 def _enter(machine: Machine, function: Func, entry: Entry) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.names import canonical, dotted_path
+from torchdevlint.flow.names import canonical, dotted_path, is_one_of
 from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module param
 class ClassInfo:
     """What is known of one class statement. Compared by identity."""
 
-    def __init__(self, node: ast.ClassDef, name: str, bases: list[Value], closure: Closure) -> None:
+    def __init__(self, node: ast.ClassDef, bases: list[Value], closure: Closure, settings: Settings) -> None:
         self.node = node
-        self.name = name
+        self.name = node.name
         self.bases = bases
         self.closure = closure
+        self.settings = settings
         self.attributes: dict[str, Value] = {}
         """What `self.x` holds, joined over the methods that write it; class-level names too."""
         self.registered: set[str] = set()
@@ -67,9 +70,10 @@ class ClassInfo:
     @cached_property
     def is_module(self) -> bool:
         """Whether it is a `torch.nn.Module`: by its bases, or, where those cannot be resolved, by what it does."""
-        names = self.library_bases
-        if any(is_module_class(name) for name in names):
+        configured = self.settings.module_bases + self.settings.device_managed_bases
+        if any(is_module_class(name) or is_one_of(name, configured) for name in self.library_bases):
             return True
+        names = [name for name in self.library_bases if name.partition(".")[0] not in sys.stdlib_module_names]
         if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
             return False
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)

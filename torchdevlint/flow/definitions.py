@@ -36,7 +36,7 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
     info = machine.classes.get(node)
     if info is None:
-        info = machine.classes[node] = ClassInfo(node, node.name, bases, closure_of(frame, state))
+        info = machine.classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
     state.env[node.name] = Cls(info)
     _apply_decorators(frame, node, state)
     inner = state.copy()

@@ -13,7 +13,8 @@ from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import is_number, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
-from torchdevlint.flow.objects import elements
+from torchdevlint.flow.names import is_one_of
+from torchdevlint.flow.objects import elements, on_the_model
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.python_calls import call_builtin
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_ndim, operands_of, tensor_operands
@@ -25,6 +26,7 @@ from torchdevlint.flow.values import (
     Const,
     Dev,
     Guard,
+    Library,
     Obj,
     Seq,
     Step,
@@ -71,7 +73,10 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return _operation(frame, state, node, name, tail, table, arguments)
     if is_module_class(name):
         return construct(frame, node, name, tail, arguments)
-    return UNKNOWN
+    settings = frame.machine.settings
+    if is_one_of(name, settings.batch_movers) and arguments.positional:
+        return on_the_model(arguments.positional[0][1])
+    return Library(name) if is_one_of(name, settings.in_place_movers) else UNKNOWN
 
 
 def note_pipeline(name: str, arguments: Arguments) -> None:

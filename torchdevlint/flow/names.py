@@ -60,3 +60,11 @@ def dotted_path(node: ast.AST) -> str | None:
             return node.id + "".join(reversed(parts))
         else:
             return None
+
+
+def is_one_of(name: str, configured: tuple[str, ...]) -> bool:
+    """Whether a public name is among dotted names of the settings; a relative import gives only their end."""
+    if not configured or not name:
+        return False
+    plain = name.lstrip(".")
+    return any(plain == each or each.endswith(f".{plain}") for each in configured)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
-from torchdevlint.flow.joins import blurred, distribute, join
+from torchdevlint.flow.joins import at, blurred, distribute, join
 from torchdevlint.flow.machine import Entry, Frame
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
@@ -94,6 +94,18 @@ def adopt(value: Value) -> Value:
     if isinstance(value, Choice):
         return distribute(value, adopt)
     return value
+
+
+def on_the_model(value: Value) -> Value:
+    """What a helper gives that moves a tensor, or every tensor in a container, to where the model is."""
+    if isinstance(value, Tensor):
+        return at(value, MODEL)
+    if isinstance(value, Seq):
+        items = None if value.items is None else tuple(on_the_model(each) for each in value.items)
+        return Seq(items, on_the_model(value.element))
+    if isinstance(value, Map):
+        return Map(tuple((key, on_the_model(each)) for key, each in value.items), on_the_model(value.element))
+    return UNKNOWN
 
 
 def registered(tensor: Tensor) -> Tensor:

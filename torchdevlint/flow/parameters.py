@@ -10,8 +10,8 @@ from torchdevlint.flow.devices import MODEL, Device, Origin
 from torchdevlint.flow.evidence import Scope, Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
-from torchdevlint.flow.machine import Entry, Frame, FunctionNode
-from torchdevlint.flow.names import canonical, mentions_device
+from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
+from torchdevlint.flow.names import canonical, is_one_of, mentions_device
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -75,6 +75,11 @@ def _kind(
         return NUMBER
     if annotated_tensor(parameter.annotation):
         return _tensor(parameter, entry)
+    in_place = frame.machine.settings.in_place_movers
+    if in_place and parameter.annotation is not None:
+        named = frame.evaluate(parameter.annotation, State({}))
+        if isinstance(named, Ref) and is_one_of(named.name, in_place):
+            return Library(named.name)
     contained = contained_tensor(parameter.annotation)
     if contained is not None:
         element = _tensor(parameter, entry)
