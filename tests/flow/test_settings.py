@@ -61,9 +61,8 @@ def facts(text: str, **settings: object) -> list[tuple[str, int]]:
     tree = ast.parse(text)
     source = Source(text, tree)
     found = analyse(tree, source.span, source.segment, Settings(**settings))  # type: ignore[arg-type]
-    return [
-        (type(fact).__name__, fact.creations[0].span.row if hasattr(fact, "creations") else fact.at.row) for fact in found
-    ]
+    places = [fact.creations[0].span if isinstance(fact, MixedDevices) else fact.at for fact in found]
+    return [(type(fact).__name__, place.row) for fact, place in zip(found, places, strict=True)]
 
 
 def entries(text: str, **settings: object) -> list[str]:
