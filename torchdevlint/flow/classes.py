@@ -76,6 +76,8 @@ class ClassInfo:
         names = [name for name in self.library_bases if name.partition(".")[0] not in sys.stdlib_module_names]
         if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
             return False
+        if any(info._holds_parameters for info in self.mro):
+            return True
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)
         if "forward" in self.all_methods and named_so:
             return True
@@ -119,6 +121,18 @@ class ClassInfo:
                 return True
             name = self._public_name(node.func)
             if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
+                return True
+        return False
+
+    @cached_property
+    def _holds_parameters(self) -> bool:
+        """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
+        for node in ast.walk(self.node):
+            if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                continue
+            target = node.targets[0]
+            on_self = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+            if on_self and self._public_name(node.value.func) == "torch.nn.Parameter":
                 return True
         return False
 
