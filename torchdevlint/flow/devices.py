@@ -10,11 +10,13 @@ itself; `join` is commutative, associative and idempotent, and `TOP` absorbs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
+_NAME = re.compile(r"([A-Za-z_]\w*)(?::([0-9]{1,4}))?", re.ASCII)
 
 
 class Relation(Enum):
@@ -73,9 +75,10 @@ MODEL = Device(Origin.MODEL)
 
 def literal(text: str) -> Device:
     """The device that a string such as ``"cuda:1"`` names, or TOP if it does not name one."""
-    kind, _, number = text.partition(":")
-    if not kind.isidentifier() or (number and not number.isdigit()):
+    match = _NAME.fullmatch(text)
+    if match is None:
         return TOP
+    kind, number = match.groups()
     return Device(Origin.LITERAL, kind, int(number) if number else None)
 
 
