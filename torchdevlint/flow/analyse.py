@@ -20,7 +20,6 @@ from torchdevlint.flow.statements import execute
 from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span
 
-_STATE_OF_NUMBERS = ("sched", "sampler", "dataloader")
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
@@ -57,7 +56,6 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     """One walk for what a whole file says: the words in it, and which loads feed `load_state_dict`."""
     words: set[str] = set()
     fed: set[ast.AST] = set()
-    elsewhere: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             words.add(node.attr)
@@ -70,13 +68,11 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
             words.add(node.name.rpartition(".")[2])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
-                receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
-                (elsewhere if any(word in receiver for word in _STATE_OF_NUMBERS) else fed).update(node.args[:1])
+                fed.update(node.args[:1])
             elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
                 machine.default_changed = True
     machine.words = frozenset(words)
     machine.fed = frozenset(fed)
-    machine.fed_elsewhere = frozenset(elsewhere)
 
 
 def _stays_on_cpu(call: ast.Call) -> bool:
@@ -117,7 +113,10 @@ def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], to
         if node is None:
             continue
         function = bind(info, node, self_of(info))
-        kind = "forward" if node in machine.reached and info.is_module else _entry_kind(info, name)
+        reached = node in machine.reached and info.is_module
+        if reached and name.startswith("_") and not name.endswith("__"):
+            continue
+        kind = "forward" if reached else _entry_kind(info, name)
         info.evaluated.add(node)
         built = touched if name == "__init__" else touched or info.touched
         frame = _enter_function(machine, function, Entry(kind, function.qualname, info), built)

@@ -63,8 +63,6 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
 def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Value:
     name = node.attr
     if name == "device":
-        if receiver.device.origin is Origin.TOP:
-            return Dev(Device(Origin.EXPRESSION, dotted_path(node) or "device"))
         return Dev(receiver.device, receiver.creations)
     if name == "shape":
         return NUMBERS

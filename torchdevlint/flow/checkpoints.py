@@ -8,6 +8,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.joins import alternatives
+from torchdevlint.flow.loaded_data import holds_data
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
 
@@ -22,7 +23,7 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     result = Loaded(node, path)
     if _placed(name, arguments) or state.guarded or state.without_accelerator:
         return result
-    if path in frame.saved or _from_memory(arguments) or _reads_own_data(frame) or node in frame.machine.fed_elsewhere:
+    if path in frame.saved or holds_data(frame, node, arguments):
         return result
     machine = frame.machine
     machine.record_anyway(
@@ -43,23 +44,6 @@ def _placed(name: str, arguments: Arguments) -> bool:
         return True
     given = arguments.get(torch_api.LOADERS[name], "map_location")
     return given is not None and (given[1] != Const(None) or isinstance(given[0], ast.IfExp))
-
-
-def _from_memory(arguments: Arguments) -> bool:
-    value = arguments.positional[0][1] if arguments.positional else UNKNOWN
-    return isinstance(value, Library) and value.name in ("io.BytesIO", "tempfile.TemporaryFile")
-
-
-_DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
-
-
-def _reads_own_data(frame: Frame) -> bool:
-    """In a dataset or tokenizer, which reads files that its own preprocessing wrote on the CPU."""
-    owner = frame.owner
-    if owner is None or owner.is_module:
-        return False
-    names = [info.name for info in owner.mro] + list(owner.library_bases)
-    return any(name.endswith(_DATA_CLASSES) for name in names)
 
 
 def method(

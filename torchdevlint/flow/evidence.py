@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 
@@ -33,6 +33,8 @@ class Uses:
     unpacked: bool = False
     arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
     """Calls that it is an argument of, with its position or keyword."""
+    looped_over: ast.expr | None = None
+    """What a `for` loop with this name as its target goes through."""
 
     @property
     def is_tensor(self) -> bool:
@@ -48,9 +50,18 @@ class Uses:
         return self.text_keys or self.unpacked or bool(self.attributes & _CONTAINER_METHODS)
 
 
-@lru_cache(maxsize=4096)
+_KNOWN: WeakKeyDictionary[Scope, dict[str, Uses]] = WeakKeyDictionary()
+
+
 def uses_in(function: Scope) -> dict[str, Uses]:
     """How each plain name is used anywhere in a function or module, nested functions included."""
+    found = _KNOWN.get(function)
+    if found is None:
+        found = _KNOWN[function] = _collect(function)
+    return found
+
+
+def _collect(function: Scope) -> dict[str, Uses]:
     found: dict[str, Uses] = {}
 
     def use(node: ast.expr) -> Uses | None:
@@ -75,7 +86,19 @@ def uses_in(function: Scope) -> dict[str, Uses]:
             entry = use(node.left)
             if entry is not None:
                 entry.none_tested = True
+        elif isinstance(node, ast.For):
+            for target in node.target.elts if isinstance(node.target, ast.Tuple) else (node.target,):
+                entry = use(target)
+                if entry is not None:
+                    entry.looped_over = _looped_over(node.iter)
     return found
+
+
+def _looped_over(source: ast.expr) -> ast.expr:
+    """``layers`` in ``enumerate(layers)`` and its kin."""
+    while isinstance(source, ast.Call) and source.args:
+        source = source.args[0]
+    return source
 
 
 def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:

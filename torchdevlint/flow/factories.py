@@ -142,6 +142,8 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     if frame.machine.default_changed:
         return Tensor(TOP)
     values = arguments.values
+    if not values:
+        return Tensor(TOP, 1)
     if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
         return values[0] if isinstance(values[0], Tensor) else UNKNOWN
     if len(values) == 1 and isinstance(values[0], Unknown):

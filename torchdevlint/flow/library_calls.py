@@ -11,6 +11,7 @@ from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
 from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import is_number, sequence
+from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
 from torchdevlint.flow.names import is_one_of
@@ -198,6 +199,12 @@ def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return Guard(True)
 
 
+def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A file of a model hub; what lies in a dataset repository is data."""
+    kind = arguments.value(99, "repo_type")
+    return Library(DATASET_FILE) if kind in (Const("dataset"), Const("space")) else TEXT
+
+
 def _number(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return NUMBER
 
@@ -232,6 +239,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
+    "huggingface_hub.hf_hub_download": _hub_file,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

@@ -158,9 +158,7 @@ class Machine:
         self.tree: ast.Module | None = None
         self.words: frozenset[str] = frozenset()
         self.fed: frozenset[ast.AST] = frozenset()
-        """Arguments of `load_state_dict` of what may be a module."""
-        self.fed_elsewhere: frozenset[ast.AST] = frozenset()
-        """Arguments of `load_state_dict` of schedulers and samplers, whose state is Python numbers."""
+        """Arguments of `load_state_dict`."""
         self.prefixes_loaded: set[str] = set()
         self.saved: dict[str, StateDict] = {}
         self.standing = 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import evaluate_arguments
+from torchdevlint.flow.devices import Device, Relation, on_cpu, relation
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.joins import alternatives, element_of
@@ -45,9 +46,12 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     evidence = _tensor_evidence(frame, receiver, state)
     if evidence is None:
         return
-    moves = method not in torch_api.DTYPE_METHODS
+    moves, target = method not in torch_api.DTYPE_METHODS, None
     if method == "to":
-        moves = to_device(frame, evaluate_arguments(frame, call, state)) is not None
+        target = to_device(frame, evaluate_arguments(frame, call, state))
+        moves = target is not None
+    if target is not None and _is_there(frame, receiver, target, state):
+        return
     machine = frame.machine
     machine.record_anyway(
         ("discarded", call),
@@ -61,6 +65,12 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             isinstance(receiver, ast.Name),
         ),
     )
+
+
+def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:
+    """Whether the tensor is where the statement would put it: a buffer, and the device of an input of forward."""
+    value = frame.evaluate(node, state)
+    return isinstance(value, Tensor) and not on_cpu(target) and relation(value.device, target) is Relation.AGREE
 
 
 def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:

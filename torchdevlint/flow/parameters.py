@@ -33,6 +33,12 @@ from torchdevlint.flow.values import (
 )
 
 _MAX_HOPS = 4
+_MAX_LOOKUPS = 8
+"""How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
+_MAX_PARAMETERS = 200
+"""How many parameters of other functions are looked at for one."""
+
+Visited = dict[tuple[ast.AST, str], int]
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 
 
@@ -108,8 +114,17 @@ def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
 
 
-def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
-    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
+def is_tensor_by_use(
+    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int, visited: Visited | None = None
+) -> bool:
+    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls.
+
+    `visited` are the parameters that were looked at already, and how many calls further each was followed.
+    """
+    visited = {} if visited is None else visited
+    if visited.get((function, name), -1) >= hops or len(visited) >= _MAX_PARAMETERS:
+        return False
+    visited[function, name] = hops
     uses = uses_in(function).get(name)
     if uses is None or uses.is_container or uses.called:
         return False
@@ -119,7 +134,9 @@ def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo 
     if in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES:
         return True
     closure = owner.closure if owner is not None else frame.closure
-    return any(_takes_tensor(frame, call, place, closure, owner, function, hops) for call, place in uses.arguments)
+    return any(
+        _takes_tensor(frame, call, place, closure, owner, function, hops, visited) for call, place in uses.arguments
+    )
 
 
 def _takes_tensor(
@@ -130,6 +147,7 @@ def _takes_tensor(
     owner: ClassInfo | None,
     function: Scope,
     hops: int,
+    visited: Visited,
 ) -> bool:
     callee = _static(frame, call.func, closure, owner, function)
     if isinstance(callee, Ref):
@@ -141,7 +159,7 @@ def _takes_tensor(
         names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
         position = place + bound if isinstance(place, int) else -1
         target = place if isinstance(place, str) else names[position] if position < len(names) else ""
-        return is_tensor_by_use(frame, callee, target, owner if bound else None, hops - 1)
+        return is_tensor_by_use(frame, callee, target, owner if bound else None, hops - 1, visited)
     return place == 0 and isinstance(callee, Library) and is_module(callee)
 
 
@@ -170,13 +188,21 @@ def _library_takes_tensor(name: str, place: int | str) -> bool:
 
 
 def _static(
-    frame: Frame, node: ast.expr, closure: Closure, owner: ClassInfo | None, function: Scope
+    frame: Frame,
+    node: ast.expr,
+    closure: Closure,
+    owner: ClassInfo | None,
+    function: Scope,
+    lookups: int = _MAX_LOOKUPS,
 ) -> Value | ast.AST | None:
     """What a callee is, as far as it can be told without running anything: imports, methods and layers of `self`."""
+    if lookups == 0:
+        return None
     if isinstance(node, ast.Name):
-        layers = _loop_source(function, node.id)
+        uses = uses_in(function).get(node.id)
+        layers = uses.looped_over if uses is not None else None
         if layers is not None:
-            container = _static(frame, layers, closure, owner, function)
+            container = _static(frame, layers, closure, owner, function, lookups - 1)
             return Library("", module=True) if isinstance(container, Library) and container.module else None
         for scope in closure.scopes:
             found = scope.get(node.id)
@@ -184,7 +210,7 @@ def _static(
                 return found.node if isinstance(found, Func) else found
         return None
     if isinstance(node, ast.Subscript):
-        container = _static(frame, node.value, closure, owner, function)
+        container = _static(frame, node.value, closure, owner, function, lookups - 1)
         return Library("", module=True) if isinstance(container, Library) and container.module else None
     if not isinstance(node, ast.Attribute):
         return None
@@ -196,22 +222,9 @@ def _static(
                 if held is not None:
                     return held
         return None
-    receiver = _static(frame, node.value, closure, owner, function)
+    receiver = _static(frame, node.value, closure, owner, function, lookups - 1)
     if isinstance(receiver, Ref):
         return Ref(canonical(f"{receiver.name}.{node.attr}"))
     if isinstance(receiver, Cls):
         return receiver.info.all_methods.get(node.attr, (None, None))[1]
-    return None
-
-
-def _loop_source(function: Scope, name: str) -> ast.expr | None:
-    """The expression that a `for` loop over `name` goes through, or None."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.For):
-            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-            if any(isinstance(each, ast.Name) and each.id == name for each in targets):
-                source = node.iter
-                while isinstance(source, ast.Call) and source.args:
-                    source = source.args[0]
-                return source
     return None

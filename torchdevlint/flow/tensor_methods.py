@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import environment, torch_api
-from torchdevlint.flow.arguments import Arguments, as_device, move_target
+from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.joins import at, element_of, is_number, sequence
-from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -41,6 +41,11 @@ def call_tensor_method(
     if name in torch_api.DEVICE_METHODS:
         return move(frame, state, node, receiver, method_device(frame, name, arguments))
     if name == "to":
+        given = arguments.keywords.get("device") or next(iter(arguments.positional), None)
+        if given is not None and is_tagged_choice(given[1]):
+            return under_each(
+                state, given[1], lambda each: move(frame, state, node, receiver, as_device(frame, given[0], each))
+            )
         return move(frame, state, node, receiver, to_device(frame, arguments))
     if name == "type" and arguments.positional:
         return move(frame, state, node, receiver, type_device(arguments.positional[0][1]))

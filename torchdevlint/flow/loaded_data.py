@@ -1,0 +1,92 @@
+"""What a loaded file holds, as far as the code around the load tells: data of the CPU needs no ``map_location``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.arguments import Arguments
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.values import Library, Ref
+
+DATASET_FILE = "a file of a dataset repository"
+_DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
+_STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
+_TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state set_sampler".split())
+
+
+def holds_data(frame: Frame, load: ast.Call, arguments: Arguments) -> bool:
+    """Whether nothing in the file can be on an accelerator."""
+    value = arguments.positional[0][1] if arguments.positional else None
+    if value == Library(DATASET_FILE):
+        return True
+    return _is_data_class(frame) or _goes_to_numbers(frame, load) or _is_written_beside(frame, load)
+
+
+def _is_data_class(frame: Frame) -> bool:
+    """In a dataset or tokenizer, which reads files that its own preprocessing wrote."""
+    owner = frame.owner
+    if owner is None or owner.is_module:
+        return False
+    names = [info.name for info in owner.mro] + list(owner.library_bases)
+    return any(name.endswith(_DATA_CLASSES) for name in names)
+
+
+def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
+    """What is loaded is given to a scheduler, sampler or scaler, whose state is numbers, or to a random generator."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    names = {
+        target.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign) and node.value is load
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if not any(_comes_from(argument, load, names) for argument in node.args):
+            continue
+        receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
+        if node.func.attr in _TAKES_CPU_DATA:
+            return True
+        if node.func.attr == "load_state_dict" and any(word in receiver for word in _STATE_OF_NUMBERS):
+            return True
+    return False
+
+
+def _comes_from(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node is load or (isinstance(node, ast.Name) and node.id in names)
+
+
+def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
+    """The same function, or another method of the same class, writes such files, and no state dict goes into them."""
+    scope = frame.function
+    path = frame.machine.text_of(load.args[0]) if load.args else ""
+    if scope is not None and any(
+        len(save.args) > 1 and frame.machine.text_of(save.args[1]) == path and not _has_state_dict(save)
+        for save in _saves(frame, scope)
+    ):
+        return True
+    owner = frame.owner
+    if owner is None or owner.is_module:
+        return False
+    writers = [method for method in owner.methods.values() if method is not scope and any(_saves(frame, method))]
+    return bool(writers) and not any(_has_state_dict(method) for method in writers)
+
+
+def _saves(frame: Frame, scope: ast.AST) -> Iterator[ast.Call]:
+    """The calls of `torch.save` in a function."""
+    for node in ast.walk(scope):
+        named_so = isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("save")
+        if isinstance(node, ast.Call) and named_so and frame.evaluate(node.func, State({})) == Ref("torch.save"):
+            yield node
+
+
+def _has_state_dict(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Attribute) and each.attr == "state_dict" for each in ast.walk(node))
