@@ -35,10 +35,10 @@ from torchdevlint.flow.values import (
 _MAX_HOPS = 4
 _MAX_LOOKUPS = 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
-_MAX_PARAMETERS = 200
+_MAX_PARAMETERS = 50
 """How many parameters of other functions are looked at for one."""
 
-Visited = dict[tuple[ast.AST, str], int]
+_Parameter = tuple[Scope, str, ClassInfo | None]
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 
 
@@ -114,53 +114,46 @@ def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
 
 
-def is_tensor_by_use(
-    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int, visited: Visited | None = None
-) -> bool:
-    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls.
+def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
+    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
+    level: list[_Parameter] = [(function, name, owner)]
+    seen: set[_Parameter] = set(level)
+    for _ in range(hops + 1):
+        further: dict[_Parameter, None] = {}
+        for parameter in level:
+            targets = _targets(frame, *parameter)
+            if targets is None:
+                return True
+            further.update(dict.fromkeys(target for target in targets if target not in seen))
+        level = list(further)[: _MAX_PARAMETERS - len(seen)]
+        seen.update(level)
+    return False
 
-    `visited` are the parameters that were looked at already, and how many calls further each was followed.
-    """
-    visited = {} if visited is None else visited
-    if visited.get((function, name), -1) >= hops or len(visited) >= _MAX_PARAMETERS:
-        return False
-    visited[function, name] = hops
+
+def _targets(frame: Frame, function: Scope, name: str, owner: ClassInfo | None) -> list[_Parameter] | None:
+    """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
     if uses is None or uses.is_container or uses.called:
-        return False
-    if uses.is_tensor:
-        return True
+        return []
     in_module = owner is not None and owner.is_module
-    if in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES:
-        return True
+    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
+        return None
     closure = owner.closure if owner is not None else frame.closure
-    return any(
-        _takes_tensor(frame, call, place, closure, owner, function, hops, visited) for call, place in uses.arguments
-    )
-
-
-def _takes_tensor(
-    frame: Frame,
-    call: ast.Call,
-    place: int | str,
-    closure: Closure,
-    owner: ClassInfo | None,
-    function: Scope,
-    hops: int,
-    visited: Visited,
-) -> bool:
-    callee = _static(frame, call.func, closure, owner, function)
-    if isinstance(callee, Ref):
-        return _library_takes_tensor(callee.name, place)
-    if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if hops == 0:
-            return False
-        bound = isinstance(call.func, ast.Attribute)
-        names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
-        position = place + bound if isinstance(place, int) else -1
-        target = place if isinstance(place, str) else names[position] if position < len(names) else ""
-        return is_tensor_by_use(frame, callee, target, owner if bound else None, hops - 1, visited)
-    return place == 0 and isinstance(callee, Library) and is_module(callee)
+    found: list[_Parameter] = []
+    for call, place in uses.arguments:
+        callee = _static(frame, call.func, closure, owner, function)
+        if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            bound = isinstance(call.func, ast.Attribute)
+            names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
+            position = place + bound if isinstance(place, int) else -1
+            target = place if isinstance(place, str) else names[position] if position < len(names) else ""
+            found.append((callee, target, owner if bound else None))
+        elif isinstance(callee, Ref):
+            if _library_takes_tensor(callee.name, place):
+                return None
+        elif place == 0 and isinstance(callee, Library) and is_module(callee):
+            return None
+    return found
 
 
 def _library_takes_tensor(name: str, place: int | str) -> bool:
@@ -217,11 +210,7 @@ def _static(
     if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
         if node.attr in owner.all_methods:
             return owner.all_methods[node.attr][1]
-        for info in owner.mro:
-            for held in (info.attributes.get(node.attr),):
-                if held is not None:
-                    return held
-        return None
+        return next((info.attributes[node.attr] for info in owner.mro if node.attr in info.attributes), None)
     receiver = _static(frame, node.value, closure, owner, function, lookups - 1)
     if isinstance(receiver, Ref):
         return Ref(canonical(f"{receiver.name}.{node.attr}"))
