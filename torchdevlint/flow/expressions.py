@@ -91,9 +91,9 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     if isinstance(node.op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
         return TEXT
     symbol = operations.SYMBOLS[type(node.op)]
-    return operations.combine(
-        frame, state, node, f"`{symbol}`", [(node.left, left), (node.right, right)], strict=symbol == "@"
-    )
+    operands = [(node.left, left), (node.right, right)]
+    result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
+    return operations.matrix_product(result, left, right) if symbol == "@" else result
 
 
 def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:

@@ -18,7 +18,13 @@ from torchdevlint.flow.names import is_one_of
 from torchdevlint.flow.objects import elements, on_the_model
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.python_calls import call_builtin
-from torchdevlint.flow.tensor_methods import call_tensor_method, method_ndim, operands_of, tensor_operands
+from torchdevlint.flow.tensor_methods import (
+    call_tensor_method,
+    method_ndim,
+    operands_of,
+    tensor_operands,
+    without_ndim,
+)
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     NUMBER,
@@ -124,7 +130,7 @@ def _operation(
     operands = operands_of(plain, arguments, 0)
     result = combine(frame, state, node, f"`{_short(name)}()`", operands, plain in torch_api.STRICT, in_place)
     if not isinstance(result, Tensor):
-        return UNKNOWN if is_number(result) else result
+        return UNKNOWN if is_number(result) else without_ndim(plain, result)
     first = operands[0][1] if operands else UNKNOWN
     if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
         rest = Arguments(arguments.positional[1:], arguments.keywords)

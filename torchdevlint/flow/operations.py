@@ -10,7 +10,7 @@ from itertools import product
 from torchdevlint.flow import environment, torch_api
 from torchdevlint.flow.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
-from torchdevlint.flow.joins import alternatives, choose, compatible, is_number
+from torchdevlint.flow.joins import alternatives, choose, compatible, distribute, is_number
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -128,6 +128,25 @@ def _result_ndim(tensors: list[Tensor], with_unknown: bool) -> int | None:
     if not with_unknown and all(size is not None and size >= 0 for size in sizes):
         return max(size for size in sizes if size is not None)
     return AT_LEAST_1 if any(sizes) else None
+
+
+def product_ndim(one: int | None, other: int | None) -> int | None:
+    """The number of dimensions of a matrix product: that of two vectors is 0-dim."""
+    if one is None or other is None or one < 1 or other < 1:
+        return AT_LEAST_1 if (one or 0) > 1 or (other or 0) > 1 else None
+    if 1 in (one, other):
+        return one + other - 2
+    return max(one, other)
+
+
+def matrix_product(result: Value, one: Value, other: Value) -> Value:
+    """The `result` of ``one @ other`` with its own number of dimensions."""
+    if isinstance(result, Choice):
+        return distribute(result, lambda each: matrix_product(each, one, other))
+    if not isinstance(result, Tensor):
+        return result
+    sizes = (each.ndim if isinstance(each, Tensor) else None for each in (one, other))
+    return replace(result, ndim=product_ndim(*sizes))
 
 
 def check(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import environment, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.joins import at, element_of, is_number, sequence
+from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
 from torchdevlint.flow.machine import Frame, State, under_each
-from torchdevlint.flow.operations import Operands, combine
+from torchdevlint.flow.operations import Operands, combine, product_ndim
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     NONE,
@@ -103,7 +104,7 @@ def _operation(
     strict = name in torch_api.STRICT
     result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
     if not isinstance(result, Tensor):
-        return result
+        return without_ndim(name, result)
     ndim = method_ndim(name, receiver, arguments, result)
     shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place)
     if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or _is_dimension(arguments)):
@@ -119,13 +120,19 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
     """The number of dimensions after an operation that changes it."""
     ndim = receiver.ndim
     if name in torch_api.REDUCTIONS:
-        return _reduced_ndim(ndim, arguments)
+        return _reduced_ndim(name, ndim, arguments)
+    if name == "matmul":
+        other = next((value for value in arguments.values if isinstance(value, Tensor)), None)
+        return product_ndim(ndim, other.ndim if other is not None else None)
+    if name in torch_api.MAYBE_SCALAR:
+        return None
     if name == "unsqueeze":
         return ndim + 1 if ndim is not None and ndim >= 0 else AT_LEAST_1
     if name in ("view", "reshape", "expand", "repeat", "permute"):
         given = arguments.positional
         if len(given) == 1 and not is_number(given[0][1]):
-            return AT_LEAST_1
+            size = given[0][1]
+            return len(size.items) if isinstance(size, Seq) and size.items is not None else AT_LEAST_1
         return AT_LEAST_1 if arguments.starred else len(given) or None
     if name in ("flatten", "nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", "ravel"):
         return AT_LEAST_1
@@ -133,16 +140,28 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         return result.ndim
     if any(isinstance(each, Tensor) for each in arguments.values):
         return result.ndim
-    return AT_LEAST_1 if ndim and name not in torch_api.MAYBE_SCALAR else None
+    return AT_LEAST_1 if ndim else None
 
 
-def _reduced_ndim(ndim: int | None, arguments: Arguments) -> int | None:
-    given = arguments.get(0, "dim") or arguments.keywords.get("axis")
-    if given is None and not arguments.starred:
-        return 0
-    if "keepdim" in arguments.keywords or len(arguments.positional) > 1 or ndim is None or ndim < 1:
-        return ndim if "keepdim" in arguments.keywords else None
-    return ndim - 1 if given is not None and is_number(given[1]) else None
+def _reduced_ndim(name: str, ndim: int | None, arguments: Arguments) -> int | None:
+    """What a reduction leaves; `norm` takes its order first, and the flag in ``std(False)`` is no dimension."""
+    place = 1 if name == "norm" else 0
+    given = arguments.get(place, "dim") or arguments.keywords.get("axis")
+    if given is None or (isinstance(given[1], Const) and isinstance(given[1].value, bool)):
+        return None if arguments.starred else 0
+    keeps = arguments.keywords.get("keepdim")
+    if keeps is not None and keeps[1] != Const(False):
+        return ndim if keeps[1] == Const(True) else None
+    if len(arguments.positional) > place + 1 or ndim is None or ndim < 1:
+        return None
+    return ndim - 1 if is_number(given[1]) else None
+
+
+def without_ndim(name: str, result: Value) -> Value:
+    """What an operation gives for alternatives, where it may give numbers for tensors that have dimensions."""
+    if not isinstance(result, Choice) or name not in torch_api.MAYBE_SCALAR | torch_api.REDUCTIONS:
+        return result
+    return distribute(result, lambda each: replace(each, ndim=None) if isinstance(each, Tensor) else each)
 
 
 def operands_of(name: str, arguments: Arguments, first: int) -> Operands:

@@ -81,23 +81,23 @@ METHOD_TENSOR = frozenset(
     diagonal_scatter diff digamma dist div divide dot double eq erf erfc erfinv exp exp2 expand expand_as expm1
     exponential_ fill_ fill_diagonal_ fix flatten flip fliplr flipud float float_power floor floor_divide fmax
     fmin fmod frac gather gcd ge geometric_ ger greater greater_equal gt half hardshrink hash_tensor heaviside
-    histc hypot i0 igamma igammac index index_add index_fill index_put index_reduce index_select indices inner
-    int int_repr inverse ipu isclose isfinite isinf isnan isneginf isposinf isreal istft kron lcm ldexp le lerp
-    less less_equal lgamma log log10 log1p log2 log_normal_ log_softmax logaddexp logaddexp2 logcumsumexp logdet
-    logical_and logical_not logical_or logical_xor logit logsumexp long lt lu_solve masked_fill masked_scatter
-    masked_select matmul matrix_exp matrix_power max maximum mean median min minimum mm moveaxis movedim msort
-    mtia mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow ne neg
-    negative new_empty new_empty_strided new_full new_ones new_tensor new_zeros nextafter nonzero nonzero_static
-    norm normal_ not_equal orgqr ormqr outer permute pin_memory pinverse polygamma positive pow prelu prod put
-    q_per_channel_scales q_per_channel_zero_points quantile rad2deg random_ ravel reciprocal relu remainder
-    renorm repeat repeat_interleave requires_grad_ reshape reshape_as resize resize_as resize_as_sparse_
-    resolve_conj resolve_neg roll rot90 round row_indices rsqrt scatter scatter_add scatter_reduce select
-    select_scatter set_ sgn share_memory_ short sigmoid sign signbit sin sinc sinh slice_inverse slice_scatter
-    smm softmax sparse_mask sparse_resize_ sparse_resize_and_clear_ sqrt square squeeze sspaddmm std stft sub
-    subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh tile to to_dense to_mkldnn
-    to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace
-    transpose tril triu true_divide trunc type_as unflatten unfold uniform_ unsqueeze values var vdot view
-    view_as where xlogy xpu zero_
+    histc hypot i0 igamma igammac index index_add index_copy index_fill index_put index_reduce index_select
+    indices inner int int_repr inverse ipu isclose isfinite isinf isnan isneginf isposinf isreal istft kron lcm
+    ldexp le lerp less less_equal lgamma log log10 log1p log2 log_normal_ log_softmax logaddexp logaddexp2
+    logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logsumexp long lt lu_solve
+    masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max maximum mean median min minimum
+    mm moveaxis movedim msort mtia mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile
+    nansum narrow ne neg negative new_empty new_empty_strided new_full new_ones new_tensor new_zeros nextafter
+    nonzero nonzero_static norm normal_ not_equal orgqr ormqr outer permute pin_memory pinverse polygamma
+    positive pow prelu prod put q_per_channel_scales q_per_channel_zero_points quantile rad2deg random_ ravel
+    reciprocal relu remainder renorm repeat repeat_interleave requires_grad_ reshape reshape_as resize resize_as
+    resize_as_sparse_ resolve_conj resolve_neg roll rot90 round row_indices rsqrt scatter scatter_add
+    scatter_reduce select select_scatter set_ sgn share_memory_ short sigmoid sign signbit sin sinc sinh
+    slice_inverse slice_scatter smm softmax sparse_mask sparse_resize_ sparse_resize_and_clear_ sqrt square
+    squeeze sspaddmm std stft sub subtract sum sum_to_size swapaxes swapdims t take take_along_dim tan tanh tile
+    to to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+    to_sparse_csr trace transpose tril triu true_divide trunc type_as unflatten unfold uniform_ unsqueeze values
+    var vdot view view_as where xlogy xpu zero_
     """.split()
 )
 METHOD_TUPLE = frozenset(
@@ -125,23 +125,23 @@ FUNCTIONAL_TENSOR = frozenset(
     avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits celu channel_shuffle
     conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss
     cosine_similarity cross_entropy ctc_loss dropout dropout1d dropout2d dropout3d elu embedding
-    feature_alpha_dropout fold gaussian_nll_loss gelu glu grid_sample group_norm gumbel_softmax hardshrink
-    hardsigmoid hardswish hardtanh hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss
-    layer_norm leaky_relu linear linear_cross_entropy local_response_norm log_softmax logsigmoid lp_pool1d
-    lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d
+    feature_alpha_dropout fold gaussian_nll_loss gelu glu grid_sample group_norm grouped_mm gumbel_softmax
+    hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss huber_loss instance_norm interpolate kl_div
+    l1_loss layer_norm leaky_relu linear linear_cross_entropy local_response_norm log_softmax logsigmoid
+    lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d
     max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss
     normalize one_hot pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu
-    relu6 rms_norm rrelu scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax
-    softmin softplus softshrink softsign tanh tanhshrink threshold triplet_margin_loss
-    triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
+    relu6 rms_norm rrelu scaled_dot_product_attention scaled_grouped_mm scaled_mm selu sigmoid silu
+    smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink threshold
+    triplet_margin_loss triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
     """.split()
 )
 FUNCTIONAL_TUPLE = frozenset(
     """
     adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d adaptive_max_pool2d_with_indices
     adaptive_max_pool3d adaptive_max_pool3d_with_indices embedding_bag fractional_max_pool2d
-    fractional_max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
-    multi_head_attention_forward
+    fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices
+    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices multi_head_attention_forward
     """.split()
 )
 
@@ -174,26 +174,27 @@ FFT_TENSOR = frozenset(
 
 _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
     (0, 1): """
-        add arctan2 as_strided_scatter atan2 bincount binomial bitwise_and bitwise_left_shift bitwise_or
-        bitwise_right_shift bitwise_xor bmm bucketize cdist cholesky_solve clamp_max clamp_min complex
-        copysign cosine_similarity cross cumulative_trapezoid diagonal_scatter dist div divide dot embedding
-        embedding_renorm_ eq fill fill_ float_power floor_divide fmax fmin fmod gcd ge ger greater
-        greater_equal grid_sample gt heaviside hinge_embedding_loss hypot igamma igammac inner isclose isin
-        kl_div kron lcm ldexp le less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lt
-        lu_unpack masked_select matmul max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul
-        multilabel_margin_loss multiply mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance
-        poisson_nll_loss polar pow prelu quantile remainder repeat_interleave rsub select_scatter
-        slice_scatter smm smooth_l1_loss soft_margin_loss sparse_mask sub subtract take take_along_dim
-        tensordot trapezoid trapz triangular_solve true_divide vdot xlogy
+        add allclose arctan2 as_strided_scatter atan2 bincount binomial bitwise_and bitwise_left_shift
+        bitwise_or bitwise_right_shift bitwise_xor bmm bucketize cdist cholesky_solve clamp_max clamp_min
+        complex copysign cosine_similarity cross cumulative_trapezoid diagonal_scatter dist div divide dot
+        embedding embedding_renorm_ eq equal fill fill_ float_power floor_divide fmax fmin fmod gcd ge ger
+        greater greater_equal grid_sample grid_sampler grid_sampler_2d grid_sampler_3d gt heaviside
+        hinge_embedding_loss histogram hypot igamma igammac inner isclose isin kl_div kron lcm ldexp le less
+        less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lt lu_unpack masked_select matmul
+        max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul multilabel_margin_loss multiply
+        mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance poisson_nll_loss polar polygamma
+        pow prelu quantile remainder repeat_interleave rsub searchsorted select_scatter slice_scatter smm
+        smooth_l1_loss soft_margin_loss sparse_mask sub subtract take take_along_dim tensordot trapezoid trapz
+        triangular_solve true_divide vdot xlogy
     """,
     (0, 1, 2): """
         addbmm addcdiv addcmul addmm addmv addr baddbmm binary_cross_entropy clamp clip conv1d conv2d conv3d
-        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cross_entropy
-        gaussian_nll_loss index_put lerp linear lu_solve margin_ranking_loss masked_fill masked_scatter
-        multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
+        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss
+        cross_entropy gaussian_nll_loss index_put lerp linear lu_solve margin_ranking_loss masked_fill
+        masked_scatter multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
     """,
     (0, 1, 2, 3): """
-        bilinear histogram scaled_dot_product_attention
+        bilinear scaled_dot_product_attention
     """,
     (0, 1, 2, 3, 4): """
         batch_norm instance_norm linear_cross_entropy
@@ -208,16 +209,13 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
         huber_loss multi_margin_loss
     """,
     (0, 1, 5): """
-        l1_loss mse_loss searchsorted
+        l1_loss mse_loss
     """,
     (0, 2): """
         gather index_select rms_norm
     """,
     (0, 2, 3): """
         group_norm index_add index_copy index_fill index_reduce layer_norm scatter scatter_add scatter_reduce
-    """,
-    (0, 2, 3, 4): """
-        segment_reduce
     """,
     (0, 3, 4): """
         diff
@@ -230,9 +228,10 @@ TENSOR_KEYWORDS = frozenset(
     """
     A LU_data LU_pivots abs anchor angle append attn_mask batch1 batch2 bias bins boundaries condition count
     data elements end exponent grid imag index indices input input1 input2 input3 key lengths linear_bias
-    linear_weight mask mat mat1 mat2 max min negative offsets other per_sample_weights pos_weight positive
-    prepend prob q query real repeats running_mean running_var self sorted_sequence sorter source src target
-    tensor tensor1 tensor2 test_elements value values var vec vec1 vec2 weight weights window x x1 x2 y
+    linear_weight logits mask mat mat1 mat2 matrices max min negative offsets other per_sample_weights
+    pos_weight positive prepend prob q query real repeats running_mean running_var self sorted_sequence sorter
+    source src target tensor tensor1 tensor2 tensors test_elements theta value values var vec vec1 vec2 weight
+    weights window x x1 x2 y
     """.split()
 )
 """Keywords that hold operands."""
@@ -274,11 +273,10 @@ RANDOM_FACTORIES = frozenset("rand randn randint randperm normal".split())
 NAMESPACED_FACTORIES = frozenset(
     """
     torch.nn.Transformer.generate_square_subsequent_mask torch.fft.fftfreq torch.fft.rfftfreq
-    torch.nested.nested_tensor torch.nested.as_nested_tensor torch.signal.windows.bartlett
-    torch.signal.windows.blackman torch.signal.windows.cosine torch.signal.windows.exponential
-    torch.signal.windows.gaussian torch.signal.windows.general_cosine torch.signal.windows.general_hamming
-    torch.signal.windows.hamming torch.signal.windows.hann torch.signal.windows.kaiser
-    torch.signal.windows.nuttall torch.sparse.spdiags
+    torch.signal.windows.bartlett torch.signal.windows.blackman torch.signal.windows.cosine
+    torch.signal.windows.exponential torch.signal.windows.gaussian torch.signal.windows.general_cosine
+    torch.signal.windows.general_hamming torch.signal.windows.hamming torch.signal.windows.hann
+    torch.signal.windows.kaiser torch.signal.windows.nuttall
     """.split()
 )
 LEGACY_CONSTRUCTORS = frozenset(
@@ -320,10 +318,10 @@ CROSSING = frozenset(
 )
 """Do not compare the devices of their operands."""
 REDUCTIONS = frozenset(
-    "sum mean prod std var norm median nansum nanmean logsumexp all any max min argmax argmin".split()
+    "sum mean prod std var norm median nanmedian nansum nanmean logsumexp all any max min argmax argmin".split()
 )
 """Without a dimension they give a 0-dim tensor."""
-PAIR_WITH_DIM = frozenset("max min median nanmedian mode".split())
+PAIR_WITH_DIM = frozenset("max min median nanmedian".split())
 """With a dimension they give ``(values, indices)``."""
 DTYPE_METHODS = frozenset("bfloat16 bool byte cdouble cfloat chalf char double float half int long short".split())
 DEVICE_METHODS = {
@@ -341,8 +339,14 @@ DEVICE_METHODS = {
 MOVE_METHODS = frozenset(DEVICE_METHODS) | {"to", "type"}
 MAYBE_SCALAR = frozenset(
     """
-    squeeze select dot trace det logdet slogdet vdot dist count_nonzero amax amin quantile nanquantile inner take
-    aminmax cosine_similarity
+    amax amin aminmax binary_cross_entropy binary_cross_entropy_with_logits cholesky_ex cond corrcoef
+    cosine_embedding_loss cosine_similarity count_nonzero cov cross_entropy ctc_loss det dist dot gaussian_nll_loss
+    hash_tensor hinge_embedding_loss huber_loss inner inv_ex kl_div kthvalue l1_loss ldl_factor_ex
+    linear_cross_entropy logdet lstsq lu_factor_ex margin_ranking_loss matmul matrix_norm matrix_rank mode mse_loss
+    multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nanquantile nll_loss pairwise_distance
+    poisson_nll_loss quantile searchsorted select slogdet smooth_l1_loss soft_margin_loss solve_ex squeeze std_mean
+    take trace trapezoid trapz triplet_margin_loss triplet_margin_with_distance_loss var_mean vdot vecdot
+    vector_norm
     """.split()
 )
 """May give a 0-dim tensor where the operand has dimensions."""
