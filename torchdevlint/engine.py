@@ -145,7 +145,7 @@ def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settin
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         return _failed(filename, f"internal error in the inference: {_describe(error)}")
     if flake8:
-        codes = frozenset(rule.code for rule in rules.all_rules()) - ITS_OWN
+        codes = frozenset(rule.code for rule in rules.all_rules() if settings.preview or not rule.preview) - ITS_OWN
     else:
         codes = frozenset(select.selected_for(settings, filename))
     found = _Findings(filename, suppress.read(source.text, noqa=not flake8), select.severities(settings), codes)

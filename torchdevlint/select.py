@@ -1,7 +1,8 @@
 """Which rules run on which file, and how severe they are: `Settings` and codes in, codes out.
 
 A selector is a code, a prefix of codes, or ``ALL``. For one rule the longest selector that fits decides, and between
-equally long ones ``ignore`` does. Advice rules are off unless a selector of ``select`` or ``extend-select`` fits them.
+equally long ones ``ignore`` does. Advice rules are off unless a selector of ``select`` or ``extend-select`` fits them,
+rules in preview without ``preview``, whatever is selected.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def fits(selector: str, code: str) -> bool:
 
 def selected(settings: Settings, rules: Sequence[Rule] | None = None) -> tuple[str, ...]:
     """The codes of the rules that run on a file without ``per-file-ignores``, sorted."""
-    return _selected(
-        tuple(all_rules() if rules is None else rules), settings.select, settings.extend_select, settings.ignore
-    )
+    candidates = all_rules() if rules is None else rules
+    stable = tuple(rule for rule in candidates if settings.preview or not rule.preview)
+    return _selected(stable, settings.select, settings.extend_select, settings.ignore)
 
 
 def selected_for(settings: Settings, filename: str) -> tuple[str, ...]:

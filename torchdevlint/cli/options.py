@@ -33,7 +33,7 @@ def selection(command: F) -> F:
             metavar="GLOB:CODES",
             help="Rules to leave out in the files that match.",
         ),
-        click.option("--preview", is_flag=True, help="Also run rules in preview; there are none now."),
+        click.option("--preview", is_flag=True, help="Also run rules in preview, which are new and may change."),
         click.option(
             "--exclude", multiple=True, metavar="GLOBS", help="What to leave out of folders, in place of the default."
         ),

@@ -170,6 +170,77 @@ class InvalidSyntax:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class BatchNotMoved:
+    """A batch from a loader that reaches the model, a criterion or another half of the batch where it was collated.
+
+    `name` is the part that stayed (``labels``), `at` the operation, `other` what it meets, `moved_at` where the model or
+    the other part was moved.
+    """
+
+    at: Span
+    operation: str
+    name: str
+    loaded_at: Span
+    other: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnHost:
+    """NumPy, or code that reads through it, is given a tensor that is on an accelerator.
+
+    `call` is the text of the call (``output.numpy()``, ``np.mean(output)``), `value` the tensor; `needs_detach` whether
+    it comes from a model outside of ``no_grad``.
+    """
+
+    at: Span
+    call: str
+    value: Operand
+    needs_detach: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoresGivenDevice:
+    """A literal CUDA device where the code has the right one at hand.
+
+    `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
+    ``self.device``, ``device``), `why` how it is at hand, `given_at` where.
+    """
+
+    at: Span
+    text: str
+    given: str
+    why: str
+    given_at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ModulesInContainer:
+    """A list, tuple or dict of modules or parameters as an attribute of a Module, which registers none of them.
+
+    `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
+    registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is.
+    """
+
+    at: Span
+    attribute: str
+    class_name: str
+    container: str
+    holds: str
+    suggestion: str
+    used_at: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedParameter:
+    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something (S7)."""
+
+    at: Span
+    attribute: str
+    class_name: str
+    move: str
+
+
 Fact = (
     MixedDevices
     | DiscardedMove
@@ -180,4 +251,9 @@ Fact = (
     | MalformedVisibleDevices
     | UnusedSuppression
     | InvalidSyntax
+    | BatchNotMoved
+    | ReadOnHost
+    | IgnoresGivenDevice
+    | ModulesInContainer
+    | MovedParameter
 )

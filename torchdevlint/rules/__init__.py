@@ -5,6 +5,7 @@ A rule module consists of a docstring with the headings of `HEADINGS`, and of
 * ``SEVERITY``: what kind of finding it is; advice rules are off by default.
 * ``PROBE``: the smallest program that shows the rule's claim, as source (see `torchdevlint.runtime`), or None where
   there is nothing to run.
+* ``PREVIEW = True``, if it is not yet to run without ``--preview``; left out otherwise.
 * ``check(fact: SomeFact)``: yields a `Report` for each finding. The annotation of ``fact`` is the subscription; a
   union subscribes to several facts.
 
@@ -50,6 +51,8 @@ class Rule:
     facts: tuple[type, ...]
     check: Callable[[typing.Any], Iterator[Report]]
     probe: str | None
+    preview: bool = False
+    """Not yet judged on enough real code: runs only with ``--preview``."""
 
     @property
     def summary(self) -> str:
@@ -58,7 +61,7 @@ class Rule:
 
     @property
     def default(self) -> bool:
-        """Whether the rule is on without being asked for."""
+        """Whether the rule is on without being asked for, once it is out of preview."""
         return self.severity is not Severity.ADVICE
 
     @property
@@ -123,4 +126,5 @@ def _rule(module_name: str) -> Rule:
         facts=facts,
         check=module.check,
         probe=module.PROBE,
+        preview=getattr(module, "PREVIEW", False),
     )
