@@ -11,7 +11,7 @@ from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.tensor_methods import tensor_operands
-from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Const, Library, Map, Obj, Seq, Tensor, Value
 
 
 def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -25,7 +25,7 @@ def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
 
 def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
     """A module of torch.nn; without parameters and buffers it has no device of its own."""
-    if tail in torch_api.PARAMETER_FREE_MODULES:
+    if _is_parameter_free(tail, arguments):
         return Library(name, True, None, made_at=node)
     given = arguments.keywords.get("device")
     device = DEFAULT if given is None else as_device(frame, *given)
@@ -44,6 +44,16 @@ def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arg
         isinstance(child, Library) and child.module and child.device is None for child in children
     )
     return Library(name, True, None if free else device, children=tuple(children), made_at=node)
+
+
+def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
+    if tail in torch_api.PARAMETER_FREE_MODULES:
+        return True
+    if tail in torch_api.AFFINE_ON_REQUEST:
+        asked = {"affine", "track_running_stats"} & arguments.keywords.keys()
+        return not (asked or arguments.starred or arguments.double_starred or len(arguments.positional) > 3)
+    flag = torch_api.AFFINE_FLAGS.get(tail)
+    return flag is not None and arguments.value(*flag) == Const(False)
 
 
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:

@@ -422,6 +422,14 @@ PARAMETER_MODULES = frozenset(
     TransformerEncoderLayer
     """.split()
 )
+AFFINE_ON_REQUEST = frozenset("InstanceNorm1d InstanceNorm2d InstanceNorm3d".split())
+"""Have parameters only with ``affine=True`` and buffers only with ``track_running_stats=True``."""
+AFFINE_FLAGS = {
+    "GroupNorm": (3, "affine"),
+    "LayerNorm": (2, "elementwise_affine"),
+    "RMSNorm": (2, "elementwise_affine"),
+}
+"""Have no parameters where this argument, by position or name, is False."""
 PAIR_MODULES = frozenset("GRU LSTM LSTMCell RNN MultiheadAttention".split())
 """Their call gives a pair of tensors, or of a tensor and a tuple of tensors."""
 MODULE_BASES = frozenset(
