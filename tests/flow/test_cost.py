@@ -49,7 +49,8 @@ def test_work_for_a_line_is_bounded(shape: Callable[[int], str]) -> None:
 
 
 def test_a_loop_over_its_own_variable_ends() -> None:
-    assert facts_of("""
+    assert (
+        facts_of("""
         class Stack(nn.Module):
             def forward(self, x):
                 for layer in layer:
@@ -58,4 +59,6 @@ def test_a_loop_over_its_own_variable_ends() -> None:
                     for other in one.parts:
                         x = other(x)
                 return x
-    """) == []
+    """)
+        == []
+    )
