@@ -9,6 +9,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calls import call_value
 from torchdevlint.flow.classes import ClassInfo, bind
+from torchdevlint.flow.containers import check_containers
 from torchdevlint.flow.expressions import evaluate
 from torchdevlint.flow.facts import Fact, WrappedStateDict
 from torchdevlint.flow.functions import run_body
@@ -119,9 +120,11 @@ def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], to
         kind = "forward" if reached else _entry_kind(info, name)
         info.evaluated.add(node)
         built = touched if name == "__init__" else touched or info.touched
-        frame = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
-        if name == "__init__" and frame is not None:
-            info.touched = frame.touched
+        end = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
+        if name == "__init__" and end is not None:
+            info.touched = end.touched
+            if info.is_module:
+                check_containers(machine, info, end)
 
 
 def _entry_kind(info: ClassInfo, name: str) -> str:

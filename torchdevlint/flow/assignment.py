@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import environment
+from torchdevlint.flow import containers, environment
 from torchdevlint.flow.joins import blurred, distribute, element_of, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
@@ -68,7 +68,10 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         if target.attr == "data" and path is not None and isinstance(value, Tensor):
             (state.env if path in state.env else state.paths)[path] = value
         return
-    held = write_attribute(receiver, target.attr, value) if isinstance(receiver, Obj) else value
+    held = value
+    if isinstance(receiver, Obj):
+        containers.note_assignment(frame, target, receiver, value, state)
+        held = write_attribute(receiver, target.attr, value)
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)

@@ -37,6 +37,8 @@ class ClassInfo:
         """Attributes that are buffers or parameters."""
         self.evaluated: set[ast.AST] = set()
         """Methods whose writes to `self` are in `attributes`."""
+        self.assigned_at: dict[str, ast.AST] = {}
+        """Where each attribute of `self` is first assigned."""
         self.touched: Touch | None = None
         """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
         self.in_pipeline = False
@@ -109,6 +111,11 @@ class ClassInfo:
             for name in _self_writes(method):
                 found.setdefault(name, {})[method] = None
         return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @property
+    def makes_layers(self) -> bool:
+        """Whether it has layers or parameters of its own."""
+        return self._registers
 
     @cached_property
     def _registers(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from difflib import SequenceMatcher
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import placement, torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.facts import LateVisibleDevices, MalformedVisibleDevices
@@ -64,6 +64,8 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
 
 def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
     """A move to, or creation on, a device that is literally CUDA initialises it."""
+    if device.origin is Origin.LITERAL and device.name == "cuda":
+        placement.note_literal(frame, state, node)
     if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:
         touch(frame, state, node, frame.machine.text_of(node), "initialises")
 

@@ -174,8 +174,8 @@ class InvalidSyntax:
 class BatchNotMoved:
     """A batch from a loader that reaches the model, a criterion or another half of the batch where it was collated.
 
-    `name` is the part that stayed (``labels``), `at` the operation, `other` what it meets, `moved_at` where the model or
-    the other part was moved.
+    `name` is the part that stayed (``labels``), `loaded_at` the loop that takes it from the loader, `at` the operation,
+    `other` what it meets there: the model, or the part that was moved.
     """
 
     at: Span

@@ -235,7 +235,8 @@ def is_module(value: Value) -> bool:
 def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
     """The tensor after an explicit move to `device`."""
     steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
-    return replace(tensor, device=device, steps=steps, moved=True, parameter=False)
+    unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
+    return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)
 
 
 def on_model(device: Device) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, environment, torch_api
+from torchdevlint.flow import checkpoints, environment, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
@@ -59,6 +59,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     """What calling the library object with the public name `name` gives."""
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
+    placement.note_library_read(frame, state, node, name, arguments)
     if name.rpartition(".")[2] in _OTHER_RUNTIMES:
         return Guard(False)
     special = _SPECIAL.get(name)

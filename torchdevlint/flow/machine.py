@@ -36,7 +36,7 @@ class State:
     `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
     taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
     one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
-    an accelerator encloses it.
+    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA.
     """
 
     env: dict[str, Value]
@@ -46,6 +46,7 @@ class State:
     without_accelerator: bool = False
     default_device: Device | None = None
     guarded: bool = False
+    cuda_of: ast.expr | None = None
     alive: bool = True
 
     def copy(self) -> State:
@@ -57,6 +58,7 @@ class State:
             self.without_accelerator,
             self.default_device,
             self.guarded,
+            self.cuda_of,
             self.alive,
         )
 

@@ -140,12 +140,18 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     without = state.copy()
     without.without_accelerator = True
     execute(frame, skipped, without)
-    guarded, state.guarded = state.guarded, True
+    guarded, cuda_of = state.guarded, state.cuda_of
+    state.guarded, state.cuda_of = True, _asked_tensor(node.test) or cuda_of
     execute(frame, chosen, state)
-    state.guarded = guarded or not without.alive
+    state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:
         state.env, state.paths, state.alive = without.env, without.paths, True
         state.without_accelerator = True
+
+
+def _asked_tensor(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``x.is_cuda``, else None."""
+    return test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchdevlint.flow import environment, torch_api
+from torchdevlint.flow import environment, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
@@ -60,6 +60,10 @@ def call_tensor_method(
         return NUMBER
     if name in ("type", "__repr__"):
         return TEXT
+    if name == "numpy":
+        forced = arguments.value(0, "force") == Const(True)
+        placement.note_host_read(frame, state, node, receiver_node, receiver, forced)
+        return UNKNOWN
     in_place = name.endswith("_") and not name.endswith("__")
     plain = name.rstrip("_") if in_place else name
     if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:

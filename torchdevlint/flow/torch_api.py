@@ -194,7 +194,7 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
         masked_scatter multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
     """,
     (0, 1, 2, 3): """
-        bilinear scaled_dot_product_attention
+        bilinear grouped_mm scaled_dot_product_attention
     """,
     (0, 1, 2, 3, 4): """
         batch_norm instance_norm linear_cross_entropy
@@ -228,10 +228,10 @@ TENSOR_KEYWORDS = frozenset(
     """
     A LU_data LU_pivots abs anchor angle append attn_mask batch1 batch2 bias bins boundaries condition count
     data elements end exponent grid imag index indices input input1 input2 input3 key lengths linear_bias
-    linear_weight logits mask mat mat1 mat2 matrices max min negative offsets other per_sample_weights
-    pos_weight positive prepend prob q query real repeats running_mean running_var self sorted_sequence sorter
-    source src target tensor tensor1 tensor2 tensors test_elements theta value values var vec vec1 vec2 weight
-    weights window x x1 x2 y
+    linear_weight logits mask mat mat1 mat2 mat_a mat_b matrices max min negative offs offsets other
+    per_sample_weights pos_weight positive prepend prob q query real repeats running_mean running_var self
+    sorted_sequence sorter source src target tensor tensor1 tensor2 tensors test_elements theta value values var
+    vec vec1 vec2 weight weights window x x1 x2 y
     """.split()
 )
 """Keywords that hold operands."""

@@ -123,6 +123,8 @@ class Tensor(Value):
     parameter: bool = False
     opaque: bool = False
     """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
+    unwrapped: ast.AST | None = field(default=None, compare=False)
+    """The move that turned a Parameter into a plain tensor (S7)."""
     filled: Step | None = None
     """Where values from an accelerator were copied into this tensor of the CPU."""
 

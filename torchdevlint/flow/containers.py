@@ -1,0 +1,146 @@
+"""What a Module does not register: modules in Python containers, and Parameters that a move has turned into tensors."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.classes import ClassInfo
+from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
+from torchdevlint.flow.joins import is_module
+from torchdevlint.flow.machine import Frame, Machine, State
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.objects import elements
+from torchdevlint.flow.values import Library, Map, Obj, Seq, Tensor, Value
+
+
+def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
+    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
+    info = receiver.info
+    info.assigned_at.setdefault(target.attr, target)
+    if not info.is_module or not isinstance(value, Tensor) or value.unwrapped is None:
+        return
+    machine, move = frame.machine, value.unwrapped
+    machine.record_anyway(
+        ("parameter", target),
+        lambda: MovedParameter(machine.span_of(move), f"self.{target.attr}", info.name, machine.text_of(move)),
+    )
+
+
+def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
+    """After ``__init__``: the attributes that hold lists or dicts of modules which nothing registers (TDL102)."""
+    for path, value in state.paths.items():
+        attribute = path.removeprefix("self.")
+        place = info.assigned_at.get(attribute)
+        holds = _holds(value)
+        if place is None or holds is None or not path.startswith("self."):
+            continue
+        used = _first_read(info, attribute)
+        if used is None or _is_registered(info, attribute, place):
+            continue
+        machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, value, holds, used))
+
+
+def _fact(
+    machine: Machine, info: ClassInfo, attribute: str, place: ast.AST, value: Value, holds: str, used: ast.AST
+) -> ModulesInContainer:
+    is_dict = isinstance(value, Map)
+    names = {
+        ("modules", True): "nn.ModuleDict",
+        ("modules", False): "nn.ModuleList",
+        ("parameters", True): "nn.ParameterDict",
+        ("parameters", False): "nn.ParameterList",
+    }
+    return ModulesInContainer(
+        machine.span_of(place),
+        f"self.{attribute}",
+        info.name,
+        "dict" if is_dict else "list",
+        holds,
+        names[holds, is_dict],
+        machine.span_of(used),
+    )
+
+
+def _holds(value: Value, depth: int = 2) -> str | None:
+    """``modules`` or ``parameters`` if a container surely holds them, nested ones too."""
+    if not isinstance(value, (Seq, Map)) or depth == 0:
+        return None
+    inside = [
+        each for each in elements(value) if not isinstance(value, Map) or each != value.element or _is_known(each)
+    ]
+    if not inside:
+        return None
+    if all(is_module(each) and _has_parameters(each) for each in inside):
+        return "modules"
+    if all(isinstance(each, Tensor) and each.parameter for each in inside):
+        return "parameters"
+    nested = {_holds(each, depth - 1) for each in inside}
+    return nested.pop() if len(nested) == 1 else None
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, (Library, Obj, Tensor, Seq, Map))
+
+
+def _has_parameters(module: Value) -> bool:
+    if isinstance(module, Library):
+        return module.device is not None and bool(module.name)
+    return isinstance(module, Obj) and any(info.node.body and info.makes_layers for info in module.info.mro)
+
+
+def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
+    """The first place outside ``__init__`` that reads ``self.<attribute>``."""
+    for each in info.mro:
+        for name, method in each.methods.items():
+            if name == "__init__":
+                continue
+            for node in ast.walk(method):
+                if (
+                    isinstance(node, ast.Attribute)
+                    and node.attr == attribute
+                    and isinstance(node.ctx, ast.Load)
+                    and dotted_path(node.value) == "self"
+                ):
+                    return node
+    return None
+
+
+def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
+    """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
+    for each in info.mro:
+        for node in ast.walk(each.node):
+            if isinstance(node, ast.Assign) and node.targets[0] is place and _hides_one(node.value):
+                return True
+            if not isinstance(node, ast.Call):
+                continue
+            callee = (dotted_path(node.func) or "").rpartition(".")[2]
+            if callee in torch_api.CONTAINER_MODULES and any(
+                _mentions(part, attribute, each, place) for part in node.args
+            ):
+                return True
+            if callee in ("add_module", "register_module", "setattr", "register_parameter"):
+                return True
+    return False
+
+
+def _hides_one(value: ast.expr) -> bool:
+    """``self.teacher = [teacher]``: a list around one name keeps a module from being registered, on purpose."""
+    return isinstance(value, ast.List) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Name)
+
+
+def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
+    local = next(
+        (
+            each.value.id
+            for each in ast.walk(info.node)
+            if isinstance(each, ast.Assign) and each.targets[0] is place and isinstance(each.value, ast.Name)
+        ),
+        None,
+    )
+    return any(
+        (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
+        or (isinstance(each, ast.Name) and each.id == local)
+        for each in ast.walk(node)
+    )
