@@ -65,19 +65,51 @@ def _comes_from(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
 
 
 def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
-    """The same function, or another method of the same class, writes such files, and no state dict goes into them."""
+    """The same function builds and writes what it loads if it is there, or a method of the same class writes data."""
     scope = frame.function
-    path = frame.machine.text_of(load.args[0]) if load.args else ""
-    if scope is not None and any(
-        len(save.args) > 1 and frame.machine.text_of(save.args[1]) == path and not _has_state_dict(save)
-        for save in _saves(frame, scope)
-    ):
-        return True
+    if scope is None or not load.args:
+        return False
+    path = frame.machine.text_of(load.args[0])
+    for save in _saves(frame, scope):
+        if len(save.args) > 1 and frame.machine.text_of(save.args[1]) == path and _is_built(scope, save.args[0]):
+            return True
     owner = frame.owner
     if owner is None or owner.is_module:
         return False
-    writers = [method for method in owner.methods.values() if method is not scope and any(_saves(frame, method))]
-    return bool(writers) and not any(_has_state_dict(method) for method in writers)
+    saves = [
+        (save, method) for method in owner.methods.values() if method is not scope for save in _saves(frame, method)
+    ]
+    return bool(saves) and all(_is_plain_data(save.args[0], method) for save, method in saves if save.args)
+
+
+def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
+    """Whether a saved name is the result of a call other than a load, and no state dict."""
+    values = _assigned(scope, saved.id) if isinstance(saved, ast.Name) else []
+    return any(
+        isinstance(value, ast.Call) and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")
+        for value in values
+    )
+
+
+def _is_plain_data(saved: ast.expr, method: ast.AST) -> bool:
+    """Whether what is saved is a dict of attributes and literals, none of which is called for."""
+    if isinstance(saved, ast.Name):
+        values = _assigned(method, saved.id)
+        return bool(values) and all(
+            _is_plain_data(value, method) for value in values if not isinstance(value, ast.Name)
+        )
+    if not isinstance(saved, ast.Dict):
+        return False
+    return all(isinstance(value, (ast.Constant, ast.Attribute, ast.Name)) for value in saved.values)
+
+
+def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
+    return [
+        node.value
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    ]
 
 
 def _saves(frame: Frame, scope: ast.AST) -> Iterator[ast.Call]:
@@ -86,7 +118,3 @@ def _saves(frame: Frame, scope: ast.AST) -> Iterator[ast.Call]:
         named_so = isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("save")
         if isinstance(node, ast.Call) and named_so and frame.evaluate(node.func, State({})) == Ref("torch.save"):
             yield node
-
-
-def _has_state_dict(node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Attribute) and each.attr == "state_dict" for each in ast.walk(node))
