@@ -48,19 +48,24 @@ def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
     for node in ast.walk(scope):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        if not any(_comes_from(argument, load, names) for argument in node.args):
-            continue
         receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
-        if node.func.attr in _TAKES_CPU_DATA:
+        whole = any(_is_loaded(argument, load, names) for argument in node.args)
+        if whole and node.func.attr == "load_state_dict" and any(word in receiver for word in _STATE_OF_NUMBERS):
             return True
-        if node.func.attr == "load_state_dict" and any(word in receiver for word in _STATE_OF_NUMBERS):
+        of_random = node.func.attr != "set_state" or receiver == "random"
+        if (
+            node.func.attr in _TAKES_CPU_DATA
+            and of_random
+            and any(
+                _is_loaded(argument.value if isinstance(argument, ast.Subscript) else argument, load, names)
+                for argument in node.args
+            )
+        ):
             return True
     return False
 
 
-def _comes_from(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
-    while isinstance(node, ast.Subscript):
-        node = node.value
+def _is_loaded(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
     return node is load or (isinstance(node, ast.Name) and node.id in names)
 
 
