@@ -104,7 +104,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         holds_tensor = isinstance(data, Choice) and only(data, Tensor) is not None
         if holds_tensor or _maybe_tensor(arguments):
             return Tensor(TOP) if device == DEFAULT else created(frame, state, node, name, None, device)
-    return created(frame, state, node, name, _data_ndim(data), device)
+    return created(frame, state, node, name, data_ndim(data), device)
 
 
 def _maybe_tensor(arguments: Arguments) -> bool:
@@ -112,11 +112,14 @@ def _maybe_tensor(arguments: Arguments) -> bool:
     return bool(arguments.positional) and isinstance(arguments.positional[0][1], (Unknown, Choice))
 
 
-def _data_ndim(data: Value) -> int | None:
+def data_ndim(data: Value) -> int | None:
+    """The number of dimensions of a tensor made from `data`."""
+    if isinstance(data, Tensor):
+        return data.ndim
     if is_number(data):
         return 0
     if isinstance(data, Seq):
-        inner = _data_ndim(data.element)
+        inner = data_ndim(data.element)
         return AT_LEAST_1 if inner is None or inner < 0 else inner + 1
     return None
 

@@ -120,7 +120,8 @@ def _operation(
     plain = tail.rstrip("_") if in_place else tail
     one, pair, many = table
     if plain in torch_api.COMPARING:
-        combine(frame, state, node, f"`{_short(name)}()`", operands_of("add", arguments, 0), True)
+        strict = plain in torch_api.STRICT
+        combine(frame, state, node, f"`{_short(name)}()`", operands_of(plain, arguments, 0), strict)
         return NUMBER
     if plain not in one and plain not in pair and plain not in many:
         return UNKNOWN
@@ -141,9 +142,18 @@ def _operation(
             return sequence([result, result])
     elif plain in ("stack", "cat"):
         result = Tensor(result.device, AT_LEAST_1, result.creations, result.steps)
+    elif plain == "einsum":
+        result = Tensor(result.device, _einsum_ndim(first), result.creations, result.steps)
     if plain in pair or plain in many:
         return Seq(None, result)
     return result
+
+
+def _einsum_ndim(equation: Value) -> int | None:
+    """What an equation such as ``"i,j->ij"`` gives, where it says so."""
+    text = equation.value if isinstance(equation, Const) and isinstance(equation.value, str) else ""
+    _, arrow, output = text.partition("->")
+    return len(output.replace(" ", "")) if arrow and "." not in output else None
 
 
 def _numeric(arguments: Arguments) -> bool:

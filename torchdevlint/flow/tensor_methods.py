@@ -8,6 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import environment, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.factories import data_ndim
 from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.operations import Operands, combine, product_ndim
@@ -53,7 +54,7 @@ def call_tensor_method(
     if name == "type_as" and arguments.positional:
         return move(frame, state, node, receiver, to_device(frame, arguments))
     if name in torch_api.NEW_METHODS:
-        return _new(frame, node, receiver, arguments)
+        return _new(frame, name, receiver, arguments)
     if name == "size":
         return NUMBER if arguments.positional else NUMBERS
     if name in ("item", "dim", "numel", "nelement", "ndimension", "get_device", "element_size"):
@@ -265,8 +266,13 @@ def type_device(value: Value) -> Device | None:
     return TOP
 
 
-def _new(frame: Frame, node: ast.Call, receiver: Tensor, arguments: Arguments) -> Tensor:
+def _new(frame: Frame, name: str, receiver: Tensor, arguments: Arguments) -> Tensor:
     given = arguments.keywords.get("device")
     device = receiver.device if given is None else as_device(frame, *given)
     creations = receiver.creations if given is None and on_cpu(device) else ()
-    return Tensor(device, AT_LEAST_1, creations, receiver.steps, receiver.moved)
+    if name == "new_tensor":
+        ndim = data_ndim(arguments.value(0, "data"))
+    else:
+        size = arguments.value(0, "size")
+        ndim = 0 if isinstance(size, Seq) and size.items == () else AT_LEAST_1
+    return Tensor(device, ndim, creations, receiver.steps, receiver.moved)

@@ -30,8 +30,8 @@ TORCH_TENSOR = frozenset(
     hinge_embedding_loss histc hstack hypot i0 igamma igammac imag index_add index_copy index_fill index_put
     index_reduce index_select inner instance_norm int_repr inverse isclose isfinite isin isinf isnan isneginf
     isposinf isreal istft kaiser_window kl_div kron layer_norm lcm ldexp le lerp less less_equal lgamma linspace
-    lobpcg log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not
-    logical_or logical_xor logit logspace logsumexp lt lu_solve margin_ranking_loss masked_fill masked_scatter
+    log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or
+    logical_xor logit logspace logsumexp lt lu_solve margin_ranking_loss masked_fill masked_scatter
     masked_select matmul matrix_exp matrix_power max max_pool1d max_pool2d max_pool3d maximum mean median min
     minimum mm moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian
     nanquantile nansum narrow ne neg negative nextafter nonzero nonzero_static norm norm_except_dim normal
@@ -53,7 +53,7 @@ TORCH_TENSOR = frozenset(
 TORCH_TUPLE = frozenset(
     """
     adaptive_max_pool1d aminmax choose_qparams_optimized cummax cummin embedding_bag frexp geqrf histogram
-    kthvalue lu_unpack max_pool1d_with_indices mode qr slogdet sort std_mean svd topk triangular_solve
+    kthvalue lobpcg lu_unpack max_pool1d_with_indices mode qr slogdet sort std_mean svd topk triangular_solve
     unique_consecutive var_mean
     """.split()
 )
@@ -255,7 +255,7 @@ VECTOR_FACTORIES = frozenset(
 """Always make a 1-dim tensor."""
 MATRIX_FACTORIES = frozenset("eye tril_indices triu_indices".split())
 """Always make a 2-dim tensor."""
-SIZED_FACTORIES = {"full": 0, "empty_strided": 0, "empty_permuted": 0}
+SIZED_FACTORIES = {"full": 0, "empty_strided": 0, "empty_permuted": 0, "normal": 2}
 """Take the size as the positional argument with this number."""
 OTHER_FACTORIES = frozenset(
     """
@@ -298,14 +298,14 @@ FACTORIES = (
 
 STRICT = frozenset(
     """
-    addbmm addmm addmv addr baddbmm batch_norm bilinear bmm cat cdist chain_matmul column_stack concat
-    concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity cross
-    cross_entropy dot dstack einsum embedding embedding_bag gather ger grid_sample group_norm hstack index_add
-    index_copy index_fill index_select inner instance_norm isin kl_div kron l1_loss layer_norm linear
-    margin_ranking_loss masked_scatter masked_select matmul mm mse_loss multi_margin_loss mv nll_loss outer
-    prelu row_stack scatter scatter_add scatter_reduce smooth_l1_loss stack take take_along_dim tensordot
-    triplet_margin_loss vdot vstack scaled_dot_product_attention binary_cross_entropy scatter_sum scatter_mean
-    scatter_mul scatter_softmax
+    addbmm addmm addmv addr baddbmm batch_norm bilinear binary_cross_entropy bmm cat cdist chain_matmul
+    column_stack concat concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+    cosine_similarity cross cross_entropy dot dstack einsum embedding embedding_bag equal gather ger grid_sample
+    group_norm hstack index_add index_copy index_fill index_select inner instance_norm isin kl_div kron l1_loss
+    layer_norm linear margin_ranking_loss masked_scatter masked_select matmul mm mse_loss multi_margin_loss mv
+    nll_loss outer prelu row_stack scaled_dot_product_attention scatter scatter_add scatter_mean scatter_mul
+    scatter_reduce scatter_softmax scatter_sum smooth_l1_loss stack take take_along_dim tensordot
+    triplet_margin_loss vdot vstack
     """.split()
 )
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim (S8)."""
@@ -340,13 +340,14 @@ MOVE_METHODS = frozenset(DEVICE_METHODS) | {"to", "type"}
 MAYBE_SCALAR = frozenset(
     """
     amax amin aminmax binary_cross_entropy binary_cross_entropy_with_logits cholesky_ex cond corrcoef
-    cosine_embedding_loss cosine_similarity count_nonzero cov cross_entropy ctc_loss det dist dot gaussian_nll_loss
-    hash_tensor hinge_embedding_loss huber_loss inner inv_ex kl_div kthvalue l1_loss ldl_factor_ex
-    linear_cross_entropy logdet lstsq lu_factor_ex margin_ranking_loss matmul matrix_norm matrix_rank mode mse_loss
-    multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nanquantile nll_loss pairwise_distance
-    poisson_nll_loss quantile searchsorted select slogdet smooth_l1_loss soft_margin_loss solve_ex squeeze std_mean
-    take trace trapezoid trapz triplet_margin_loss triplet_margin_with_distance_loss var_mean vdot vecdot
-    vector_norm
+    cosine_embedding_loss cosine_similarity count_nonzero cov cross_entropy ctc_loss det dist dot einsum
+    frobenius_norm gaussian_nll_loss hash_tensor hinge_embedding_loss huber_loss index inner inv_ex kl_div
+    kthvalue l1_loss ldl_factor_ex linear linear_cross_entropy logdet lstsq lu_factor_ex margin_ranking_loss
+    matmul matrix_norm matrix_rank mode mse_loss multi_margin_loss multilabel_margin_loss
+    multilabel_soft_margin_loss nanquantile nll_loss norm_except_dim nuclear_norm pairwise_distance
+    poisson_nll_loss quantile searchsorted select slice_inverse slogdet smooth_l1_loss soft_margin_loss solve_ex
+    squeeze std_mean sum_to_size take tensordot trace trapezoid trapz triplet_margin_loss
+    triplet_margin_with_distance_loss unbind var_mean vdot vecdot vector_norm
     """.split()
 )
 """May give a 0-dim tensor where the operand has dimensions."""
