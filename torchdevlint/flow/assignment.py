@@ -93,7 +93,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
         else:
             items = tuple((key, blurred(join(each, value))) for key, each in base.items)
-            table[root] = Map(items, blurred(join(base.element, value)))
+            empty = base.closed and not base.items
+            table[root] = Map(items, value if empty else blurred(join(base.element, value)))
         return
     if isinstance(base, Seq) and root is not None:
         (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)))

@@ -10,7 +10,7 @@ from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
-from torchdevlint.flow.joins import element_of, is_module, join, join_all, sequence
+from torchdevlint.flow.joins import element_of, is_module, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.modules import call_module, opaque_result
@@ -247,7 +247,11 @@ def _container_method(
     if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
         added = arguments.positional[-1][1]
         value = element_of(added) if name == "extend" else added
-        grown = _append(receiver, value) if name == "append" else Seq(None, join_all([receiver.element, value]))
+        grown = (
+            _append(receiver, value)
+            if name == "append"
+            else Seq(None, value if receiver.items == () else join(receiver.element, value))
+        )
         path = dotted_path(callee.value)
         if path is not None:
             (state.env if path in state.env else state.paths)[path] = grown

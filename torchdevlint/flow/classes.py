@@ -112,10 +112,15 @@ class ClassInfo:
                 found.setdefault(name, {})[method] = None
         return {name: tuple(nodes) for name, nodes in found.items()}
 
-    @property
+    @cached_property
     def makes_layers(self) -> bool:
-        """Whether it has layers or parameters of its own."""
-        return self._registers
+        """Whether it makes layers of torch.nn that have parameters, or parameters."""
+        names = (self._public_name(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call))
+        return any(
+            name == "torch.nn.Parameter" or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
+            for name in names
+            if name is not None
+        )
 
     @cached_property
     def _registers(self) -> bool:

@@ -7,12 +7,13 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
+from torchdevlint.flow.devices import MODEL
 from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
-from torchdevlint.flow.joins import is_module
+from torchdevlint.flow.joins import alternatives, is_number
 from torchdevlint.flow.machine import Frame, Machine, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import elements
-from torchdevlint.flow.values import Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import NONE, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
 
 
 def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
@@ -64,30 +65,33 @@ def _fact(
 
 
 def _holds(value: Value, depth: int = 2) -> str | None:
-    """``modules`` or ``parameters`` if a container surely holds them, nested ones too."""
+    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too."""
     if not isinstance(value, (Seq, Map)) or depth == 0:
         return None
-    inside = [
-        each for each in elements(value) if not isinstance(value, Map) or each != value.element or _is_known(each)
-    ]
-    if not inside:
+    inside = [each for part in _parts(value) for _, each in alternatives(part) if each != NONE]
+    if any(is_number(each) or isinstance(each, (Text, Func, Cls, Ref)) for each in inside):
         return None
-    if all(is_module(each) and _has_parameters(each) for each in inside):
+    if any(_is_orphan(each) for each in inside):
         return "modules"
-    if all(isinstance(each, Tensor) and each.parameter for each in inside):
+    if any(isinstance(each, Tensor) and each.parameter and each.device != MODEL for each in inside):
         return "parameters"
-    nested = {_holds(each, depth - 1) for each in inside}
-    return nested.pop() if len(nested) == 1 else None
+    nested = [found for each in inside if (found := _holds(each, depth - 1)) is not None]
+    return nested[0] if nested else None
 
 
-def _is_known(value: Value) -> bool:
-    return isinstance(value, (Library, Obj, Tensor, Seq, Map))
+def _parts(value: Seq | Map) -> list[Value]:
+    if isinstance(value, Seq) and value.items is None:
+        return [value.element, *value.members]
+    return elements(value)
 
 
-def _has_parameters(module: Value) -> bool:
+def _is_orphan(module: Value) -> bool:
+    """A module with parameters that nothing has registered: registering puts it where the model is."""
     if isinstance(module, Library):
-        return module.device is not None and bool(module.name)
-    return isinstance(module, Obj) and any(info.node.body and info.makes_layers for info in module.info.mro)
+        return module.module and bool(module.name) and module.device not in (None, MODEL)
+    if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
+        return False
+    return any(info.makes_layers for info in module.info.mro)
 
 
 def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
@@ -109,9 +113,11 @@ def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
 
 def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
     """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
+    if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods):
+        return True
     for each in info.mro:
         for node in ast.walk(each.node):
-            if isinstance(node, ast.Assign) and node.targets[0] is place and _hides_one(node.value):
+            if isinstance(node, ast.Assign) and node.targets[0] is place and _is_meant(node.value, each):
                 return True
             if not isinstance(node, ast.Call):
                 continue
@@ -125,9 +131,37 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
     return False
 
 
+def _is_meant(value: ast.expr, info: ClassInfo) -> bool:
+    """Whether what is assigned is an argument as it came, hides one module, or lists members that have names."""
+    init = info.methods.get("__init__")
+    given = (
+        init is not None
+        and isinstance(value, ast.Name)
+        and value.id in {each.arg for each in ast.walk(init.args) if isinstance(each, ast.arg)}
+    )
+    return given or _hides_one(value) or _lists_members(value, info)
+
+
 def _hides_one(value: ast.expr) -> bool:
     """``self.teacher = [teacher]``: a list around one name keeps a module from being registered, on purpose."""
     return isinstance(value, ast.List) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Name)
+
+
+def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
+    """``[self.first, third]``: every element is an attribute, or a name that is assigned to one."""
+    parts = (
+        value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+    )
+    kept = {
+        node.value.id
+        for node in ast.walk(info.node)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.targets[0], ast.Attribute)
+    }
+    return bool(parts) and all(
+        isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id in kept) for part in parts
+    )
 
 
 def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:

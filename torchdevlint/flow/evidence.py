@@ -160,6 +160,14 @@ def contained_tensor(annotation: ast.expr | None) -> str | None:
     return None
 
 
+def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
+    """The annotation of the elements of a list or other sequence, else None."""
+    if not isinstance(annotation, ast.Subscript) or isinstance(annotation.slice, ast.Tuple):
+        return None
+    name = annotation_name(annotation.value)
+    return annotation.slice if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
+
+
 def annotation_name(annotation: ast.expr | None) -> str:
     """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
     if isinstance(annotation, ast.Attribute):

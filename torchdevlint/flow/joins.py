@@ -11,6 +11,7 @@ from torchdevlint.flow.devices import join as join_devices
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
+    NONE,
     NUMBER,
     UNKNOWN,
     Choice,
@@ -39,7 +40,9 @@ def blurred(value: Value) -> Value:
     """What any one of several values is: unknown where they differ, since no branch says which one it is."""
     if not isinstance(value, Choice):
         return value
-    held = [each for _, each in value.alternatives]
+    held = [each for _, each in value.alternatives if each != NONE]
+    if len(held) == 1:
+        return held[0]
     if all(isinstance(each, Tensor) for each in held):
         return Tensor(TOP)
     return UNKNOWN

@@ -10,7 +10,7 @@ from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
 from torchdevlint.flow.factories import call_factory, is_factory
-from torchdevlint.flow.joins import is_number, sequence
+from torchdevlint.flow.joins import element_of, is_number, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
@@ -34,6 +34,7 @@ from torchdevlint.flow.values import (
     Dev,
     Guard,
     Library,
+    Map,
     Obj,
     Seq,
     Step,
@@ -234,6 +235,13 @@ def _current_device(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return Dev(Device(Origin.LITERAL, "cuda"))
 
 
+def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
+    pair = element_of(arguments.positional[0][1])
+    return Map((), pair.items[1]) if isinstance(pair, Seq) and pair.items and len(pair.items) == 2 else UNKNOWN
+
+
 def _save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return checkpoints.save(frame, state, node, arguments)
 
@@ -257,6 +265,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
     "huggingface_hub.hf_hub_download": _hub_file,
+    "collections.OrderedDict": _ordered_dict,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

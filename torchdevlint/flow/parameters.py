@@ -5,9 +5,17 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.classes import ClassInfo
-from torchdevlint.flow.devices import MODEL, Device, Origin
-from torchdevlint.flow.evidence import Scope, Uses, annotated_tensor, annotation_name, contained_tensor, uses_in
+from torchdevlint.flow.classes import ClassInfo, is_module_class
+from torchdevlint.flow.devices import DEFAULT, MODEL, Device, Origin
+from torchdevlint.flow.evidence import (
+    Scope,
+    Uses,
+    annotated_tensor,
+    annotation_name,
+    contained_tensor,
+    element_annotation,
+    uses_in,
+)
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
@@ -76,24 +84,12 @@ def _symbolic(
 def _kind(
     frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry, uses: Uses
 ) -> Value:
-    name, annotation = parameter.arg, annotation_name(parameter.annotation)
-    if annotation in _NUMBER_ANNOTATIONS:
-        return NUMBER
-    if annotated_tensor(parameter.annotation):
-        return _tensor(parameter, entry)
-    in_place = frame.machine.settings.in_place_movers
-    if in_place and parameter.annotation is not None:
-        named = frame.evaluate(parameter.annotation, State({}))
-        if isinstance(named, Ref) and is_one_of(named.name, in_place):
-            return Library(named.name)
-    contained = contained_tensor(parameter.annotation)
-    if contained is not None:
-        element = _tensor(parameter, entry)
-        return Map((), element) if contained == "dict" else Seq(None, element)
-    if annotation == "device" or (mentions_device(name) and not uses.is_tensor):
+    name = parameter.arg
+    annotated = _by_annotation(frame, parameter, entry)
+    if annotated is not None:
+        return annotated
+    if mentions_device(name) and not uses.is_tensor:
         return Dev(Device(Origin.EXPRESSION, name))
-    if annotation == "str":
-        return TEXT
     if isinstance(default, ast.Call):
         given = default_value(frame, default)
         if isinstance(given, (Guard, Dev)):
@@ -105,6 +101,31 @@ def _kind(
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(parameter, entry)
     return UNKNOWN
+
+
+def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
+    """What the annotation says, if it says something that matters."""
+    annotation = parameter.annotation
+    name = annotation_name(annotation)
+    if name in _NUMBER_ANNOTATIONS:
+        return NUMBER
+    if name == "str":
+        return TEXT
+    if name == "device":
+        return Dev(Device(Origin.EXPRESSION, parameter.arg))
+    if annotated_tensor(annotation):
+        return _tensor(parameter, entry)
+    contained = contained_tensor(annotation)
+    if contained is not None:
+        element = _tensor(parameter, entry)
+        return Map((), element) if contained == "dict" else Seq(None, element)
+    inside = element_annotation(annotation)
+    named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    if not isinstance(named, Ref):
+        return None
+    if inside is not None:
+        return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
+    return Library(named.name) if is_one_of(named.name, frame.machine.settings.in_place_movers) else None
 
 
 def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:

@@ -11,7 +11,7 @@ from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, merge_states
 from torchdevlint.flow.definitions import define_class, define_function, import_modules, import_names
 from torchdevlint.flow.devices import TOP
-from torchdevlint.flow.joins import element_of, is_number, join
+from torchdevlint.flow.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
@@ -49,9 +49,11 @@ def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
     target, value = node.target, frame.evaluate(node.value, state)
     load = _as_load(target)
     held = frame.evaluate(load, state)
-    if isinstance(held, Seq) and isinstance(node.op, ast.Add):
+    if isinstance(held, Seq) and isinstance(value, Seq) and held.items is not None and value.items is not None:
+        result: Value = sequence([*held.items, *value.items])
+    elif isinstance(held, Seq) and isinstance(node.op, ast.Add):
         inner = element_of(value)
-        result: Value = Seq(None, inner if held.items == () else join(held.element, inner))
+        result = Seq(None, inner if held.items == () else join(held.element, inner))
     elif is_number(held) and is_number(value):
         result = NUMBER
     else:
