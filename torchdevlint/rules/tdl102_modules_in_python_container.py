@@ -1,0 +1,112 @@
+"""A Module keeps modules or parameters in a plain list, tuple or dict, where it does not find them.
+
+## What it does
+Finds attributes of a `torch.nn.Module` that hold modules with parameters, or parameters, in a Python list, tuple or
+dict: `self.layers = [nn.Linear(8, 8) for _ in range(3)]`. The report stands at the assignment of the attribute, also
+when the container is filled later, by `append`, by index or by key.
+
+## Why is this bad?
+A Module registers what is assigned to one of its attributes *directly*; it does not look into containers. So
+`model.to("cuda")` leaves these layers on the CPU, and the first batch raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+or, from a convolution, `Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same`.
+On a machine without an accelerator it is silent and just as wrong: `parameters()` does not list them, so the optimizer
+never trains them; `state_dict()` does not save them; `eval()`, `half()` and `requires_grad_()` pass them over. Where
+nothing else is registered, the optimizer refuses with `ValueError: optimizer got an empty parameter list`.
+
+## Example
+```python
+class Mlp(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.layers = [nn.Linear(8, 8) for _ in range(depth)]
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+```
+
+## Use instead
+```python
+class Mlp(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(depth)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+```
+`nn.ModuleDict`, `nn.ParameterList` and `nn.ParameterDict` do the same for the other containers. They do not nest
+themselves: a list of lists becomes a `ModuleList` of `ModuleList`s.
+
+## Fix safety
+There is no automatic fix: registering the modules adds keys to the state dict, which old checkpoints do not have.
+
+## What it cannot see
+Modules that come from a function of another file, or as an argument whose annotation does not say that it holds
+modules. A list of one module that was given as an argument, `self.teacher = [teacher]`, is the usual way to keep a
+module *out* of the registry on purpose, and is left alone. So are modules without parameters, such as `nn.ReLU`,
+modules which are registered under another name as well, and classes that override `_apply`.
+
+## References
+- [torch.nn.ModuleList](https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html) and
+  [torch.nn.ParameterList](https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterList.html)
+- catalyst-team/catalyst@f6e292cb, cornellius-gp/gpytorch@2a5ce3aa, cornellius-gp/gpytorch@ad31d8e1,
+  dmlc/dgl@f7039418, pykeen/pykeen@311120f0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import ModulesInContainer
+from torchdevlint.model import Note, Report, Severity
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""Layers in a Python list are neither moved nor listed by the Module that holds them; those of a ModuleList are."""
+import torch
+
+NEEDS = "device"
+OBSERVES = {"layer moved": False, "parameters": 0, "keys": 0}
+
+
+class Mlp(torch.nn.Module):
+    def __init__(self, container):
+        super().__init__()
+        self.layers = container([torch.nn.Linear(2, 2)])
+
+
+def flagged(device, container=list):
+    model = Mlp(container).to(device)
+    return {
+        "layer moved": model.layers[0].weight.device.type == device.type,
+        "parameters": len(list(model.parameters())),
+        "keys": len(model.state_dict()),
+    }
+
+
+def repaired(device):
+    return flagged(device, torch.nn.ModuleList)
+'''
+
+
+def check(fact: ModulesInContainer) -> Iterator[Report]:
+    attribute = f"self.{fact.attribute}"
+    used = () if fact.used_at is None else (Note(f"`{attribute}` is used here", fact.used_at),)
+    yield Report(
+        span=fact.at,
+        message=f"`{attribute}` is a plain {fact.container} of {fact.holds}, unregistered in `{fact.class_name}`",
+        symptom=(
+            "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+            f"cuda:0 and cpu! Anywhere: the {fact.holds} are neither trained nor saved"
+        ),
+        help=f"keep them in `{fact.suggestion}`; `.to()`, `parameters()` and `state_dict()` then reach them",
+        notes=used,
+    )
