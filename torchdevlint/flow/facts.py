@@ -37,6 +37,8 @@ class Creation:
     scope: str
     """The qualified name of the function that holds it, such as ``Net.forward``; empty at module level."""
     random: bool = False
+    attribute: str | None = None
+    """The attribute of the Module that keeps it, for what ``__init__`` made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class MixedDevices:
     model_side: bool
     """The other operand is on the model's device (parameters, buffers, inputs of forward), not just an argument's."""
     other_like: str | None = None
+    other_origin: str = "model"
+    """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def run_function(
             owner=function.owner,
             receiver=arguments[0] if arguments else None,
             depth=frame.depth + 1,
-            context="forward" if _is_forward(function) else frame.context,
+            context=_context(function, frame.context),
         )
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)
         inner.without_accelerator = state.without_accelerator
@@ -67,8 +67,11 @@ def run_function(
     return settle(outcome.value, state.conditions)
 
 
-def _is_forward(function: Func) -> bool:
-    return function.owner is not None and function.owner.is_module and function.qualname.endswith(".forward")
+def _context(function: Func, around: str) -> str:
+    """``forward`` and ``init`` in these methods of a Module and in what they call, else the caller's."""
+    if function.owner is None or not function.owner.is_module:
+        return around
+    return {"forward": "forward", "__init__": "init"}.get(function.qualname.rpartition(".")[2], around)
 
 
 def _shared_paths(frame: Frame, state: State, arguments: Sequence[Value]) -> dict[str, Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -204,6 +204,20 @@ def element_of(value: Value) -> Value:
     if isinstance(value, Choice):
         return distribute(value, element_of)
     return UNKNOWN
+
+
+def tensors_in(value: Value) -> Iterator[Tensor]:
+    """The tensors that a value is, may be, or holds as a container."""
+    if isinstance(value, Tensor):
+        yield value
+        return
+    parts: list[Value] = [each for _, each in value.alternatives] if isinstance(value, Choice) else []
+    if isinstance(value, Seq):
+        parts = [*(value.items or ()), *value.members, value.element]
+    elif isinstance(value, Map):
+        parts = [*(each for _, each in value.items), value.element]
+    for each in parts:
+        yield from tensors_in(each)
 
 
 def same_root(one: Tensor, other: Tensor) -> bool:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import Settings
 from torchdevlint.flow.devices import Device
 from torchdevlint.flow.facts import Fact
-from torchdevlint.flow.joins import alternatives, choose
-from torchdevlint.flow.values import Choice, Closure, Conditions, Func, StateDict, Step, Value
+from torchdevlint.flow.joins import alternatives, choose, tensors_in
+from torchdevlint.flow.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Value
 from torchdevlint.model import Span
 
 if TYPE_CHECKING:
@@ -184,6 +184,17 @@ class Machine:
         """Like `record`, for facts that hold with and without an accelerator."""
         if not self.muted and key not in self._facts:
             self._facts[key] = (self.standing, make())
+
+    def attribute_of(self, site: Site) -> str | None:
+        """The attribute of a Module of this file that holds the tensor made at `site`, itself or in a container."""
+        held = (
+            name
+            for info in self.classes.values()
+            if info.is_module
+            for name, value in info.attributes.items()
+            if any(site in tensor.creations for tensor in tensors_in(value))
+        )
+        return next(held, None)
 
     def facts(self) -> Iterator[Fact]:
         yield from (fact for _, fact in self._facts.values())

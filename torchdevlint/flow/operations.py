@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from torchdevlint.flow import environment, torch_api
-from torchdevlint.flow.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
+from torchdevlint.flow import environment, loaders, torch_api
+from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
 from torchdevlint.flow.joins import alternatives, choose, compatible, distribute, is_number
 from torchdevlint.flow.machine import Frame, State
@@ -185,6 +185,9 @@ def _record(
 ) -> None:
     """One fact for each creation behind the operand that stayed: each is a place that must be edited."""
     machine = frame.machine
+    if stayed[1].device == LOADER:
+        loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
+        return
     sites = stayed[1].creations
 
     def make(first: Site | None) -> MixedDevices:
@@ -198,6 +201,7 @@ def _record(
             entry=frame.context,
             model_side=other[1].device.origin is Origin.MODEL,
             other_like=first.like if first else None,
+            other_origin=other[1].device.origin.value,
         )
 
     for site in sites:
@@ -209,7 +213,13 @@ def _record(
 def _creation(frame: Frame, site: Site) -> Creation:
     machine = frame.machine
     return Creation(
-        site.function, machine.text_of(site.node), machine.span_of(site.node), site.where, site.scope, site.random
+        site.function,
+        machine.text_of(site.node),
+        machine.span_of(site.node),
+        site.where,
+        site.scope,
+        site.random,
+        machine.attribute_of(site) if site.where == "init" else None,
     )
 
 
