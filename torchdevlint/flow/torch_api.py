@@ -264,7 +264,7 @@ OTHER_FACTORIES = frozenset(
     """.split()
 )
 """Take ``device=`` too, and each has a transfer function of its own or an unknown number of dimensions."""
-CPU_FACTORIES = frozenset("from_numpy frombuffer normal".split())
+CPU_FACTORIES = frozenset("from_file from_numpy frombuffer normal range".split())
 """Ignore the default device (S11): the result is on the CPU, whatever the context says."""
 DATA_FACTORIES = frozenset("tensor as_tensor asarray".split())
 """Made from data: given a tensor, `as_tensor` and `tensor` keep its device (S10)."""
