@@ -191,7 +191,8 @@ def _move_module(
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
     if device is not None:
         environment.note_device(frame, state, node, device)
-    if device is None or target.device is None or target.device == MODEL:
+    without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
+    if device is None or without_parameters or target.device == MODEL:
         return target
     moved = replace(target, device=device)
     path = dotted_path(callee.value)

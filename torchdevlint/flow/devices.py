@@ -40,6 +40,8 @@ class Origin(str, Enum):
     """An expression that names a device: ``device``, ``self.device``, ``args.device``."""
     MODEL = "model"
     """Where the parameters and buffers of a module live; the inputs of its forward are taken to be there too."""
+    LOADER = "loader"
+    """Where a loader collates its batches: the CPU."""
     ARGUMENT = "argument"
     """Where an argument of the function that was entered lives."""
 
@@ -62,6 +64,8 @@ class Device:
             return f"`{self.name}`"
         if self.origin is Origin.MODEL:
             return "the model's device"
+        if self.origin is Origin.LOADER:
+            return "the CPU (as the loader gave it)"
         if self.origin is Origin.ARGUMENT:
             return f"the device of `{self.name}`"
         return "an unknown device"
@@ -71,6 +75,7 @@ TOP = Device(Origin.TOP)
 DEFAULT = Device(Origin.DEFAULT)
 CPU = Device(Origin.LITERAL, "cpu")
 MODEL = Device(Origin.MODEL)
+LOADER = Device(Origin.LOADER)
 
 
 def literal(text: str) -> Device:
@@ -84,7 +89,9 @@ def literal(text: str) -> Device:
 
 def on_cpu(device: Device) -> bool:
     """Whether a tensor there stayed on the CPU when everything else was moved."""
-    return device.origin is Origin.DEFAULT or (device.origin is Origin.LITERAL and device.name in CPU_TYPES)
+    return device.origin in (Origin.DEFAULT, Origin.LOADER) or (
+        device.origin is Origin.LITERAL and device.name in CPU_TYPES
+    )
 
 
 def relation(one: Device, other: Device) -> Relation:

@@ -217,6 +217,10 @@ def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return Guard(True)
 
 
+def _loader(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Library("torch.utils.data.DataLoader")
+
+
 def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """A file of a model hub; what lies in a dataset repository is data."""
     kind = arguments.value(99, "repo_type")
@@ -264,6 +268,8 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
+    "torch.utils.data.DataLoader": _loader,
+    "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,
     "copy.deepcopy": _first_argument,

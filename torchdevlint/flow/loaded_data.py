@@ -38,31 +38,33 @@ def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
     scope = frame.function or frame.machine.tree
     if scope is None:
         return False
-    names = {
+    names = _names_of(scope, load)
+    to_random = False
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
+        whole = any(_is_loaded(argument, load, names) for argument in node.args)
+        part = any(isinstance(each, ast.Subscript) and _is_loaded(each.value, load, names) for each in node.args)
+        if node.func.attr == "load_state_dict":
+            if whole and any(word in receiver for word in _STATE_OF_NUMBERS):
+                return True
+            if whole or part:
+                return False
+        elif (whole or part) and node.func.attr in _TAKES_CPU_DATA:
+            to_random = to_random or node.func.attr != "set_state" or receiver == "random"
+    return to_random
+
+
+def _names_of(scope: ast.AST, load: ast.Call) -> set[str]:
+    """The names that hold what the load gave."""
+    return {
         target.id
         for node in ast.walk(scope)
         if isinstance(node, ast.Assign) and node.value is load
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
-        whole = any(_is_loaded(argument, load, names) for argument in node.args)
-        if whole and node.func.attr == "load_state_dict" and any(word in receiver for word in _STATE_OF_NUMBERS):
-            return True
-        of_random = node.func.attr != "set_state" or receiver == "random"
-        if (
-            node.func.attr in _TAKES_CPU_DATA
-            and of_random
-            and any(
-                _is_loaded(argument.value if isinstance(argument, ast.Subscript) else argument, load, names)
-                for argument in node.args
-            )
-        ):
-            return True
-    return False
 
 
 def _is_loaded(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
@@ -74,9 +76,12 @@ def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
     scope = frame.function
     if scope is None or not load.args:
         return False
-    path = frame.machine.text_of(load.args[0])
+    path, names = frame.machine.text_of(load.args[0]), _names_of(scope, load)
     for save in _saves(frame, scope):
-        if len(save.args) > 1 and frame.machine.text_of(save.args[1]) == path and _is_built(scope, save.args[0]):
+        if len(save.args) < 2 or not _is_built(scope, save.args[0]):
+            continue
+        same_name = isinstance(save.args[0], ast.Name) and save.args[0].id in names
+        if same_name or frame.machine.text_of(save.args[1]) == path:
             return True
     owner = frame.owner
     if owner is None or owner.is_module:
@@ -88,7 +93,9 @@ def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
 
 
 def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
-    """Whether a saved name is the result of a call other than a load, and no state dict."""
+    """Whether what is saved is the result of a call other than a load, and no state dict."""
+    if isinstance(saved, ast.Tuple):
+        return True
     values = _assigned(scope, saved.id) if isinstance(saved, ast.Name) else []
     return any(
         isinstance(value, ast.Call) and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")

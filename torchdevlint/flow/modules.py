@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
+from torchdevlint.flow.devices import DEFAULT, TOP, Device, on_cpu
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
@@ -52,6 +52,8 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
     if tail in torch_api.AFFINE_ON_REQUEST:
         asked = {"affine", "track_running_stats"} & arguments.keywords.keys()
         return not (asked or arguments.starred or arguments.double_starred or len(arguments.positional) > 3)
+    if tail.startswith("BatchNorm"):
+        return arguments.value(3, "affine") == Const(False) == arguments.value(4, "track_running_stats")
     flag = torch_api.AFFINE_FLAGS.get(tail)
     return flag is not None and arguments.value(*flag) == Const(False)
 
@@ -65,6 +67,16 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         return UNKNOWN
     device = TOP if module.device == DEFAULT else module.device
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
+        if device is not None and not module.prefix:
+            from_loader = [each for each in operands if loaders.is_from_loader(each[1])]
+            combine(
+                frame,
+                state,
+                node,
+                f"`{frame.machine.text_of(node.func)}()`",
+                [(node.func, Tensor(device, AT_LEAST_1)), *from_loader],
+                True,
+            )
         return opaque_result(operands, device or TOP)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
@@ -94,9 +106,11 @@ def _call_without_parameters(
 
 
 def opaque_result(operands: Operands, device: Device) -> Value:
-    """What a module of unknown class gives for tensors where the model is: something on the model's device."""
-    if device == MODEL and any(isinstance(value, Tensor) and value.device == MODEL for _, value in operands):
-        return Tensor(MODEL, None, opaque=True)
+    """What a module of unknown class gives for tensors where it is: something on its device."""
+    if on_cpu(device) or device == TOP:
+        return UNKNOWN
+    if any(isinstance(value, Tensor) and value.device == device for _, value in operands):
+        return Tensor(device, None, opaque=True)
     return UNKNOWN
 
 

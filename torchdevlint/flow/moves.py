@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.devices import Device, Relation, on_cpu, relation
 from torchdevlint.flow.evidence import Uses, uses_in
@@ -43,6 +43,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     if frame.expects_errors or not _has_a_name(frame, receiver, state):
         return
+    loaders.forget_if_in_place(frame, receiver, state)
     evidence = _tensor_evidence(frame, receiver, state)
     if evidence is None:
         return

@@ -162,15 +162,13 @@ def check(
     """Record the operation if its two operands surely sit on different devices and torch refuses that.
 
     A 0-dim CPU tensor may be an input of an elementwise operation, not its output (S8); where the number of
-    dimensions is unknown, nothing is said.
+    dimensions is unknown, nothing is said. Two accelerators that differ never go together.
     """
     if relation(one[1].device, other[1].device) is not Relation.DIFFER:
         return
     stayed, moved = (one, other) if on_cpu(one[1].device) else (other, one)
-    if not on_cpu(stayed[1].device):
-        return
     written = writes_one and stayed is one
-    if not strict and not written and not stayed[1].ndim:
+    if on_cpu(stayed[1].device) and not strict and not written and not stayed[1].ndim:
         return
     _record(frame, state, node, operation, stayed, moved)
 
@@ -183,8 +181,13 @@ def _record(
     stayed: tuple[ast.expr, Tensor],
     other: tuple[ast.expr, Tensor],
 ) -> None:
-    """One fact for each creation behind the operand that stayed: each is a place that must be edited."""
+    """One fact for each creation behind the operand that stayed: each is a place that must be edited.
+
+    While a Module is built, its parameters are where they are made, and nothing has been moved yet.
+    """
     machine = frame.machine
+    if frame.context == "init" and other[1].device == MODEL:
+        return
     if stayed[1].device == LOADER:
         loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
         return

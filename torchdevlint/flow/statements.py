@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import moves, operations
+from torchdevlint.flow import loaders, moves, operations
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, merge_states
@@ -158,7 +158,8 @@ def _asked_tensor(test: ast.expr) -> ast.expr | None:
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     moves.check_loop(frame, node, state)
-    element = element_of(frame.evaluate(node.iter, state))
+    source = frame.evaluate(node.iter, state)
+    element = loaders.batch_of(frame, node, source) or element_of(source)
     _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
     execute(frame, node.orelse, state)
 
