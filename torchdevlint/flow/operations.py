@@ -181,13 +181,8 @@ def _record(
     stayed: tuple[ast.expr, Tensor],
     other: tuple[ast.expr, Tensor],
 ) -> None:
-    """One fact for each creation behind the operand that stayed: each is a place that must be edited.
-
-    While a Module is built, its parameters are where they are made, and nothing has been moved yet.
-    """
+    """One fact for each creation behind the operand that stayed: each is a place that must be edited."""
     machine = frame.machine
-    if frame.context == "init" and other[1].device == MODEL:
-        return
     if stayed[1].device == LOADER:
         loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
         return
