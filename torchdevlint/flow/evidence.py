@@ -94,6 +94,26 @@ def _collect(function: Scope) -> dict[str, Uses]:
     return found
 
 
+_BINDINGS: WeakKeyDictionary[Scope, dict[str, list[tuple[int, bool, int]]]] = WeakKeyDictionary()
+
+
+def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
+    """Where each name is read or bound anywhere in a function or module: line, whether it is bound, column; sorted.
+
+    On one line the reads come first, as in ``x = x + 1``.
+    """
+    found = _BINDINGS.get(function)
+    if found is None:
+        found = _BINDINGS[function] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Del):
+                place = (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset)
+                found.setdefault(node.id, []).append(place)
+        for places in found.values():
+            places.sort()
+    return found
+
+
 def _looped_over(source: ast.expr) -> ast.expr:
     """``layers`` in ``enumerate(layers)`` and its kin."""
     while isinstance(source, ast.Call) and source.args:

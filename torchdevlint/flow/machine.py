@@ -110,6 +110,7 @@ class Frame:
     """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
     activation: int = 0
     loop_round: int = 0
+    loop_depth: int = 0
     tensor_names: tuple[str, ...] = ()
     globals: set[str] = field(default_factory=set)
     left: list[State] = field(default_factory=list)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.devices import Device, Relation, on_cpu, relation
-from torchdevlint.flow.evidence import Uses, uses_in
+from torchdevlint.flow.evidence import Uses, bindings_in, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.joins import alternatives, element_of
 from torchdevlint.flow.machine import Frame, State
@@ -175,25 +177,13 @@ def _self_move(statement: ast.stmt) -> ast.Call | None:
 
 
 def _read_after(frame: Frame, loop: ast.For | ast.AsyncFor, name: str) -> bool:
-    """Whether the moved name is read after the loop."""
+    """Whether the moved name is read after the loop, before it is bound again."""
     scope = frame.function or frame.machine.tree
-    end = loop.end_lineno or loop.lineno
-    return scope is not None and any(
-        isinstance(node, ast.Name) and node.id == name and node.lineno > end and isinstance(node.ctx, ast.Load)
-        for node in _until_rebound(scope, name, end)
-    )
-
-
-def _until_rebound(scope: ast.AST, name: str, line: int) -> Iterator[ast.Name]:
-    """Uses of `name` after `line` and before it is bound again."""
-    found = sorted(
-        (node for node in ast.walk(scope) if isinstance(node, ast.Name) and node.id == name and node.lineno > line),
-        key=lambda node: (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset),
-    )
-    for node in found:
-        if isinstance(node.ctx, ast.Store):
-            return
-        yield node
+    if scope is None:
+        return False
+    found = bindings_in(scope).get(name, [])
+    after = bisect_right(found, (loop.end_lineno or loop.lineno, True, sys.maxsize))
+    return after < len(found) and not found[after][1]
 
 
 def _reads(node: ast.AST, name: str) -> bool:

@@ -16,6 +16,8 @@ from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 
+_MAX_REPEATED_LOOPS = 3
+
 
 def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
     """Run statements in order until the path ends; `state` is changed in place."""
@@ -176,10 +178,12 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
     """Run the body once, and once more where the first round changed something that was there before.
 
     A loop is taken to run at least once: flags such as ``first = True`` then say in the second round what they mean.
+    Inside of several loops there is one round only, since the rounds multiply.
     """
     outer, frame.left = frame.left, []
+    frame.loop_depth += 1
     before, ends = state.copy(), []
-    for _ in range(2):
+    for _ in range(2 if frame.loop_depth <= _MAX_REPEATED_LOOPS else 1):
         frame.loop_round += 1
         entered = state.copy()
         start(state)
@@ -195,6 +199,7 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
         if same and state.paths == entered.paths and state.touched is entered.touched:
             break
     frame.left = outer
+    frame.loop_depth -= 1
     if len(ends) == 2:
         merge_states(state, ends[0], ends[1], tagged=False)
     elif not ends:
