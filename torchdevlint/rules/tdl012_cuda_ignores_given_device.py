@@ -1,0 +1,102 @@
+"""A tensor is sent to a literal CUDA device, where the code has the right device at hand.
+
+## What it does
+Finds `.cuda()`, `.to("cuda")`, `device="cuda"` and their forms with a fixed number, where something in reach says which
+device is meant: a `device` parameter, `self.device`, `args.device`, the tensor whose `is_cuda` was just asked, the
+tensor that came from an accelerator and goes back there, or a tensor argument that the result is combined with.
+
+## Why is this bad?
+`.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
+
+    AssertionError: Torch not compiled with CUDA enabled
+    RuntimeError: No CUDA GPUs are available
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
+
+are what users of a CPU, of Apple's MPS or of the second GPU see. The question `if x.is_cuda:` before it only helps the
+first two of them.
+
+## Example
+```python
+def masked_mean(x, lengths):
+    mask = torch.arange(x.shape[1])[None, :] < lengths[:, None].cpu()
+    if x.is_cuda:
+        mask = mask.cuda()
+    return (x * mask).sum(1) / mask.sum(1)
+```
+
+## Use instead
+```python
+def masked_mean(x, lengths):
+    mask = torch.arange(x.shape[1])[None, :] < lengths[:, None].cpu()
+    mask = mask.to(x.device)
+    return (x * mask).sum(1) / mask.sum(1)
+```
+`.to(x.device)` does nothing where the tensor is already there, so it needs no question before it.
+
+## Fix safety
+There is no automatic fix: `.to(device)` changes what runs where, and code that relied on the current GPU has to be
+read.
+
+## What it cannot see
+Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
+says what to do on both sides, that refuses tensors of the CPU, or that has chosen the current GPU by
+`torch.cuda.device_of(x)`, is left alone; a `.cuda()` without any device in reach is a matter of portability only.
+
+## References
+- [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current
+  CUDA device"
+- [Device-agnostic code](https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code)
+- Harry24k/adversarial-attacks-pytorch@d2d6479e, UKPLab/sentence-transformers@3606fa73, coqui-ai/TTS@ca33336a,
+  Trusted-AI/adversarial-robustness-toolbox@265f1bd1, huggingface/diffusers@41e10033
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import IgnoresGivenDevice
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.wording import code, edit
+
+SEVERITY = Severity.WARNING
+PREVIEW = True
+PROBE = '''
+"""`.cuda()` beside an argument that is on the CPU fails where there is no GPU; `.to(x.device)` goes where `x` is."""
+import torch
+
+NEEDS = "cpu"
+RAISES = {
+    "AssertionError": ["Torch not compiled with CUDA enabled"],
+    "RuntimeError": ["No CUDA GPUs are available", "Found no NVIDIA driver"],
+}
+
+
+def flagged(device):
+    x = torch.ones(3, device=device)
+    return {"sum": float((x * torch.full((3,), 2.0).cuda()).sum())}
+
+
+def repaired(device):
+    x = torch.ones(3, device=device)
+    return {"sum": float((x * torch.full((3,), 2.0).to(x.device)).sum())}
+'''
+
+
+def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
+    yield Report(
+        span=fact.at,
+        message=f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be",
+        symptom=(
+            "without CUDA, AssertionError: Torch not compiled with CUDA enabled; beside another GPU, RuntimeError: "
+            "Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!"
+        ),
+        help=f"write {edit(_instead(fact))}; where the tensor is there already, it does nothing",
+        notes=(Note(fact.why, fact.given_at),),
+    )
+
+
+def _instead(fact: IgnoresGivenDevice) -> str:
+    if not fact.text.startswith("."):
+        return f"device={fact.given}"
+    asynchronous = ", non_blocking=True" if "non_blocking=True" in fact.text.replace(" ", "") else ""
+    return f".to({fact.given}{asynchronous})"
