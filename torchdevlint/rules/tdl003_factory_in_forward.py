@@ -61,8 +61,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts import Creation, MixedDevices
-from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code, with_argument
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, notes, placed, symptom, takes_no_device
+from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
 PROBE = '''
@@ -98,63 +99,30 @@ def repaired(device):
 
 
 def check(fact: MixedDevices) -> Iterator[Report]:
-    if not fact.creations or fact.creations[0].where not in ("forward", "method"):
-        return
-    if fact.entry != "forward" and not (fact.entry == "method" and fact.model_side):
+    if cause_of(fact) is not Cause.FORWARD:
         return
     first = fact.creations[0]
     made = f"`{first.function}` in `{first.scope}` makes a tensor on the default device, "
     if fact.operation == "`return`":
-        consequence = f"and forward returns it, filled with values from {fact.other.device}"
-    else:
-        consequence = f"and {code(fact.other.text)} is on {fact.other.device}"
+        yield Report(
+            span=first.span,
+            message=made + f"and forward returns it, filled with values from {fact.other.device}",
+            symptom="nothing raises here: what forward returns is silently on the CPU, filled copy by copy",
+            help=_help(fact, first),
+            notes=notes(fact, f"{code(fact.stayed.text)} is returned here"),
+        )
+        return
     yield Report(
         span=first.span,
-        message=made + consequence,
-        symptom=_symptom(fact),
+        message=made + f"and {code(fact.other.text)} is on {fact.other.device}",
+        symptom=symptom(fact),
         help=_help(fact, first),
-        notes=_notes(fact),
-    )
-
-
-def _notes(fact: MixedDevices) -> tuple[Note, ...]:
-    first, *further = fact.creations
-    meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
-    if fact.operation == "`return`":
-        meeting = f"{code(fact.stayed.text)} is returned here"
-    notes = {fact.at: Note(meeting, fact.at)}
-    for creation in further:
-        notes.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
-    for message, span in (*fact.other.evidence, *fact.stayed.evidence):
-        notes.setdefault(span, Note(message, span))
-    return tuple(note for span, note in notes.items() if span != first.span)
-
-
-def _symptom(fact: MixedDevices) -> str:
-    if fact.operation == "indexing":
-        return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
-    if fact.operation == "`return`":
-        return "nothing raises here: what forward returns is silently on the CPU, filled by one copy after another"
-    if fact.operation.endswith(("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")):
-        return (
-            "RuntimeError: Input and hidden tensors are not at the same device, "
-            "found input tensor at cuda:0 and hidden tensor at cpu"
-        )
-    return (
-        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+        notes=notes(fact),
     )
 
 
 def _help(fact: MixedDevices, first: Creation) -> str:
     if fact.other_like is None:
         return f"make it on the device of {code(fact.other.text)}"
-    device = f"{fact.other_like}.device"
-    if _takes_no_device(first.function):
-        return f"move it to where the model is: append {code(f'.to({device})')}"
-    edited = with_argument(first.text, f"device={device}")
-    return f"make it where the model is: `{edited}`" if edited else f"make it where the model is: add `device={device}`"
-
-
-def _takes_no_device(function: str) -> bool:
-    """``torch.Tensor`` and its kin refuse other devices, ``from_numpy`` and ``frombuffer`` have no such argument."""
-    return function.endswith(("Tensor", ".from_numpy", ".frombuffer"))
+    verb = "move it to" if takes_no_device(first.function) else "make it"
+    return f"{verb} where the model is: {placed(first, f'{fact.other_like}.device')}"

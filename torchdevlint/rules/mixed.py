@@ -1,0 +1,77 @@
+"""What the rules on mixed devices share: which of them a fact belongs to, and how they speak of it. Not a rule."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.model import Note
+from torchdevlint.rules.wording import code, with_argument
+
+_RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
+
+
+class Cause(Enum):
+    """What must be edited to bring the two operands together; each cause is one rule's, and each fact has one."""
+
+    FORWARD = "a factory in forward, or where the model is used"
+    ATTRIBUTE = "a tensor that a Module keeps and does not register"
+    ARGUMENT = "a factory in code that gets its device from outside"
+    OPERATION = "the operation: this code placed both sides itself"
+    NONE = "nothing: the model is still where it is built, or nobody knows what keeps the tensor"
+
+
+def cause_of(fact: MixedDevices) -> Cause:
+    """The cause of a fact, by where its first creation is and by what says where the other operand is."""
+    building = fact.entry == "init"
+    if building and fact.model_side:
+        return Cause.NONE
+    where = fact.creations[0].where if fact.creations else ""
+    on_the_way = fact.entry == "forward" or (fact.entry == "method" and fact.model_side)
+    if where in ("forward", "method") and on_the_way:
+        return Cause.FORWARD
+    if where == "init" and not building:
+        return Cause.ATTRIBUTE if fact.creations[0].attribute else Cause.NONE
+    if where in ("", "init") or fact.other_origin == "literal":
+        return Cause.OPERATION
+    return Cause.ARGUMENT
+
+
+def symptom(fact: MixedDevices) -> str:
+    """The exception that the operation raises."""
+    if fact.operation == "indexing":
+        return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+    if fact.operation.endswith(_RECURRENT):
+        return (
+            "RuntimeError: Input and hidden tensors are not at the same device, "
+            "found input tensor at cuda:0 and hidden tensor at cpu"
+        )
+    return (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    )
+
+
+def notes(fact: MixedDevices, meeting: str | None = None) -> tuple[Note, ...]:
+    """Where the operands meet, further factories, and where each side got its device; not the first creation."""
+    first, *further = fact.creations
+    if meeting is None:
+        meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
+    found = {fact.at: Note(meeting, fact.at)}
+    for creation in further:
+        found.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
+    for message, span in (*fact.other.evidence, *fact.stayed.evidence):
+        found.setdefault(span, Note(message, span))
+    return tuple(note for span, note in found.items() if span != first.span)
+
+
+def placed(first: Creation, device: str) -> str:
+    """How to make what `first` makes on `device` instead, as the end of a sentence."""
+    if takes_no_device(first.function):
+        return f"append {code(f'.to({device})')}"
+    edited = with_argument(first.text, f"device={device}")
+    return f"`{edited}`" if edited else f"add `device={device}`"
+
+
+def takes_no_device(function: str) -> bool:
+    """``torch.Tensor`` and its kin refuse other devices, ``from_numpy`` and ``frombuffer`` have no such argument."""
+    return function.endswith(("Tensor", ".from_numpy", ".frombuffer"))

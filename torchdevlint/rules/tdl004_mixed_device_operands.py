@@ -1,0 +1,104 @@
+"""One operation is given tensors that this code has put on two different devices.
+
+## What it does
+Finds operations whose operands are surely on different devices because the code around them says so itself: one side
+was made or moved with `device="cuda"`, `.cuda()` or `"cuda:1"`, the other one was left on the default device, moved
+with `.cpu()`, or put on another accelerator. The report stands at the operation. Where the stray side is a factory in
+`forward`, in a function with tensor arguments, or an attribute of a Module, TDL003, TDL014 and TDL101 report the
+factory instead.
+
+## Why is this bad?
+Two tensors with dimensions have to be on one device for almost every operation. Where they are not, it raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+or, where a table of the CPU is read with an index that is on the accelerator,
+
+    RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
+
+## Example
+```python
+weights = torch.ones(4, device="cuda")
+total = weights + torch.zeros(4)
+```
+
+## Use instead
+```python
+weights = torch.ones(4, device="cuda")
+total = weights + torch.zeros(4, device=weights.device)
+```
+
+## Fix safety
+There is no automatic fix: which of the two devices is the right one is the author's knowledge.
+
+## What it cannot see
+Devices that come from a configuration or an argument may be the CPU, so a tensor that was moved to the CPU by name is
+only held against an accelerator by name or a model. It is silent where PyTorch takes both: a 0-dim tensor of the CPU
+in an elementwise operation, an index of the CPU into an accelerator's tensor, `copy_` and assignments to slices.
+
+## References
+- [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html)
+- [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): cross-GPU operations are not allowed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import MixedDevices
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, symptom
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""An elementwise operation refuses a tensor of the CPU beside one of the accelerator."""
+import torch
+
+NEEDS = "accelerator"
+RAISES = {"RuntimeError": ["Expected all tensors to be on the same device"]}
+
+
+def flagged(device, on=None):
+    total = torch.ones(2, device=device) + torch.zeros(2, device=on)
+    return {"total": str(total.device)}
+
+
+def repaired(device):
+    return flagged(device, on=device)
+'''
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if cause_of(fact) is not Cause.OPERATION:
+        return
+    stayed, other = fact.stayed, fact.other
+    yield Report(
+        span=fact.at,
+        message=f"{code(stayed.text)} is on {stayed.device} and {code(other.text)} on {other.device}, "
+        f"and {fact.operation} needs them on one device",
+        symptom=_symptom(fact),
+        help=_help(fact),
+        notes=_notes(fact),
+    )
+
+
+def _symptom(fact: MixedDevices) -> str:
+    text = symptom(fact)
+    if "CPU" in fact.stayed.device or fact.stayed.device == "cpu":
+        return text
+    return text.replace("cuda:0 and cpu!", f"{fact.other.device} and {fact.stayed.device}!")
+
+
+def _help(fact: MixedDevices) -> str:
+    where = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "the same device"
+    quoted = code(where) if where.endswith(".device") else where
+    if fact.creations:
+        return f"make {code(fact.creations[0].text)} on {quoted}"
+    return f"move {code(fact.stayed.text)} to {quoted} first"
+
+
+def _notes(fact: MixedDevices) -> tuple[Note, ...]:
+    found = {span: message for message, span in (*fact.stayed.evidence, *fact.other.evidence)}
+    return tuple(Note(message, span) for span, message in found.items() if span != fact.at)

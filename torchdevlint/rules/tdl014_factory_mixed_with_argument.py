@@ -1,0 +1,103 @@
+"""A function makes a tensor on the default device and combines it with an argument, which may be anywhere.
+
+## What it does
+Finds `torch.arange(...)`, `torch.ones(...)`, `torch.tensor(...)` and every other factory without `device=` in code
+outside of `forward`: losses, metrics, masks, index helpers, samplers, methods that are not part of the forward pass,
+and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
+or with something that was made on a device that the function was given.
+
+## Why is this bad?
+A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
+so the function works in every test on a CPU and dies when it gets a tensor from the accelerator:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+or, for a table that is read with the argument,
+
+    RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
+
+## Example
+```python
+def length_mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
+    return torch.arange(size)[None, :] < lengths[:, None]
+```
+
+## Use instead
+```python
+def length_mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
+    return torch.arange(size, device=lengths.device)[None, :] < lengths[:, None]
+```
+`x.new_zeros(...)`, `x.new_tensor(...)` and `torch.zeros_like(x)` take the device from `x` as well. A constant of the
+module is moved where it is used: `ANCHORS.to(x.device)`.
+
+## Fix safety
+There is no automatic fix: a random factory with another device draws other numbers, and which argument has the right
+device is the author's knowledge.
+
+## What it cannot see
+Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
+transforms given to `Compose`, functions that callers in the same file give tensors of the CPU. Arguments without an
+annotation count as tensors when they are used as only a tensor can be.
+
+## References
+- [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
+- KevinMusgrave/pytorch-metric-learning@78429543, openai/whisper@f6805700, allenai/allennlp@e5a33d9e,
+  pyg-team/pytorch_geometric@4a46e7f1, pyro-ppl/pyro@d52e215a, cornellius-gp/gpytorch@251eba68,
+  qubvel/segmentation_models.pytorch@b74d91f0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, notes, placed, symptom
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""A mask that a function makes on the default device cannot be compared with an argument on the accelerator."""
+import torch
+
+NEEDS = "accelerator"
+RAISES = {"RuntimeError": ["Expected all tensors to be on the same device"]}
+
+
+def length_mask(lengths, size, on=None):
+    return torch.arange(size, device=on)[None, :] < lengths[:, None]
+
+
+def flagged(device, on=None):
+    mask = length_mask(torch.tensor([1, 2], device=device), 3, on)
+    return {"mask": str(mask.device)}
+
+
+def repaired(device):
+    return flagged(device, on=device)
+'''
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if cause_of(fact) is not Cause.ARGUMENT:
+        return
+    first = fact.creations[0]
+    place = f" in `{first.scope}`" if first.scope else ""
+    yield Report(
+        span=first.span,
+        message=f"`{first.function}`{place} makes a tensor on the default device, "
+        f"and {code(fact.other.text)} is on {fact.other.device}",
+        symptom=symptom(fact),
+        help=_help(fact, first),
+        notes=notes(fact),
+    )
+
+
+def _help(fact: MixedDevices, first: Creation) -> str:
+    if first.where == "module":
+        other = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "device"
+        return f"move it where it is used: {code(f'{fact.stayed.text}.to({other})')}"
+    if fact.other_like is None:
+        return f"make it on the device of {code(fact.other.text)}"
+    return f"make it where the argument is: {placed(first, f'{fact.other_like}.device')}"

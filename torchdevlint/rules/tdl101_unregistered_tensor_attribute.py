@@ -1,0 +1,115 @@
+"""A Module keeps a plain tensor as an attribute, which `.to()` does not move.
+
+## What it does
+Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device and keeps as a plain attribute, in a
+list or in a dict (`self.scale = torch.ones(3)`), and that `forward` or another method then combines with the model's
+parameters, its inputs, or an argument. The report starts at the factory.
+
+## Why is this bad?
+`model.to("cuda")` moves parameters, buffers and submodules, and nothing else. A plain tensor stays on the CPU, and the
+first batch on an accelerator raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+or, for a table that is read with the model's index,
+
+    RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
+
+It is not in `state_dict()` either, and `half()` and `double()` pass it over.
+
+## Example
+```python
+class Normalize(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = torch.tensor([0.485, 0.456, 0.406])
+
+    def forward(self, x):
+        return x - self.mean[:, None, None]
+```
+
+## Use instead
+```python
+class Normalize(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406]), persistent=False)
+
+    def forward(self, x):
+        return x - self.mean[:, None, None]
+```
+A buffer moves with the Module. `persistent=False` keeps it out of the state dict, so that old checkpoints still load;
+leave it out where the values are learned or computed from data. What is trained is a `nn.Parameter`.
+
+## Fix safety
+There is no automatic fix: a buffer is also converted by `half()` and `double()`, and broadcast by
+`DistributedDataParallel`.
+
+## What it cannot see
+Attributes that another file reads, and Modules whose base class is neither in the file nor known. It is silent for a
+0-dim tensor in an elementwise operation, for an index into a tensor of the accelerator, for what is moved where it is
+used or registered later, and for classes that move it themselves, by overriding `_apply`.
+
+## References
+- [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html)
+- [torch.nn.Module.to](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to)
+- coqui-ai/TTS@bc1f93c2, facebookresearch/fairseq (`CharacterTokenEmbedder`), huggingface/transformers (CTRL)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import MixedDevices
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, notes, symptom
+from torchdevlint.rules.wording import code, edit
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""A plain tensor attribute stays on the CPU when its Module is moved; a buffer moves along."""
+import torch
+
+NEEDS = "device"
+OBSERVES = {"attribute moved": False, "weight moved": True}
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, register):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        if register:
+            self.register_buffer("factor", torch.ones(2), persistent=False)
+        else:
+            self.factor = torch.ones(2)
+
+
+def flagged(device, register=False):
+    scale = Scale(register).to(device)
+    return {
+        "attribute moved": scale.factor.device.type == device.type,
+        "weight moved": scale.weight.device.type == device.type,
+    }
+
+
+def repaired(device):
+    return flagged(device, register=True)
+'''
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if cause_of(fact) is not Cause.ATTRIBUTE:
+        return
+    first = fact.creations[0]
+    if any(each.attribute == first.attribute and each.span < first.span for each in fact.creations):
+        return
+    yield Report(
+        span=first.span,
+        message=f"`{first.function}` makes a tensor that `self.{first.attribute}` keeps on the CPU when the Module "
+        f"moves, and {code(fact.other.text)} is on {fact.other.device}",
+        symptom=symptom(fact),
+        help="register it, so that it moves with the Module: "
+        + edit(f'self.register_buffer("{first.attribute}", tensor, persistent=False)'),
+        notes=notes(fact),
+    )

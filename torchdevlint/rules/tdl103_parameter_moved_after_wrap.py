@@ -1,0 +1,92 @@
+"""A parameter is moved after it was made, and what the Module gets is no parameter any more.
+
+## What it does
+Finds `self.w = nn.Parameter(...).to(device)`, `.cuda()` and their kin in a `torch.nn.Module`: the move stands outside
+of `nn.Parameter(...)`.
+
+## Why is this bad?
+`Tensor.to` returns the tensor itself when there is nothing to do, and a new tensor when there is. On the CPU the
+attribute is the parameter, and everything works. On an accelerator it is a plain tensor which was *computed* from the
+parameter: the Module does not register it. Nothing raises. `parameters()` does not list it, so the optimizer never
+trains it; `state_dict()` does not hold it, so a checkpoint written on the accelerator lacks the key, and loading one
+from the CPU fails with `Unexpected key(s) in state_dict`.
+
+## Example
+```python
+class Prompt(nn.Module):
+    def __init__(self, length, device):
+        super().__init__()
+        self.tokens = nn.Parameter(torch.zeros(length, 8)).to(device)
+```
+
+## Use instead
+```python
+class Prompt(nn.Module):
+    def __init__(self, length, device):
+        super().__init__()
+        self.tokens = nn.Parameter(torch.zeros(length, 8, device=device))
+```
+Best of all, leave the device out of `__init__`: `model.to(device)` moves the parameter in place.
+
+## Fix safety
+There is no automatic fix: on accelerators the repaired Module has one more parameter, and its state dict one more key.
+
+## What it cannot see
+A parameter that gets a name of its own first and is moved in a helper of another file.
+
+## References
+- [torch.nn.parameter.Parameter](https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html)
+- [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html): returns self when nothing
+  changes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import MovedParameter
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""A parameter that is moved after it was made is not registered; one made of a moved tensor is."""
+import torch
+
+NEEDS = "device"
+OBSERVES = {"parameters": [], "state dict": []}
+
+
+class Prompt(torch.nn.Module):
+    def __init__(self, device, inside):
+        super().__init__()
+        if inside:
+            self.tokens = torch.nn.Parameter(torch.zeros(2).to(device))
+        else:
+            self.tokens = torch.nn.Parameter(torch.zeros(2)).to(device)
+
+
+def flagged(device, inside=False):
+    prompt = Prompt(device, inside)
+    return {
+        "parameters": [name for name, _ in prompt.named_parameters()],
+        "state dict": list(prompt.state_dict()),
+    }
+
+
+def repaired(device):
+    return flagged(device, inside=True)
+'''
+
+
+def check(fact: MovedParameter) -> Iterator[Report]:
+    held = f"self.{fact.attribute}"
+    yield Report(
+        span=fact.at,
+        message=f"{code(fact.move)} after `nn.Parameter` gives a plain tensor on an accelerator: "
+        f"`{fact.class_name}` does not register {code(held)}",
+        symptom="nothing raises here: on an accelerator `parameters()` and `state_dict()` silently lack "
+        f"`{fact.attribute}`, and the optimizer never trains it",
+        help="move the tensor before it is wrapped, `nn.Parameter(tensor.to(device))`, or move the whole Module",
+    )
