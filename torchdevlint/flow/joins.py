@@ -203,7 +203,7 @@ def element_of(value: Value) -> Value:
         return child_of(value, join_all(list(value.children))) if value.module else UNKNOWN
     if isinstance(value, Choice):
         return distribute(value, element_of)
-    return UNKNOWN
+    return value if isinstance(value, Unknown) else UNKNOWN
 
 
 def tensors_in(value: Value) -> Iterator[Tensor]:
@@ -218,6 +218,11 @@ def tensors_in(value: Value) -> Iterator[Tensor]:
         parts = [*(each for _, each in value.items), value.element]
     for each in parts:
         yield from tensors_in(each)
+
+
+def sites_in(value: Value) -> set[Site]:
+    """Where the tensors that a value is or holds were made, those on the default device."""
+    return {site for tensor in tensors_in(value) for site in tensor.creations}
 
 
 def same_root(one: Tensor, other: Tensor) -> bool:

@@ -166,6 +166,8 @@ class Machine:
         self.saved: dict[str, StateDict] = {}
         self.standing = 0
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
+        self.left_behind: set[Site] = set()
+        """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
 
     def record(self, key: tuple[object, ...], make: Callable[[], Fact], state: State) -> None:
@@ -193,12 +195,12 @@ class Machine:
             for info in self.classes.values()
             if info.is_module
             for name, value in info.attributes.items()
-            if any(site in tensor.creations for tensor in tensors_in(value))
+            if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
         )
         return next(held, None)
 
     def facts(self) -> Iterator[Fact]:
-        yield from (fact for _, fact in self._facts.values())
+        yield from (fact for key, (_, fact) in self._facts.items() if key[-1] not in self.left_behind)
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)

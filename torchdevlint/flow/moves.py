@@ -12,7 +12,7 @@ from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.devices import Device, Relation, on_cpu, relation
 from torchdevlint.flow.evidence import Uses, bindings_in, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
-from torchdevlint.flow.joins import alternatives, element_of
+from torchdevlint.flow.joins import alternatives, element_of, sites_in
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
@@ -56,6 +56,8 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     if target is not None and _is_there(frame, receiver, target, state):
         return
     machine = frame.machine
+    if moves:
+        machine.left_behind.update(sites_in(frame.evaluate(receiver, state)))
     machine.record_anyway(
         ("discarded", call),
         lambda: DiscardedMove(
@@ -136,6 +138,7 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
         if any(_reads(each, name) for each in [*later, *node.orelse]) or _read_after(frame, node, name):
             continue
         if tested or _holds_tensors(frame, node.iter, state):
+            frame.machine.left_behind.update(sites_in(frame.evaluate(node.iter, state)))
             _record_dead(frame, statement, name, node.iter, moved)
 
 
@@ -242,6 +245,7 @@ def _check_comprehension(
     source = value.generators[0].iter
     targets = {each.id for each in ast.walk(value.generators[0].target) if isinstance(each, ast.Name)}
     if call.func.value.id in targets and _holds_tensors(frame, source, state):
+        frame.machine.left_behind.update(sites_in(frame.evaluate(source, state)))
         _record_dead(frame, node, call.func.value.id, source, call, "comprehension")
 
 

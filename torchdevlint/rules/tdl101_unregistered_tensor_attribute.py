@@ -24,7 +24,7 @@ class Normalize(nn.Module):
         super().__init__()
         self.mean = torch.tensor([0.485, 0.456, 0.406])
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor):
         return x - self.mean[:, None, None]
 ```
 
@@ -35,7 +35,7 @@ class Normalize(nn.Module):
         super().__init__()
         self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406]), persistent=False)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor):
         return x - self.mean[:, None, None]
 ```
 A buffer moves with the Module. `persistent=False` keeps it out of the state dict, so that old checkpoints still load;

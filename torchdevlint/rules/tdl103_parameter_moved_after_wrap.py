@@ -55,7 +55,7 @@ PROBE = '''
 import torch
 
 NEEDS = "device"
-OBSERVES = {"parameters": [], "state dict": []}
+OBSERVES = {"parameters": 0, "keys": 0}
 
 
 class Prompt(torch.nn.Module):
@@ -69,10 +69,7 @@ class Prompt(torch.nn.Module):
 
 def flagged(device, inside=False):
     prompt = Prompt(device, inside)
-    return {
-        "parameters": [name for name, _ in prompt.named_parameters()],
-        "state dict": list(prompt.state_dict()),
-    }
+    return {"parameters": len(list(prompt.parameters())), "keys": len(prompt.state_dict())}
 
 
 def repaired(device):
