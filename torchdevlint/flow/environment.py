@@ -13,6 +13,7 @@ from torchdevlint.flow.joins import is_number
 from torchdevlint.flow.machine import Frame, State, Touch
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import Const, Map, Ref, Seq, Value
+from torchdevlint.source.nodes import nodes_in
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
@@ -140,8 +141,7 @@ def _starts_processes(frame: Frame, node: ast.AST) -> bool:
     scope = frame.function or frame.machine.tree
     line = getattr(node, "lineno", 0)
     return scope is not None and any(
-        isinstance(each, ast.Call) and each.lineno > line and (dotted_path(each.func) or "").endswith(_STARTERS)
-        for each in ast.walk(scope)
+        each.lineno > line and (dotted_path(each.func) or "").endswith(_STARTERS) for each in nodes_in(scope, ast.Call)
     )
 
 

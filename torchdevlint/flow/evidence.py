@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
+from torchdevlint.source.nodes import nodes_in
 
 _TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
 _CONTAINER_METHODS = frozenset(
@@ -105,8 +106,8 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
     found = _BINDINGS.get(function)
     if found is None:
         found = _BINDINGS[function] = {}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Del):
+        for node in nodes_in(function, ast.Name):
+            if not isinstance(node.ctx, ast.Del):
                 place = (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset)
                 found.setdefault(node.id, []).append(place)
         for places in found.values():

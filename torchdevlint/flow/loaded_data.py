@@ -9,6 +9,7 @@ from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import Library, Ref
+from torchdevlint.source.nodes import nodes_in
 
 DATASET_FILE = "a file of a dataset repository"
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
@@ -40,8 +41,8 @@ def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
         return False
     names = _names_of(scope, load)
     to_random = False
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    for node in nodes_in(scope, ast.Call):
+        if not isinstance(node.func, ast.Attribute):
             continue
         receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
         whole = any(_is_loaded(argument, load, names) for argument in node.args)
@@ -60,8 +61,8 @@ def _names_of(scope: ast.AST, load: ast.Call) -> set[str]:
     """The names that hold what the load gave."""
     return {
         target.id
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Assign) and node.value is load
+        for node in nodes_in(scope, ast.Assign)
+        if node.value is load
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -118,15 +119,14 @@ def _is_plain_data(saved: ast.expr, method: ast.AST) -> bool:
 def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
     return [
         node.value
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+        for node in nodes_in(scope, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
     ]
 
 
 def _saves(frame: Frame, scope: ast.AST) -> Iterator[ast.Call]:
     """The calls of `torch.save` in a function."""
-    for node in ast.walk(scope):
-        named_so = isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("save")
-        if isinstance(node, ast.Call) and named_so and frame.evaluate(node.func, State({})) == Ref("torch.save"):
+    for node in nodes_in(scope, ast.Call):
+        named_so = (dotted_path(node.func) or "").endswith("save")
+        if named_so and frame.evaluate(node.func, State({})) == Ref("torch.save"):
             yield node

@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 _PLAIN = frozenset(
     "arg attr conversion ctx is_async kwd_attrs level module name op ops rest simple str type_comment "
     "type_ignores".split()
 )
 """Fields that hold strings, numbers, contexts or operators."""
+
+Node = TypeVar("Node", bound=ast.AST)
 
 _LEAVES = (ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal)
 
@@ -47,3 +50,19 @@ def below(nodes: Iterable[Any]) -> list[Any]:
             elif value is not None:
                 add(value)
     return found
+
+
+_FOUND: WeakKeyDictionary[ast.AST, dict[type, list[Any]]] = WeakKeyDictionary()
+
+
+def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
+    """The nodes below `scope` whose class is `kind`, nearer ones first. All of a scope are found in one walk."""
+    found = _FOUND.get(scope)
+    if found is None:
+        found = _FOUND[scope] = {}
+        level = below([scope])
+        while level:
+            for node in level:
+                found.setdefault(type(node), []).append(node)
+            level = below(level)
+    return found.get(kind, [])
