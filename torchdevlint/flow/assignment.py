@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import containers, environment
+from torchdevlint.flow.devices import MODEL
+from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.joins import blurred, distribute, element_of, join
-from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import assign_index
-from torchdevlint.flow.values import UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import GIVEN, UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Step, Tensor, Unknown, Value
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
     """Bind `value` to an assignment target of any form."""
     if isinstance(target, ast.Name):
-        _assign_name(frame, target.id, value, state)
+        _assign_name(frame, target, value, state)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(frame, target, value, state)
     elif isinstance(target, ast.Attribute):
@@ -27,9 +29,20 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
         assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
 
 
-def _assign_name(frame: Frame, name: str, value: Value, state: State) -> None:
+def as_used(function: FunctionNode, name: str, node: ast.AST) -> Value:
+    """What a name holds that was taken out of the inputs of forward: a tensor where it is used as one."""
+    uses = uses_in(function).get(name)
+    if uses is None or not uses.is_tensor:
+        return GIVEN
+    return Tensor(MODEL, None, (), (Step(f"`{name}` came with the inputs of forward", node),))
+
+
+def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
+    name = node.id
     if name in frame.globals:
         frame.machine.globals[name] = value
+    if value == GIVEN and frame.function is not None:
+        value = as_used(frame.function, name, node)
     state.env[name] = value
     if state.paths:
         forget_paths(state, name)
@@ -55,7 +68,7 @@ def part_of(value: Value, place: int, count: int) -> Value:
         return element_of(value)
     if isinstance(value, Choice):
         return distribute(value, lambda each: part_of(each, place, count))
-    return UNKNOWN
+    return value if isinstance(value, Unknown) else UNKNOWN
 
 
 def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:

@@ -54,7 +54,8 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Library):
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
-        return _unknown_attribute(frame, node)
+        found = _unknown_attribute(frame, node)
+        return receiver if isinstance(found, Unknown) and receiver.given else found
     if isinstance(receiver, Seq) and name in ("values", "indices"):
         return receiver.element
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN

@@ -18,6 +18,7 @@ from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import registered, write_attribute
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
+    GIVEN,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -32,6 +33,7 @@ from torchdevlint.flow.values import (
     Ref,
     Seq,
     StateDict,
+    Step,
     Super,
     Tensor,
     Text,
@@ -89,6 +91,9 @@ def call_attribute(
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoints.method(frame, state, node, callee, receiver, arguments)
+    if receiver == GIVEN and callee.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
+        tensor = Tensor(MODEL, None, (), (Step("came with the inputs of forward", callee.value),))
+        return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     if isinstance(receiver, Unknown):
         return _unknown_method(frame, state, node, callee, arguments)
     return UNKNOWN

@@ -239,7 +239,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
             return child_of(value, value.children[index.value])
         return element_of(value)
-    return UNKNOWN
+    return value if isinstance(value, Unknown) else UNKNOWN
 
 
 def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:

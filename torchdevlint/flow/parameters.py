@@ -21,6 +21,7 @@ from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, is_one_of, mentions_device
 from torchdevlint.flow.values import (
+    GIVEN,
     NONE,
     NUMBER,
     TEXT,
@@ -100,7 +101,7 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(parameter, entry)
-    return UNKNOWN
+    return GIVEN if entry.kind == "forward" and parameter.annotation is None and default is None else UNKNOWN
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:

@@ -31,7 +31,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Value):
-    """Anything. Never leads to a finding."""
+    """Anything. Never leads to a finding.
+
+    `given` says that it came with the inputs of `forward`: if it turns out to be a tensor, it is where the model is.
+    """
+
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +252,7 @@ class Choice(Value):
 
 
 UNKNOWN = Unknown()
+GIVEN = Unknown(given=True)
 NUMBER = Number()
 TEXT = Text()
 NONE = Const(None)
