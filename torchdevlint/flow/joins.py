@@ -30,6 +30,9 @@ from torchdevlint.flow.values import (
     Value,
 )
 
+_HOPELESS = 4 * MAX_ALTERNATIVES
+"""So many alternatives do not become few by those that follow."""
+
 
 def sequence(items: list[Value]) -> Seq:
     """A sequence of known items."""
@@ -104,6 +107,8 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     for outer, value in pairs:
         for inner, each in alternatives(value):
             _add(merged, _extend(outer, inner), each)
+            if len(merged) > _HOPELESS:
+                return UNKNOWN
     return _choice(merged)
 
 

@@ -11,6 +11,9 @@ from torchdevlint.flow.joins import at, blurred, distribute, join
 from torchdevlint.flow.machine import Entry, Frame
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
+_MAX_ACTIVE = 20
+"""How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
+
 
 def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     """What ``receiver.name`` holds, joined over every method that assigns it; methods are bound; else UNKNOWN."""
@@ -28,6 +31,8 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
 
 def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: str) -> None:
     machine = frame.machine
+    if len(machine.active) >= _MAX_ACTIVE:
+        return
     for method in info.writers.get(name, ()):
         if method in info.evaluated or method in machine.active:
             continue

@@ -51,6 +51,8 @@ SYMBOLS: dict[type, str] = {
     ast.GtE: ">=",
 }
 MAX_COMBINATIONS = 16
+_MAX_FURTHER = 8
+"""How many other creations behind an operand a fact names."""
 
 
 def combine(
@@ -189,7 +191,7 @@ def _record(
     sites = stayed[1].creations
 
     def make(first: Site | None) -> MixedDevices:
-        rest = [site for site in sites if site is not first]
+        rest = [site for site in sites if site is not first][:_MAX_FURTHER]
         return MixedDevices(
             at=machine.span_of(node),
             operation=operation,
