@@ -30,6 +30,7 @@ FUNCTIONAL = torch_api.FUNCTIONAL_TENSOR | torch_api.FUNCTIONAL_TUPLE
 LINALG = torch_api.LINALG_TENSOR | torch_api.LINALG_TUPLE
 OPERATIONS = TORCH | METHODS | FUNCTIONAL | LINALG
 FACTORIES = torch_api.FACTORIES | torch_api.LIKE_FACTORIES
+EVIDENCE = torch_api.TENSOR_ONLY_ATTRIBUTES | torch_api.TENSOR_ONLY_METHODS
 
 BACKENDS = re.compile(r"(cudnn|miopen|mkldnn|fbgemm|quantized|native|fused|batch_norm)_\w+|\w+_copy")
 """Kernels of single backends and functional variants of views, which nobody calls by hand."""
@@ -138,7 +139,7 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     [
         (TORCH | torch_api.FACTORIES | torch_api.LIKE_FACTORIES | torch_api.LEGACY_CONSTRUCTORS, torch),
         (METHODS | torch_api.NEW_METHODS | torch_api.DTYPE_METHODS, torch.Tensor),
-        (torch_api.TENSOR_ATTRIBUTES | torch_api.SHAPE_ATTRIBUTES | torch_api.TENSOR_ONLY_ATTRIBUTES, torch.Tensor),
+        (torch_api.TENSOR_ATTRIBUTES | torch_api.SHAPE_ATTRIBUTES | EVIDENCE, torch.Tensor),
         (FUNCTIONAL, functional),
         (LINALG, torch.linalg),
         (torch_api.FFT_TENSOR, torch.fft),
@@ -378,14 +379,14 @@ def test_keywords_of_operands_are_those_of_the_schemas() -> None:
 
 
 def test_attributes_that_are_evidence_for_a_tensor_are_of_nothing_else() -> None:
-    table = torch_api.TENSOR_ONLY_ATTRIBUTES
-    assert [name for name in table if hasattr(nn.Linear(1, 1), name)] == ["requires_grad_"]
-    assert [name for kind in (list, dict, str, set, tuple, int, float) for name in table if hasattr(kind, name)] == []
+    assert [name for name in EVIDENCE if hasattr(nn.Linear(1, 1), name)] == []
+    kinds = (list, dict, str, set, tuple, int, float)
+    assert [name for kind in kinds for name in EVIDENCE if hasattr(kind, name)] == []
 
 
 def test_attributes_that_are_evidence_for_a_tensor_are_not_those_of_arrays() -> None:
     numpy = pytest.importorskip("numpy", reason="compares attributes with those of arrays")
-    shared = {name for name in torch_api.TENSOR_ONLY_ATTRIBUTES if hasattr(numpy.ndarray, name)}
+    shared = {name for name in EVIDENCE if hasattr(numpy.ndarray, name)}
     assert shared == {"cumsum", "nonzero", "size", "view"}, "arrays have them too; code that has both converts first"
 
 

@@ -36,11 +36,13 @@ class Uses:
     """Calls that it is an argument of, with its position or keyword."""
     looped_over: ast.expr | None = None
     """What a `for` loop with this name as its target goes through."""
+    tensor_use: ast.Attribute | None = None
+    """Where, for the first time, an attribute is read or a method called that only tensors have."""
 
     @property
     def is_tensor(self) -> bool:
-        """Whether an attribute is read that only tensors have, and nothing says that it is something else."""
-        return not self.is_container and not self.called and bool(self.attributes & torch_api.TENSOR_ONLY_ATTRIBUTES)
+        """Whether it is used as only tensors are, and nothing says that it is something else."""
+        return not self.is_container and not self.called and self.tensor_use is not None
 
     @property
     def is_module(self) -> bool:
@@ -77,6 +79,8 @@ def _collect(function: Scope) -> dict[str, Uses]:
             entry = use(node.value)
             if entry is not None:
                 entry.attributes.add(node.attr)
+                if node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
+                    entry.tensor_use = node
         elif isinstance(node, ast.Call):
             _call(node, use)
         elif isinstance(node, ast.Subscript):
@@ -126,6 +130,10 @@ def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:
     callee = use(node.func)
     if callee is not None:
         callee.called = True
+    if isinstance(node.func, ast.Attribute) and node.func.attr in torch_api.TENSOR_ONLY_METHODS:
+        receiver = use(node.func.value)
+        if receiver is not None:
+            receiver.tensor_use = node.func
     for position, argument in enumerate(node.args):
         inner = argument.value if isinstance(argument, ast.Starred) else argument
         entry = use(inner)

@@ -111,20 +111,8 @@ def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
         return None
     if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):
         return None
-    first = _first_use(scope, node.id)
+    first = uses.tensor_use
     return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
-
-
-def _first_use(scope: ast.AST, name: str) -> ast.AST | None:
-    for node in ast.walk(scope):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == name
-            and node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES
-        ):
-            return node
-    return None
 
 
 def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:

@@ -360,18 +360,19 @@ SAME_NUMBER_OF_DIMS = frozenset(
 )
 TENSOR_ATTRIBUTES = frozenset("T H mT mH data grad real imag".split())
 """Attributes of a tensor that are tensors on the same device."""
-TENSOR_ONLY_ATTRIBUTES = frozenset(
+TENSOR_ONLY_ATTRIBUTES = frozenset("is_cuda is_sparse requires_grad grad_fn is_leaf".split())
+TENSOR_ONLY_METHODS = frozenset(
     """
-    is_cuda is_sparse requires_grad grad_fn is_leaf unsqueeze unsqueeze_ squeeze_ view permute contiguous
+    unsqueeze unsqueeze_ squeeze_ view permute contiguous
     masked_fill masked_fill_ masked_select new_zeros new_ones new_full new_tensor new_empty scatter_
     scatter_add_ gather index_select type_as view_as expand expand_as detach detach_ backward numel size softmax
-    log_softmax sigmoid bmm matmul mm addmm narrow unbind chunk topk clamp_ clamp_min clamp_max requires_grad_
+    log_softmax sigmoid bmm matmul mm addmm narrow unbind chunk topk clamp_ clamp_min clamp_max
     retain_grad nonzero scatter index_add_ cumsum unfold repeat_interleave is_floating_point is_contiguous
     element_size data_ptr is_complex logsumexp isnan long int bool byte short add_ mul_ div_ sub_ zero_ fill_
     copy_ normal_ uniform_ triu tril stride baddbmm neg
     """.split()
 )
-"""Attributes that a tensor has and that numpy arrays, modules, lists and dicts have not: they are evidence."""
+"""What a tensor has and modules, lists and dicts have not: to read these or to call those is evidence."""
 MODULE_ONLY_ATTRIBUTES = frozenset(
     """
     parameters named_parameters buffers named_buffers children named_children modules named_modules train eval
