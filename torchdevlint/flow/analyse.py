@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
@@ -32,7 +32,8 @@ def analyse(
 
     `span_of` gives a node's place and `text_of` its source; both are called only for what ends up in a fact.
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
-    seen too. What is entered first is what gives a finding its context: forward before other methods before functions.
+    seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
+    and callers before what they call, so that it is known what a parameter gets.
     """
     machine = Machine(span_of, text_of, settings, evaluate, execute, _enter, call_value)
     machine.tree = tree
@@ -44,12 +45,13 @@ def analyse(
     for info in classes:
         if info.is_module:
             _enter_methods(machine, info, ("forward",), touched)
-    for info in classes:
-        others = tuple(name for name in info.methods if name not in ("__init__", "forward") or not info.is_module)
-        _enter_methods(machine, info, others, touched)
-    for function in list(machine.functions.values()):
-        if function.node not in machine.entered or not function.owner:
-            _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
+    for called in (False, True):
+        for info in classes:
+            _enter_methods(machine, info, tuple(_others(info)), touched, called)
+    for called in (False, True):
+        for function in list(machine.functions.values()):
+            if (function.node in machine.entered) is called and function.node not in machine.looked_at:
+                _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
     return sorted(_consistent(machine), key=lambda fact: (fact.at, type(fact).__name__))
 
 
@@ -108,10 +110,22 @@ def _is_main_guard(node: ast.stmt) -> bool:
     )
 
 
-def _enter_methods(machine: Machine, info: ClassInfo, names: tuple[str, ...], touched: Touch | None) -> None:
+def _others(info: ClassInfo) -> Iterator[str]:
+    """The methods that are not entered for themselves before all others."""
+    return (name for name in info.methods if name not in ("__init__", "forward") or not info.is_module)
+
+
+def _enter_methods(
+    machine: Machine, info: ClassInfo, names: tuple[str, ...], touched: Touch | None, called: bool | None = None
+) -> None:
+    """Enter the methods with these names; with `called`, only those that were called so far, or that were not."""
     for name in names:
         node = info.methods.get(name)
-        if node is None:
+        if (
+            node is None
+            or node in machine.looked_at
+            or (called is not None and (node in machine.entered) is not called)
+        ):
             continue
         function = bind(info, node, self_of(info))
         reached = node in machine.reached and info.is_module
@@ -158,6 +172,8 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
         function.receiver,
         context=entry.kind,
     )
+    if not machine.muted:
+        machine.looked_at.add(function.node)
     machine.entry_owner = entry.owner
     machine.standing = _STANDING.get(entry.kind, 0)
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)

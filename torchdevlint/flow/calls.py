@@ -80,6 +80,13 @@ def call_attribute(
     found = attribute(frame, callee, state, receiver)
     if not isinstance(found, Unknown):
         return call_value(frame, state, node, found, arguments)
+    return _brought_by_kind(frame, state, node, callee, receiver, arguments)
+
+
+def _brought_by_kind(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """A method that no class of this file defines: what the kind of the receiver brings."""
     if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         return opaque_result(operands, receiver.device)
@@ -91,12 +98,10 @@ def call_attribute(
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoints.method(frame, state, node, callee, receiver, arguments)
-    if receiver == GIVEN and callee.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
+    if receiver == GIVEN and callee.attr in torch_api.TENSOR_ONLY_METHODS:
         tensor = Tensor(MODEL, None, (), (Step("came with the inputs of forward", callee.value),))
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
-    if isinstance(receiver, Unknown):
-        return _unknown_method(frame, state, node, callee, arguments)
-    return UNKNOWN
+    return _unknown_method(frame, state, node, callee, arguments) if isinstance(receiver, Unknown) else UNKNOWN
 
 
 def _is_held(receiver: Obj, name: str) -> bool:

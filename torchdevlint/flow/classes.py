@@ -140,19 +140,19 @@ class ClassInfo:
     def _holds_parameters(self) -> bool:
         """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
         for node in ast.walk(self.node):
-            if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
                 continue
-            target = node.targets[0]
-            on_self = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-            if on_self and self._public_name(node.value.func) == "torch.nn.Parameter":
-                return True
+            value = node.value
+            for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+                if isinstance(each, ast.Call) and self._public_name(each.func) == "torch.nn.Parameter":
+                    return True
         return False
 
     def _public_name(self, node: ast.expr) -> str | None:
         """The public name of a chain of attributes on something imported, else None."""
         root, _, rest = (dotted_path(node) or "").partition(".")
         found = next((scope[root] for scope in self.closure.scopes if root in scope), None)
-        return canonical(f"{found.name}.{rest}") if isinstance(found, Ref) else None
+        return canonical(f"{found.name}.{rest}".rstrip(".")) if isinstance(found, Ref) else None
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""

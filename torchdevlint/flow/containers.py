@@ -25,7 +25,7 @@ def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: V
     machine, move = frame.machine, value.unwrapped
     machine.record_anyway(
         ("parameter", target),
-        lambda: MovedParameter(machine.span_of(move), f"self.{target.attr}", info.name, machine.text_of(move)),
+        lambda: MovedParameter(machine.span_of(move), target.attr, info.name, machine.text_of(move)),
     )
 
 
@@ -55,7 +55,7 @@ def _fact(
     }
     return ModulesInContainer(
         machine.span_of(place),
-        f"self.{attribute}",
+        attribute,
         info.name,
         "dict" if is_dict else "list",
         holds,

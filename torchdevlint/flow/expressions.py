@@ -149,7 +149,12 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
 
 def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``."""
-    results = [frame.evaluate(each, state) for each in node.values]
+    results, within = [], state
+    for each in node.values:
+        results.append(frame.evaluate(each, within))
+        if within is state and _compares_devices(each):
+            within = state.copy()
+            within.without_accelerator = True
     guards = [value for value in results if isinstance(value, Guard)]
     if guards:
         agree = {guard.holds for guard in guards}
@@ -160,6 +165,15 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
         return UNKNOWN
     held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
     return choose([*(each for group in held for each in group), *alternatives(results[-1])])
+
+
+def _compares_devices(test: ast.expr) -> bool:
+    """``a.device == b.device``: what follows in the same test runs only where they agree."""
+    while isinstance(test, ast.UnaryOp):
+        test = test.operand
+    return isinstance(test, ast.Compare) and all(
+        isinstance(side, ast.Attribute) and side.attr == "device" for side in (test.left, *test.comparators)
+    )
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from torchdevlint.flow.devices import on_cpu
 from torchdevlint.flow.joins import choose, join_all, settle
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value
@@ -58,6 +59,7 @@ def run_function(
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)
         inner.without_accelerator = state.without_accelerator
         bind_parameters(activation, function.node, arguments, keywords, inner)
+        _observe(activation, inner)
         value = run_body(activation, inner)
         outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner))
         machine.memo[signature] = outcome
@@ -65,6 +67,15 @@ def run_function(
     if outcome.paths is not None and arguments:
         state.paths.update(outcome.paths)
     return settle(outcome.value, state.conditions)
+
+
+def _observe(activation: Frame, state: State) -> None:
+    """Remember which parameters get tensors of the CPU only."""
+    observed = activation.machine.observed
+    for name, value in state.env.items():
+        if isinstance(value, Tensor) and activation.function is not None:
+            key = (activation.function, name)
+            observed[key] = observed.get(key, True) and on_cpu(value.device)
 
 
 def _context(function: Func, around: str) -> str:

@@ -154,6 +154,10 @@ class Machine:
         self.memo: dict[tuple[object, ...], Outcome] = {}
         self.entered: set[ast.AST] = set()
         """Functions that were called in what was run."""
+        self.observed: dict[tuple[ast.AST, str], bool] = {}
+        """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
+        self.looked_at: set[ast.AST] = set()
+        """Functions that were entered on their own."""
         self.reached: set[ast.AST] = set()
         """Those that were called, directly or not, from the forward of a Module."""
         self.classes: dict[ast.ClassDef, ClassInfo] = {}

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, is_module_class
-from torchdevlint.flow.devices import DEFAULT, MODEL, Device, Origin
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.evidence import (
     Scope,
     Uses,
@@ -100,7 +100,7 @@ def _kind(
     if uses.is_module and not uses.is_tensor:
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
-        return _tensor(parameter, entry)
+        return _tensor(frame, parameter, entry)
     return GIVEN if entry.kind == "forward" and parameter.annotation is None and default is None else UNKNOWN
 
 
@@ -115,10 +115,10 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if name == "device":
         return Dev(Device(Origin.EXPRESSION, parameter.arg))
     if annotated_tensor(annotation):
-        return _tensor(parameter, entry)
+        return _tensor(frame, parameter, entry)
     contained = contained_tensor(annotation)
     if contained is not None:
-        element = _tensor(parameter, entry)
+        element = _tensor(frame, parameter, entry)
         return Map((), element) if contained == "dict" else Seq(None, element)
     inside = element_annotation(annotation)
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
@@ -129,8 +129,10 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     return Library(named.name) if is_one_of(named.name, frame.machine.settings.in_place_movers) else None
 
 
-def _tensor(parameter: ast.arg, entry: Entry) -> Tensor:
+def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
     step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
+    if frame.function is not None and frame.machine.observed.get((frame.function, parameter.arg)):
+        return Tensor(TOP, None, (), step)
     if entry.kind == "forward":
         return Tensor(MODEL, None, (), step)
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
