@@ -12,6 +12,11 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value
 
 
+def asked_tensor(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``x.is_cuda``, else None."""
+    return test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
+
+
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     """The states in which `test` holds and does not hold."""
     holds, fails = state.copy(), state.copy()

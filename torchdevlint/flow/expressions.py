@@ -9,7 +9,7 @@ from collections.abc import Callable
 from torchdevlint.flow import operations
 from torchdevlint.flow.assignment import assign
 from torchdevlint.flow.attributes import attribute
-from torchdevlint.flow.branches import arms
+from torchdevlint.flow.branches import arms, asked_tensor
 from torchdevlint.flow.calls import call
 from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
@@ -184,9 +184,10 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
             skipped = state.copy()
             skipped.without_accelerator = True
             frame.evaluate(node.orelse if taken else node.body, skipped)
-        guarded, state.guarded = state.guarded, state.guarded or isinstance(test, Guard)
+        guarded, cuda_of = state.guarded, state.cuda_of
+        state.guarded, state.cuda_of = guarded or isinstance(test, Guard), asked_tensor(node.test) or cuda_of
         value = frame.evaluate(node.body if taken else node.orelse, state)
-        state.guarded = guarded
+        state.guarded, state.cuda_of = guarded, cuda_of
         return value
     one, other = arms(frame, node.test, state)
     return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from torchdevlint.flow import environment, loaders, torch_api
+from torchdevlint.flow import environment, loaders, placement, torch_api
 from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
 from torchdevlint.flow.joins import alternatives, choose, compatible, distribute, is_number
@@ -166,7 +166,10 @@ def check(
     A 0-dim CPU tensor may be an input of an elementwise operation, not its output (S8); where the number of
     dimensions is unknown, nothing is said. Two accelerators that differ never go together.
     """
-    if relation(one[1].device, other[1].device) is not Relation.DIFFER:
+    known = relation(one[1].device, other[1].device)
+    if known is Relation.UNKNOWN:
+        placement.note_mixed(frame, state, one, other)
+    if known is not Relation.DIFFER:
         return
     stayed, moved = (one, other) if on_cpu(one[1].device) else (other, one)
     written = writes_one and stayed is one
@@ -231,6 +234,8 @@ def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
     """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises (S9)."""
     for at, each in _index_parts(node.slice, position):
+        if isinstance(each, Tensor) and each.ndim:
+            placement.note_mixed(frame, state, (node.value, value), (at, each))
         if isinstance(each, Tensor) and each.ndim and on_cpu(value.device) and not on_cpu(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
     return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)

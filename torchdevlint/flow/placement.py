@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from torchdevlint.flow.arguments import Arguments
-from torchdevlint.flow.devices import Device, Origin
+from torchdevlint.flow.devices import CPU, Device, Origin
 from torchdevlint.flow.facts import IgnoresGivenDevice, Operand, ReadOnHost
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
@@ -19,14 +20,32 @@ _READS_NOTHING = frozenset("shape size ndim prod".split())
 
 
 def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
-    """A move to, or creation on, CUDA by name, where the right device is at hand (TDL012)."""
+    """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be (TDL012)."""
     text = _names_cuda(node)
-    if text is None or frame.function is None or not isinstance(node, ast.Call):
+    if text is None or not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
         return
-    found = _of_guard(state, node) or (None if _is_guarded(state) else _at_hand(frame, state, node))
-    if found is None:
-        return
-    given, why, place = found
+    found = _of_guard(state, node) or _up_again(frame, node, state)
+    if found is None and not _is_guarded(state):
+        found = _at_hand(frame, state, node)
+    if found is not None:
+        _record(frame, state, node, text, *found)
+
+
+def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
+    """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows (TDL012)."""
+    for (_, placed), (node, given) in ((one, other), (other, one)):
+        if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
+            continue
+        place = placed.steps[-1].node if placed.steps else None
+        text = _names_cuda(place) if place is not None else None
+        if text is None or not isinstance(place, ast.Call) or _is_what_it_is_for(frame):
+            continue
+        if state.cuda_of is None:
+            expression = frame.machine.text_of(node)
+            _record(frame, state, place, text, f"{expression}.device", f"`{expression}` is used with it", node)
+
+
+def _record(frame: Frame, state: State, node: ast.AST, text: str, given: str, why: str, place: ast.AST) -> None:
     machine = frame.machine
     machine.record(
         ("literal", node),
@@ -35,16 +54,21 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     )
 
 
+def _is_what_it_is_for(frame: Frame) -> bool:
+    """In an override of ``cuda`` or ``to``."""
+    return getattr(frame.function, "name", "") in ("cuda", "to", "_apply")
+
+
 def _names_cuda(node: ast.AST) -> str | None:
     """The part of a call that names CUDA: ``.cuda()``, ``"cuda"``, ``torch.cuda.FloatTensor``; None if none does."""
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
         given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
-        return ".cuda()" if not given or isinstance(given[0], ast.Constant) else None
+        return ".cuda()" if not given else None
     for each in (*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")):
         value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
-        if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value.startswith("cuda"):
+        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
             return f'"{value.value}"'
     path = dotted_path(node.func) or ""
     return path if ".cuda." in path and path.endswith("Tensor") else None
@@ -70,35 +94,65 @@ def _of_guard(state: State, node: ast.Call) -> tuple[str, str, ast.AST] | None:
     return f"{path}.device", f"the test asks where `{path}` is", state.cuda_of
 
 
-def _at_hand(frame: Frame, state: State, node: ast.Call) -> tuple[str, str, ast.AST] | None:
-    """An expression for the right device that the function has: an argument, its own device, a tensor argument."""
-    assert frame.function is not None
-    root = _root(node)
-    for name, value in state.env.items():
-        if isinstance(value, Dev) and value.device.origin is Origin.EXPRESSION and value.device.name == name:
-            return name, f"the function is given `{name}`", frame.function
-    owner = frame.owner
-    if owner is not None and any("device" in info.writers or "device" in info.methods for info in owner.mro):
-        return "self.device", "the object knows its device", owner.node
-    if frame.context not in ("forward", "method", "function"):
+def _up_again(frame: Frame, node: ast.Call, state: State) -> tuple[str, str, ast.AST] | None:
+    """``x.cpu().f().cuda()``: the right device is the one that `x` came from."""
+    receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+    value = frame.evaluate(receiver, state) if receiver is not None else None
+    if not isinstance(value, Tensor) or value.device != CPU or len(value.steps) < 2:
         return None
-    for name in frame.tensor_names:
-        if name != root:
-            return f"{name}.device", f"the argument `{name}` is a tensor", frame.function
+    down = value.steps[-1].node
+    source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
+    path = dotted_path(_stem(source)) if source is not None else None
+    return None if path is None else (f"{path}.device", f"`{path}` came from there", down)
+
+
+def _stem(node: ast.expr) -> ast.expr:
+    """The name or attribute that a chain of method calls starts with."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
+
+
+def _at_hand(frame: Frame, state: State, node: ast.Call) -> tuple[str, str, ast.AST] | None:
+    """An expression for the right device that is used around the place, or given to the function."""
+    if frame.function is not None:
+        for name, value in state.env.items():
+            if isinstance(value, Dev) and value.device.origin is Origin.EXPRESSION and value.device.name == name:
+                return name, f"the function is given `{name}`", frame.function
+    scope = frame.function or frame.machine.tree
+    for each in devices_in(scope) if scope is not None else ():
+        if not _is_literal(frame, each, state):
+            path = dotted_path(each) or ""
+            return path, f"`{path}` is used beside it", each
+    owner = frame.owner
+    if owner is None:
+        return None
+    for each in (found for info in owner.mro for found in devices_in(info.node)):
+        if dotted_path(each) == "self.device" and not _is_literal(frame, each, state):
+            return "self.device", "the object knows its device", each
     return None
 
 
-def _root(node: ast.Call) -> str | None:
-    """The name that a chain of calls and attributes starts with."""
-    part: ast.AST = node.func
-    while not isinstance(part, ast.Name):
-        if isinstance(part, (ast.Attribute, ast.Subscript)):
-            part = part.value
-        elif isinstance(part, ast.Call):
-            part = part.func
-        else:
-            return None
-    return part.id
+@lru_cache(maxsize=512)
+def devices_in(scope: ast.AST) -> tuple[ast.expr, ...]:
+    """The attributes that a function, class or file gives to ``.to(..)`` or ``device=``, such as ``args.device``."""
+    found: list[ast.expr] = []
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Call):
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "device"]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+            given += node.args[:1]
+        found += [
+            each for each in given if isinstance(each, ast.Attribute) and each.attr == "device" and dotted_path(each)
+        ]
+    return tuple(found)
+
+
+def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether the device that is at hand is the same literal, or the CPU."""
+    value = frame.evaluate(node, state)
+    return not isinstance(value, Dev) or value.device.origin in (Origin.LITERAL, Origin.DEFAULT, Origin.TOP)
 
 
 def note_host_read(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torchdevlint.flow import loaders, moves, operations
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
-from torchdevlint.flow.branches import arms, merge_states
+from torchdevlint.flow.branches import arms, asked_tensor, merge_states
 from torchdevlint.flow.definitions import define_class, define_function, import_modules, import_names
 from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.joins import element_of, is_number, join, sequence
@@ -145,17 +145,12 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     without.without_accelerator = True
     execute(frame, skipped, without)
     guarded, cuda_of = state.guarded, state.cuda_of
-    state.guarded, state.cuda_of = True, _asked_tensor(node.test) or cuda_of
+    state.guarded, state.cuda_of = True, asked_tensor(node.test) or cuda_of
     execute(frame, chosen, state)
     state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:
         state.env, state.paths, state.alive = without.env, without.paths, True
         state.without_accelerator = True
-
-
-def _asked_tensor(test: ast.expr) -> ast.expr | None:
-    """The tensor in ``x.is_cuda``, else None."""
-    return test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
@@ -207,14 +202,14 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
-    default, expects_errors = state.default_device, frame.expects_errors
+    default, expects_errors, guarded = state.default_device, frame.expects_errors, state.guarded
     for item in node.items:
         value = frame.evaluate(item.context_expr, state)
         _enter_context(frame, item.context_expr, state)
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
     execute(frame, node.body, state)
-    state.default_device, frame.expects_errors = default, expects_errors
+    state.default_device, frame.expects_errors, state.guarded = default, expects_errors, guarded
 
 
 def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
@@ -224,6 +219,8 @@ def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
     if target == Ref("torch.device") and isinstance(node, ast.Call) and node.args:
         state.default_device = as_device(frame, node.args[0], frame.evaluate(node.args[0], state))
         return
+    if isinstance(target, Ref) and target.name in ("torch.cuda.device", "torch.cuda.device_of"):
+        state.guarded = True
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
         return
     name = dotted_path(callee) or ""
