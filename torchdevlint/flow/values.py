@@ -21,6 +21,8 @@ Conditions = tuple[tuple[str, bool], ...]
 AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
 MAX_ALTERNATIVES = 6
+MAX_NESTING = 8
+"""How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
 
 
 class Value:
@@ -213,6 +215,16 @@ class Seq(Value):
     items: tuple[Value, ...] | None
     element: Value
     members: tuple[Value, ...] = ()
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(map(_depth, (self.element, *self.members, *(self.items or ()))))
+        object.__setattr__(self, "depth", depth)
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "depth", 1)
+            object.__setattr__(self, "items", None)
+            object.__setattr__(self, "members", ())
+            object.__setattr__(self, "element", Unknown())
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +234,16 @@ class Map(Value):
     items: tuple[tuple[Any, Value], ...]
     element: Value
     closed: bool = False
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(_depth(self.element), *(_depth(value) for _, value in self.items), 0)
+        object.__setattr__(self, "depth", depth)
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "depth", 1)
+            object.__setattr__(self, "items", ())
+            object.__setattr__(self, "closed", False)
+            object.__setattr__(self, "element", Unknown())
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +271,13 @@ class Choice(Value):
     """One of several values, each under the conditions that lead to it."""
 
     alternatives: tuple[tuple[Conditions, Value], ...]
+
+
+def _depth(value: Value) -> int:
+    """How many containers are inside each other, which bounds the work of comparing and hashing them."""
+    if isinstance(value, (Seq, Map)):
+        return value.depth
+    return max(_depth(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
 
 
 UNKNOWN = Unknown()
