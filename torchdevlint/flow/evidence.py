@@ -31,7 +31,12 @@ class Uses:
     called: bool = False
     none_tested: bool = False
     text_keys: bool = False
-    unpacked: bool = False
+    item_attributes: set[str] = field(default_factory=set)
+    """Attributes of what is taken out by a text key: ``nets["a"].train``; ``()`` where that is called itself."""
+    items_given: bool = False
+    """Something taken out by a text key is an argument of a call."""
+    spread_in: list[ast.Call] = field(default_factory=list)
+    """Calls that it is an argument of after one or two stars."""
     arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
     """Calls that it is an argument of, with its position or keyword."""
     looped_over: ast.expr | None = None
@@ -50,7 +55,7 @@ class Uses:
 
     @property
     def is_container(self) -> bool:
-        return self.text_keys or self.unpacked or bool(self.attributes & _CONTAINER_METHODS)
+        return self.text_keys or bool(self.spread_in) or bool(self.attributes & _CONTAINER_METHODS)
 
 
 _KNOWN: WeakKeyDictionary[Scope, dict[str, Uses]] = WeakKeyDictionary()
@@ -67,7 +72,7 @@ def uses_in(function: Scope) -> dict[str, Uses]:
 def _collect(function: Scope) -> dict[str, Uses]:
     found: dict[str, Uses] = {}
 
-    def use(node: ast.expr) -> Uses | None:
+    def use(node: ast.expr | None) -> Uses | None:
         return found.setdefault(node.id, Uses()) if isinstance(node, ast.Name) else None
 
     body = function.body if isinstance(function.body, list) else [function.body]
@@ -76,11 +81,7 @@ def _collect(function: Scope) -> dict[str, Uses]:
         node = stack.pop()
         stack.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Attribute):
-            entry = use(node.value)
-            if entry is not None:
-                entry.attributes.add(node.attr)
-                if node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
-                    entry.tensor_use = node
+            _attribute(node, use)
         elif isinstance(node, ast.Call):
             _call(node, use)
         elif isinstance(node, ast.Subscript):
@@ -119,6 +120,22 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
     return found
 
 
+def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    holder, entry = use(_container(node.value)), use(node.value)
+    if holder is not None:
+        holder.item_attributes.add(node.attr)
+    if entry is not None:
+        entry.attributes.add(node.attr)
+        if node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
+            entry.tensor_use = node
+
+
+def _container(node: ast.expr) -> ast.expr | None:
+    """``nets`` in ``nets["a"]``."""
+    keyed = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return node.value if keyed and isinstance(node.slice.value, str) else None  # type: ignore[attr-defined]
+
+
 def _looped_over(source: ast.expr) -> ast.expr:
     """``layers`` in ``enumerate(layers)`` and its kin."""
     while isinstance(source, ast.Call) and source.args:
@@ -126,10 +143,17 @@ def _looped_over(source: ast.expr) -> ast.expr:
     return source
 
 
-def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:
+def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None:
     callee = use(node.func)
     if callee is not None:
         callee.called = True
+    holder = use(_container(node.func))
+    if holder is not None:
+        holder.item_attributes.add("()")
+    for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+        holder = use(_container(given))
+        if holder is not None:
+            holder.items_given = True
     if isinstance(node.func, ast.Attribute) and node.func.attr in torch_api.TENSOR_ONLY_METHODS:
         receiver = use(node.func.value)
         if receiver is not None:
@@ -140,7 +164,7 @@ def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:
         if entry is None:
             continue
         if isinstance(argument, ast.Starred):
-            entry.unpacked = True
+            entry.spread_in.append(node)
         else:
             entry.arguments.append((node, position))
     for keyword in node.keywords:
@@ -148,7 +172,7 @@ def _call(node: ast.Call, use: Callable[[ast.expr], Uses | None]) -> None:
         if entry is None:
             continue
         if keyword.arg is None:
-            entry.unpacked = True
+            entry.spread_in.append(node)
         else:
             entry.arguments.append((node, keyword.arg))
 

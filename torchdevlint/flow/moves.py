@@ -12,13 +12,14 @@ from torchdevlint.flow.arguments import evaluate_arguments
 from torchdevlint.flow.devices import Device, Relation, on_cpu, relation
 from torchdevlint.flow.evidence import Uses, bindings_in, uses_in
 from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
-from torchdevlint.flow.joins import alternatives, element_of, sites_in
+from torchdevlint.flow.joins import alternatives, element_of, is_module, sites_in
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import is_tensor_by_use
 from torchdevlint.flow.tensor_methods import to_device
-from torchdevlint.flow.values import NONE, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.flow.values import NONE, Cls, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.model import Span
+from torchdevlint.source.nodes import nodes_in
 
 Evidence = tuple[tuple[str, Span], ...]
 
@@ -30,11 +31,26 @@ _IN_PLACE_CONTAINER = frozenset(
 
 def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
     """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens (S1)."""
-    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp)):
+    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         _check_comprehension(frame, node, node.value, state)
         return
-    for each in node.value.elts if isinstance(node.value, ast.Tuple) else (node.value,):
+    for each in _discarded(node.value):
         _check_move(frame, node, each, state)
+
+
+def _discarded(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions whose results a statement drops: ``a.cuda(), b.cuda()``, ``a.cuda() if gpu else a``."""
+    if isinstance(node, ast.Tuple):
+        parts = node.elts
+    elif isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values[-1:]
+    else:
+        yield node
+        return
+    for part in parts:
+        yield from _discarded(part)
 
 
 def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> None:
@@ -47,7 +63,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     loaders.forget_if_in_place(frame, receiver, state)
     evidence = _tensor_evidence(frame, receiver, state)
-    if evidence is None:
+    if evidence is None or _is_trial(frame, receiver, state):
         return
     moves, target = method not in torch_api.DTYPE_METHODS, None
     if method == "to":
@@ -76,6 +92,27 @@ def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> boo
     """Whether the tensor is where the statement would put it: a buffer, and the device of an input of forward."""
     value = frame.evaluate(node, state)
     return isinstance(value, Tensor) and not on_cpu(target) and relation(value.device, target) is Relation.AGREE
+
+
+def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:
+    """Whether a tensor is made only to be moved, in a `try` or a loop: to see if that works, or how long it takes."""
+    value, scope = frame.evaluate(receiver, state), frame.function or frame.machine.tree
+    if scope is None or not isinstance(receiver, ast.Name) or not isinstance(value, Tensor):
+        return False
+    if not value.steps or not value.steps[0].created:
+        return False
+    reads = sum(not bound for _, bound, _ in bindings_in(scope).get(receiver.id, ()))
+    moves = [each for each in nodes_in(scope, ast.Expr) if _is_move_of(each.value, receiver.id)]
+    parts: list[ast.For | ast.While | ast.Try] = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
+    parts += nodes_in(scope, ast.Try)
+    return reads == len(moves) and any(
+        part.lineno < move.lineno <= (part.body[-1].end_lineno or 0) for part in parts for move in moves
+    )
+
+
+def _is_move_of(node: ast.expr, name: str) -> bool:
+    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return isinstance(receiver, ast.Name) and receiver.id == name and node.func.attr in _MOVES  # type: ignore[attr-defined]
 
 
 def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
@@ -131,9 +168,9 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
 
 
 def _with_what_follows(
-    body: list[ast.stmt], after: tuple[ast.stmt, ...] = (), tested: bool = False
-) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, ...], bool]]:
-    """Each statement of a loop body, those under an `if` too, with what runs later in the round.
+    body: list[ast.stmt], after: tuple[ast.AST, ...] = (), tested: bool = False
+) -> Iterator[tuple[ast.stmt, tuple[ast.AST, ...], bool]]:
+    """Each statement of a loop body, those under an `if`, `with` or `try` too, with what runs later in the round.
 
     The flag says whether an enclosing test asks for a tensor.
     """
@@ -142,6 +179,12 @@ def _with_what_follows(
         yield statement, later, tested
         if isinstance(statement, ast.If):
             yield from _with_what_follows(statement.body, later, tested or _asks_for_tensor(statement.test))
+            yield from _with_what_follows(statement.orelse, later, tested)
+        elif isinstance(statement, ast.With):
+            yield from _with_what_follows(statement.body, later, tested)
+        elif isinstance(statement, ast.Try):
+            rest = (*statement.handlers, *statement.orelse, *statement.finalbody, *later)
+            yield from _with_what_follows(statement.body, rest, tested)
 
 
 def _asks_for_tensor(test: ast.expr) -> bool:
@@ -193,37 +236,62 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
         return False
     if any(isinstance(each, Tensor) for each in found):
         return True
-    root = source
     if isinstance(source, (ast.List, ast.Tuple)):
-        return bool(source.elts) and all(_tensor_evidence(frame, each, state) is not None for each in source.elts)
-    if (
-        isinstance(source, ast.Call)
-        and isinstance(source.func, ast.Attribute)
-        and source.func.attr in ("items", "values")
-    ):
-        root = source.func.value
-    scope = frame.function or frame.machine.tree
-    if not isinstance(root, ast.Name) or scope is None:
-        return False
-    uses = uses_in(scope).get(root.id) or Uses()
-    return not uses.is_module and (uses.unpacked or uses.text_keys or _unpacked_to_call(uses))
+        return any(_tensor_evidence(frame, each, state) is not None for each in source.elts)
+    scope, root = frame.function or frame.machine.tree, _container_of(source)
+    uses = uses_in(scope).get(root.id) if scope is not None and isinstance(root, ast.Name) else None
+    return uses is not None and not _holds_graphs(frame) and _used_as_batch(frame, uses, state)
 
 
-def _unpacked_to_call(uses: Uses) -> bool:
-    """Whether the container itself is given to something that is called by a plain name, such as ``model(batch)``."""
+def _container_of(source: ast.expr) -> ast.expr:
+    """``batch`` in ``enumerate(batch)`` and ``batch.items()``."""
+    while isinstance(source, ast.Call):
+        if isinstance(source.func, ast.Attribute) and source.func.attr in ("items", "values"):
+            source = source.func.value
+        elif isinstance(source.func, ast.Name) and source.func.id in _SAME_ELEMENTS and source.args:
+            source = source.args[0]
+        else:
+            break
+    return source
+
+
+_SAME_ELEMENTS = frozenset("enumerate list tuple reversed sorted iter set".split())
+
+
+def _holds_graphs(frame: Frame) -> bool:
+    """Whether the file imports a library whose batches move in place."""
     return any(
-        isinstance(call.func, ast.Name) and place == 0 and call.func.id not in _NEUTRAL
-        for call, place in uses.arguments
+        isinstance(value, Ref) and value.name.startswith("torch_geometric") for value in frame.machine.globals.values()
     )
 
 
-_NEUTRAL = frozenset(
-    "len print list tuple set dict sorted enumerate zip isinstance iter reversed type id str repr".split()
-)
+def _used_as_batch(frame: Frame, uses: Uses, state: State) -> bool:
+    """Whether a container of unknown things is used as a batch is, and not as a list or dict of modules.
+
+    It is spread into a call, or given whole to a module, or its items are arguments.
+    """
+    if uses.is_module or uses.item_attributes & (torch_api.MODULE_ONLY_ATTRIBUTES | {"()"}):
+        return False
+    if uses.items_given or any(not _is_class(frame, call.func, state) for call in uses.spread_in):
+        return True
+    return any(place == 0 and _is_called_module(frame, call.func, state) for call, place in uses.arguments)
+
+
+def _is_class(frame: Frame, callee: ast.expr, state: State) -> bool:
+    value = frame.evaluate(callee, state)
+    return isinstance(value, Cls) or (isinstance(value, Ref) and value.name.rpartition(".")[2][:1].isupper())
+
+
+def _is_called_module(frame: Frame, callee: ast.expr, state: State) -> bool:
+    if is_module(frame.evaluate(callee, state)):
+        return True
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(callee.id) if scope is not None and isinstance(callee, ast.Name) else None
+    return uses is not None and uses.is_module
 
 
 def _check_comprehension(
-    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.DictComp, state: State
+    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, state: State
 ) -> None:
     call = value.value if isinstance(value, ast.DictComp) else value.elt
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
