@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 
 from torchdevlint.flow.arguments import Arguments
@@ -40,9 +41,10 @@ def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
     if scope is None:
         return False
     names = _names_of(scope, load)
+    until = _rebound(scope, names, load)
     to_random = False
     for node in nodes_in(scope, ast.Call):
-        if not isinstance(node.func, ast.Attribute):
+        if not isinstance(node.func, ast.Attribute) or not load.lineno <= (node.end_lineno or node.lineno) < until:
             continue
         receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
         whole = any(_is_loaded(argument, load, names) for argument in node.args)
@@ -66,6 +68,17 @@ def _names_of(scope: ast.AST, load: ast.Call) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
+
+
+def _rebound(scope: ast.AST, names: set[str], load: ast.Call) -> float:
+    """The line on which a name that holds what was loaded is bound again."""
+    later = [
+        node.lineno
+        for node in nodes_in(scope, ast.Assign)
+        if node.lineno > (load.end_lineno or load.lineno)
+        and any(isinstance(target, ast.Name) and target.id in names for target in node.targets)
+    ]
+    return min(later, default=math.inf)
 
 
 def _is_loaded(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
@@ -97,10 +110,13 @@ def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
     """Whether what is saved is the result of a call other than a load, and no state dict."""
     if isinstance(saved, ast.Tuple):
         return True
-    values = _assigned(scope, saved.id) if isinstance(saved, ast.Name) else []
+    if not isinstance(saved, ast.Name):
+        return False
     return any(
-        isinstance(value, ast.Call) and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")
-        for value in values
+        isinstance(value, ast.Call)
+        and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")
+        and not any(isinstance(each, ast.Name) and each.id == saved.id for each in ast.walk(value))
+        for value in _assigned(scope, saved.id)
     )
 
 
