@@ -1,0 +1,106 @@
+"""A part of a batch stays where the loader made it, and meets a model or an output on an accelerator.
+
+## What it does
+Finds inputs, labels and masks that come out of a loader and reach the model, the loss or another operation as they
+were collated, while the model or the other part of the batch was moved. The classic is a training loop that moves `x`
+and forgets `y`.
+
+## Why is this bad?
+A `DataLoader` gives tensors of the CPU, and pinning them does not move them either. So the first step on an accelerator
+raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+or, from a newer release, the same first half and `but got target is on cpu, different from other tensors on cuda:0`;
+from a convolution, `Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same`.
+Validation loops are hit most, because they run first after an hour of training.
+
+## Example
+```python
+def train(model, loader, optimizer, device):
+    model.to(device)
+    for images, labels in loader:
+        images = images.to(device)
+        loss = nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+
+## Use instead
+```python
+def train(model, loader, optimizer, device):
+    model.to(device)
+    for images, labels in loader:
+        images, labels = images.to(device), labels.to(device)
+        loss = nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+A batch that is a dict is moved by `{name: value.to(device) for name, value in batch.items()}`.
+
+## Fix safety
+There is no automatic fix: where in the loop a batch is moved is the author's choice, and code between the two may need
+the copy on the CPU.
+
+## What it cannot see
+Loaders and models of which this file shows neither a move nor a device. Code that Lightning, Accelerate or the Trainer
+of transformers runs is left alone, because these move batches themselves; so are the inputs of `DataParallel` and
+`DistributedDataParallel`, which scatter them, but not the labels.
+
+## References
+- [torch.utils.data](https://docs.pytorch.org/docs/stable/data.html): collation, and why workers return CPU tensors
+- coqui-ai/TTS@fda7e7f6, huggingface/diffusers@d31061b2, lucidrains/DALLE2-pytorch@86e2d5ba,
+  Trusted-AI/adversarial-robustness-toolbox@bce965c9
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts import BatchNotMoved
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.wording import code, edit
+
+SEVERITY = Severity.ERROR
+PREVIEW = True
+PROBE = '''
+"""Labels that a `DataLoader` gives are on the CPU, and do not meet the output of a model on an accelerator."""
+import torch
+
+NEEDS = "accelerator"
+RAISES = {"RuntimeError": ["Expected all tensors to be on the same device"]}
+
+
+def flagged(device, move=lambda labels: labels):
+    data = torch.utils.data.TensorDataset(torch.ones(2, 3), torch.tensor([0, 1]))
+    model = torch.nn.Linear(3, 2).to(device)
+    for x, labels in torch.utils.data.DataLoader(data, batch_size=2):
+        loss = torch.nn.functional.cross_entropy(model(x.to(device)), move(labels))
+    return {"loss is a number": loss.item() > 0}
+
+
+def repaired(device):
+    return flagged(device, lambda labels: labels.to(device))
+'''
+
+
+def check(fact: BatchNotMoved) -> Iterator[Report]:
+    name = code(fact.name)
+    notes = {fact.loaded_at: Note(f"{name} comes from here", fact.loaded_at)}
+    for message, span in fact.other.evidence:
+        notes.setdefault(span, Note(message, span))
+    yield Report(
+        span=fact.at,
+        message=(
+            f"{name} is where the loader made it, but {code(fact.other.text)} is on {fact.other.device}; "
+            f"they meet in {fact.operation}"
+        ),
+        symptom=(
+            "RuntimeError: Expected all tensors to be on the same device, "
+            "but found at least two devices, cuda:0 and cpu!"
+        ),
+        help=f"move it before it is used: {edit(f'{fact.name} = {fact.name}.to(device)')}",
+        notes=tuple(note for span, note in notes.items() if span != fact.at),
+    )
