@@ -39,7 +39,18 @@ def analyse(
     machine.tree = tree
     _scan(machine, tree)
     touched = _run_module(machine, tree)
-    classes = sorted(machine.classes.values(), key=lambda info: info.node.lineno)
+    seen: set[ast.ClassDef] = set()
+    while True:
+        new = [info for node, info in machine.classes.items() if node not in seen]
+        seen.update(machine.classes)
+        _enter_classes(machine, sorted(new, key=lambda info: info.node.lineno), touched)
+        _enter_functions(machine, touched)
+        if len(seen) == len(machine.classes):
+            break
+    return sorted(_consistent(machine), key=lambda fact: (fact.at, type(fact).__name__))
+
+
+def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | None) -> None:
     for info in classes:
         _enter_methods(machine, info, ("__init__",), touched)
     for info in classes:
@@ -48,11 +59,13 @@ def analyse(
     for called in (False, True):
         for info in classes:
             _enter_methods(machine, info, tuple(_others(info)), touched, called)
+
+
+def _enter_functions(machine: Machine, touched: Touch | None) -> None:
     for called in (False, True):
         for function in list(machine.functions.values()):
             if (function.node in machine.entered) is called and function.node not in machine.looked_at:
                 _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)
-    return sorted(_consistent(machine), key=lambda fact: (fact.at, type(fact).__name__))
 
 
 def _scan(machine: Machine, tree: ast.Module) -> None:
@@ -174,11 +187,13 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     )
     if not machine.muted:
         machine.looked_at.add(function.node)
-    machine.entry_owner = entry.owner
+    around = machine.entry_owner, machine.entry_node, machine.standing
+    machine.entry_owner, machine.entry_node = entry.owner, function.node
     machine.standing = _STANDING.get(entry.kind, 0)
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)
+    machine.entry_owner, machine.entry_node, machine.standing = around
     return state
 
 

@@ -103,7 +103,9 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     if isinstance(data, Choice) or (isinstance(data, Unknown) and device == DEFAULT):
         holds_tensor = isinstance(data, Choice) and only(data, Tensor) is not None
         if holds_tensor or _maybe_tensor(arguments):
-            return Tensor(TOP) if device == DEFAULT else created(frame, state, node, name, None, device)
+            if device == DEFAULT:
+                return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, created=True),))
+            return created(frame, state, node, name, None, device)
     return created(frame, state, node, name, data_ndim(data), device)
 
 

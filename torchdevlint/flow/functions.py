@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from torchdevlint.flow.devices import on_cpu
+from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import choose, join_all, settle
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value
@@ -70,12 +70,18 @@ def run_function(
 
 
 def _observe(activation: Frame, state: State) -> None:
-    """Remember which parameters get tensors of the CPU only."""
+    """Remember which parameters get tensors of the CPU, or just made of what may be numbers, and no others.
+
+    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
+    """
+    if activation.entry.kind == "module":
+        return
     observed = activation.machine.observed
     for name, value in state.env.items():
         if isinstance(value, Tensor) and activation.function is not None:
             key = (activation.function, name)
-            observed[key] = observed.get(key, True) and on_cpu(value.device)
+            made_here = value.device == TOP and bool(value.steps) and value.steps[0].created and not value.moved
+            observed[key] = observed.get(key, True) and (on_cpu(value.device) or made_here)
 
 
 def _context(function: Func, around: str) -> str:

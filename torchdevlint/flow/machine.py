@@ -113,6 +113,8 @@ class Frame:
     loop_depth: int = 0
     tensor_names: tuple[str, ...] = ()
     globals: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    """Names that a function defined here binds too."""
     left: list[State] = field(default_factory=list)
     exits: list[State] = field(default_factory=list)
     names: dict[str, Value] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class Machine:
         self.default_changed = False
         self.muted = 0
         self.entry_owner: ClassInfo | None = None
+        self.entry_node: ast.AST | None = None
         self.calls_left = MAX_CALLS
         self.activations = 0
         self.active: list[ast.AST] = []
@@ -173,11 +176,15 @@ class Machine:
         self.left_behind: set[Site] = set()
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
+        self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
 
-    def record(self, key: tuple[object, ...], make: Callable[[], Fact], state: State) -> None:
+    def record(
+        self, key: tuple[object, ...], make: Callable[[], Fact], state: State, argument: str | None = None
+    ) -> None:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
-        Of several facts with one `key`, the first of the highest standing stays.
+        Of several facts with one `key`, the first of the highest standing stays. It falls if the fact takes the
+        `argument` of the function that was entered to be elsewhere, and calls of this file give it one of the CPU.
         """
         if self.muted or state.without_accelerator:
             return
@@ -186,6 +193,7 @@ class Machine:
         if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
         self._facts[key] = (self.standing, make())
+        self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
@@ -204,7 +212,10 @@ class Machine:
         return next(held, None)
 
     def facts(self) -> Iterator[Fact]:
-        yield from (fact for key, (_, fact) in self._facts.items() if key[-1] not in self.left_behind)
+        for key, (_, fact) in self._facts.items():
+            assumed = self._assumes.get(key)
+            if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
+                yield fact
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)

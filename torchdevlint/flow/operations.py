@@ -120,7 +120,7 @@ def _result(tensors: list[Tensor], with_unknown: bool) -> Tensor:
         return Tensor(tensors[0].device, ndim, creations, tensors[0].steps)
     known = [tensor for tensor in elsewhere if tensor.device != TOP]
     if not known:
-        return Tensor(TOP, ndim)
+        return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
     best = next((tensor for tensor in known if tensor.ndim != 0), known[0])
     return Tensor(best.device, ndim, (), best.steps)
 
@@ -207,10 +207,11 @@ def _record(
             other_origin=other[1].device.origin.value,
         )
 
+    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     for site in sites:
-        machine.record(("mixed", site), partial(make, site), state)
+        machine.record(("mixed", site), partial(make, site), state, argument)
     if not sites:
-        machine.record(("mixed", node), partial(make, None), state)
+        machine.record(("mixed", node), partial(make, None), state, argument)
 
 
 def _creation(frame: Frame, site: Site) -> Creation:
@@ -238,6 +239,8 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
             placement.note_mixed(frame, state, (node.value, value), (at, each))
         if isinstance(each, Tensor) and each.ndim and on_cpu(value.device) and not on_cpu(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
+    if value.opaque:
+        return value
     return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
 
 
