@@ -112,8 +112,9 @@ def test_join_is_exact(one: Value, other: Value, one_if: Conditions, other_if: C
     joined = join(one, other, one_if, other_if)
     for world in WORLDS:
         arms = [value for value, held in ((one, one_if), (other, other_if)) if holds(world, held)]
-        if arms and joined != UNKNOWN:
-            assert possible(joined, world) == set().union(*(possible(arm, world) for arm in arms))
+        expected = set().union(*(possible(arm, world) for arm in arms))
+        if expected and joined != UNKNOWN:
+            assert possible(joined, world) == expected
 
 
 @given(labelled, labelled, conditions, conditions)
@@ -133,6 +134,13 @@ def test_choose_is_exact(pairs: list[tuple[Conditions, Value]]) -> None:
     for world in WORLDS:
         expected = set().union(*(possible(value, world) for held, value in pairs if holds(world, held)))
         assert not expected or possible(chosen, world) == expected
+
+
+@given(labelled, labelled, conditions, conditions)
+def test_no_alternative_contradicts_itself(one: Value, other: Value, one_if: Conditions, other_if: Conditions) -> None:
+    """Such a one could never be ruled out again."""
+    for result in (join(one, other, one_if, other_if), choose([(one_if, one), (other_if, other)])):
+        assert all(any(holds(world, held) for world in WORLDS) for held, _ in alternatives(result))
 
 
 @given(labelled)

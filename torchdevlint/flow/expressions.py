@@ -7,10 +7,10 @@ import builtins
 from collections.abc import Callable
 
 from torchdevlint.flow import operations
-from torchdevlint.flow.assignment import assign
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms, asked_tensor
 from torchdevlint.flow.calls import call
+from torchdevlint.flow.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
     alternatives,
@@ -264,30 +264,6 @@ def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:
     return NUMBER
 
 
-def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State) -> Value:
-    inner = state.copy()
-    _bind_generators(frame, node.generators, inner)
-    value = frame.evaluate(node.elt, inner)
-    state.touched = inner.touched
-    return Seq(None, value)
-
-
-def _dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
-    inner = state.copy()
-    _bind_generators(frame, node.generators, inner)
-    frame.evaluate(node.key, inner)
-    value = frame.evaluate(node.value, inner)
-    state.touched = inner.touched
-    return Map((), value)
-
-
-def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:
-    for generator in generators:
-        assign(frame, generator.target, element_of(frame.evaluate(generator.iter, state)), state)
-        for test in generator.ifs:
-            frame.evaluate(test, state)
-
-
 def _walrus(frame: Frame, node: ast.NamedExpr, state: State) -> Value:
     value = frame.evaluate(node.value, state)
     state.env[node.target.id] = value
@@ -335,10 +311,10 @@ _TRANSFER: dict[type, Callable[..., Value]] = {
     ast.Dict: _dict,
     ast.Subscript: _subscript,
     ast.Slice: _slice,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _dict_comprehension,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: dict_comprehension,
     ast.NamedExpr: _walrus,
     ast.Lambda: _lambda,
     ast.JoinedStr: _joined,

@@ -96,8 +96,8 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     if one is other or one == other:
         return one
     return choose(
-        [(_extend(at, one_if), each) for at, each in alternatives(one)]
-        + [(_extend(at, other_if), each) for at, each in alternatives(other)]
+        [(_extend(at, one_if), each) for at, each in alternatives(one, one_if)]
+        + [(_extend(at, other_if), each) for at, each in alternatives(other, other_if)]
     )
 
 
@@ -105,7 +105,7 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     """The value that is one of several, each under its conditions; each may be a choice itself."""
     merged: list[tuple[Conditions, Value]] = []
     for outer, value in pairs:
-        for inner, each in alternatives(value):
+        for inner, each in alternatives(value, outer):
             _add(merged, _extend(outer, inner), each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
