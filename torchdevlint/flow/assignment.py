@@ -43,7 +43,7 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
         frame.machine.globals[name] = value
     if value == GIVEN and frame.function is not None:
         value = as_used(frame.function, name, node)
-    state.env[name] = value
+    state.env[name] = UNKNOWN if name in frame.shared else value
     if state.paths:
         forget_paths(state, name)
 

@@ -21,6 +21,16 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
     state.env[node.name] = function
     frame.machine.functions.setdefault(node, function)
+    if frame.function is not None:
+        _share_names(frame, node, state)
+
+
+def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
+    """What a function declares `nonlocal` is bound wherever it is called, so nothing stays known of it."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Nonlocal):
+            frame.shared.update(each.names)
+            state.env.update(dict.fromkeys(each.names, UNKNOWN))
 
 
 def _apply_decorators(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, state: State) -> None:
@@ -46,6 +56,9 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                 if default is not None:
                     frame.evaluate(default, inner)
             _apply_decorators(frame, statement, inner)
+        elif isinstance(statement, ast.ClassDef):
+            define_class(frame, statement, inner)
+            info.attributes.setdefault(statement.name, inner.env[statement.name])
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             value = frame.evaluate(statement.value, inner)
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -1,0 +1,42 @@
+"""Transfer functions of comprehensions, which have names of their own."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.assignment import assign
+from torchdevlint.flow.joins import element_of
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.values import Map, Seq, Value
+
+
+def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State) -> Value:
+    inner = state.copy()
+    _bind_generators(frame, node.generators, inner)
+    value = frame.evaluate(node.elt, inner)
+    _leave(node, inner, state)
+    return Seq(None, value)
+
+
+def dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
+    inner = state.copy()
+    _bind_generators(frame, node.generators, inner)
+    frame.evaluate(node.key, inner)
+    value = frame.evaluate(node.value, inner)
+    _leave(node, inner, state)
+    return Map((), value)
+
+
+def _leave(node: ast.expr, inner: State, state: State) -> None:
+    """The names of a comprehension are its own, except those that a walrus binds."""
+    state.touched = inner.touched
+    for each in ast.walk(node):
+        if isinstance(each, ast.NamedExpr) and each.target.id in inner.env:
+            state.env[each.target.id] = inner.env[each.target.id]
+
+
+def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:
+    for generator in generators:
+        assign(frame, generator.target, element_of(frame.evaluate(generator.iter, state)), state)
+        for test in generator.ifs:
+            frame.evaluate(test, state)
