@@ -96,6 +96,9 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
     root = dotted_path(target.value)
+    if isinstance(base, Tensor) and base.opaque and root is not None:
+        (state.env if root in state.env else state.paths)[root] = UNKNOWN
+        return
     if value_node is not None and isinstance(base, Tensor):
         written = assign_index(frame, state, target, base, position, value_node, value)
         if root is not None and written is not base:

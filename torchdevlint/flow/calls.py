@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchdevlint.flow import checkpoints, environment, torch_api
+from torchdevlint.flow import checkpoints, environment, loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import element_of, is_module, join, sequence
 from torchdevlint.flow.library_calls import call_library
@@ -16,6 +17,7 @@ from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.modules import call_module, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import registered, write_attribute
+from torchdevlint.flow.operations import combine
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
     GIVEN,
@@ -124,9 +126,20 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Unknown) and _is_criterion(node.func):
+        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+        if any(loaders.is_from_loader(value) for _, value in operands):
+            combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
+        return UNKNOWN
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN
+
+
+def _is_criterion(node: ast.expr) -> bool:
+    """Whether a callable of unknown kind is by its name a loss."""
+    name = (dotted_path(node) or "").rpartition(".")[2].lower()
+    return "criterion" in name or "loss" in name
 
 
 def _super(frame: Frame) -> Value:
@@ -281,6 +294,19 @@ def _append(receiver: Seq, value: Value) -> Seq:
     return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:_MAX_ITEMS])
 
 
+def _moved_model(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
+    """What ``model.to(d)`` gives for something that is called or asked for parameters: a module, moved in place."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(receiver, ast.Name) or scope is None:
+        return UNKNOWN
+    uses = uses_in(scope).get(receiver.id)
+    if uses is None or not (uses.is_module or uses.called) or uses.is_tensor:
+        return UNKNOWN
+    moved = Library("", True, device)
+    state.env[receiver.id] = moved
+    return moved
+
+
 def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
     """A method of something unknown: a move or a state dict tells what the result is."""
     name = callee.attr
@@ -290,9 +316,10 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         return UNKNOWN
     if name == "to" or name in torch_api.DEVICE_METHODS:
         device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
-        if device is not None:
-            environment.note_device(frame, state, node, device)
-        return UNKNOWN
+        if device is None:
+            return UNKNOWN
+        environment.note_device(frame, state, node, device)
+        return _moved_model(frame, state, callee.value, device)
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)

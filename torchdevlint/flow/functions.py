@@ -54,6 +54,7 @@ def run_function(
             owner=function.owner,
             receiver=arguments[0] if arguments else None,
             depth=frame.depth + 1,
+            called_at=(node, frame),
             context=_context(function, frame.context),
         )
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)

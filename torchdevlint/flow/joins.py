@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import LOADER, TOP, Device, Origin
 from torchdevlint.flow.devices import join as join_devices
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -151,6 +151,9 @@ def merge(one: Value, other: Value) -> Value | None:
     """One value that stands for both, where that loses nothing that matters; else None."""
     if one == other:
         return one
+    for this, that in ((one, other), (other, one)):
+        if isinstance(this, Unknown) and isinstance(that, Tensor) and that.device == LOADER:
+            return this
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return _merge_tensors(one, other)
     if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
@@ -201,6 +204,8 @@ def element_of(value: Value) -> Value:
     """What iterating over `value` gives."""
     if isinstance(value, Seq):
         return value.element
+    if isinstance(value, Tensor) and value.opaque:
+        return value
     if isinstance(value, Tensor):
         ndim = value.ndim - 1 if value.ndim is not None and value.ndim > 0 else None
         return replace(value, ndim=ndim)

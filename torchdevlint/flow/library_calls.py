@@ -218,7 +218,13 @@ def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
 
 
 def _loader(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return Library("torch.utils.data.DataLoader")
+    data = [value for _, value in arguments.positional[:1]]
+    data += [arguments.keywords[name][1] for name in ("dataset", "collate_fn") if name in arguments.keywords]
+    return Library("torch.utils.data.DataLoader", children=tuple(data))
+
+
+def _tensor_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Library("torch.utils.data.TensorDataset", children=tuple(arguments.values))
 
 
 def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -269,6 +275,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
     "torch.utils.data.DataLoader": _loader,
+    "torch.utils.data.TensorDataset": _tensor_data,
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,

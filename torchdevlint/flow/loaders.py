@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.devices import LOADER
+from torchdevlint.flow.devices import LOADER, on_cpu
 from torchdevlint.flow.facts import BatchNotMoved, Operand
+from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import NUMBER, UNKNOWN, Library, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.values import AT_LEAST_1, NUMBER, UNKNOWN, Func, Library, Obj, Step, Tensor, Unknown, Value
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -21,28 +22,45 @@ _MANAGED = frozenset(
 """Words of files whose loaders or trainers move batches themselves."""
 
 
-def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, source: Value) -> Value | None:
+def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
-    if frame.machine.words & _MANAGED:
+    if frame.machine.words & _MANAGED or frame.machine.default_changed:
         return None
-    node, numbered = loop.iter, False
-    while isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+    return _given_by(frame, loop.iter, loop.target, state)
+
+
+def _given_by(frame: Frame, node: ast.expr, target: ast.expr, state: State) -> Value | None:
+    if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
         callee = (dotted_path(node.func) or "").rpartition(".")[2]
-        if callee not in ("enumerate", "tqdm", "track", "islice", "iter"):
-            return None
-        numbered = numbered or callee == "enumerate"
-        node = node.args[0]
-    if not _is_loader(frame, node, source):
+        if callee == "zip":
+            found = [_given_by(frame, each, target, state) for each in node.args]
+            return sequence([each or UNKNOWN for each in found]) if any(found) else None
+        if callee in ("enumerate", "tqdm", "track", "islice", "iter"):
+            inner = _given_by(frame, node.args[0], target, state)
+            return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
+    if not _is_loader(node, frame.evaluate(node, state)):
         return None
-    batch = Tensor(LOADER, None, (), (Step("comes from the loader here", loop.target),), opaque=True)
-    return Seq((NUMBER, batch), UNKNOWN) if numbered else batch
+    return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", target),), opaque=True)
 
 
-def _is_loader(frame: Frame, node: ast.expr, source: Value) -> bool:
+def _is_loader(node: ast.expr, source: Value) -> bool:
+    """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
     if isinstance(source, Library):
-        return source.name in _LOADER_CLASSES
+        return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
     name = (dotted_path(node) or "").rpartition(".")[2].lower()
     return isinstance(source, Unknown) and name.endswith(_LOADER_NAMES)
+
+
+def _places(value: Value) -> bool:
+    """Whether a data set holds tensors of an accelerator, or a data set or collate function of this file moves them."""
+    if isinstance(value, Library):
+        return any(_places(each) for each in value.children)
+    if isinstance(value, Tensor):
+        return not on_cpu(value.device)
+    node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
+    return node is not None and any(
+        isinstance(each, ast.Attribute) and each.attr in ("to", "cuda", "device") for each in ast.walk(node)
+    )
 
 
 def is_from_loader(value: Value) -> bool:
@@ -60,10 +78,13 @@ def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
 def record(
     frame: Frame, state: State, node: ast.AST, operation: str, stayed: tuple[ast.expr, Tensor], other: Operand
 ) -> None:
+    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
     machine = frame.machine
     loaded = stayed[1].steps[0].node if stayed[1].steps else node
+    while frame.called_at is not None and frame.context == "forward":
+        node, frame = frame.called_at
     machine.record(
-        ("batch", loaded, machine.text_of(stayed[0])),
+        ("batch", loaded),
         lambda: BatchNotMoved(
             machine.span_of(node), operation, machine.text_of(stayed[0]), machine.span_of(loaded), other
         ),

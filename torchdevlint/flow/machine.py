@@ -106,6 +106,8 @@ class Frame:
     yields: list[Value] = field(default_factory=list)
     context: str = ""
     """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
+    called_at: tuple[ast.AST, Frame] | None = None
+    """The call that runs this function, and the frame that it stands in."""
     expects_errors: bool = False
     """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
     activation: int = 0

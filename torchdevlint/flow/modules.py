@@ -67,24 +67,18 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         return UNKNOWN
     device = TOP if module.device == DEFAULT else module.device
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
-        if device is not None and not module.prefix:
-            from_loader = [each for each in operands if loaders.is_from_loader(each[1])]
-            combine(
-                frame,
-                state,
-                node,
-                f"`{frame.machine.text_of(node.func)}()`",
-                [(node.func, Tensor(device, AT_LEAST_1)), *from_loader],
-                True,
-            )
-        return opaque_result(operands, device or TOP)
+        return _call_unknown_class(frame, state, node, module, device or TOP, operands)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1)
-    result = combine(frame, state, node, operation, [(node.func, parameters), *operands], True)
-    if module.inner is not None or not isinstance(result, Tensor):
+    scattered = module.prefix == "module."
+    compared = [each for each in operands if not (scattered and loaders.is_from_loader(each[1]))]
+    result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
+    if not isinstance(result, Tensor):
         return UNKNOWN
+    if module.inner is not None:
+        return opaque_result(operands, device)
     output = Tensor(device, AT_LEAST_1, (), result.steps)
     if tail == "LSTM":
         return sequence([output, sequence([output, output])])
@@ -105,11 +99,22 @@ def _call_without_parameters(
     return result if isinstance(result, (Tensor, Choice)) else UNKNOWN
 
 
+def _call_unknown_class(
+    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands
+) -> Value:
+    """A module of unknown class: its parameters are on `device`, and a batch as the loader gave it is not."""
+    batch = [each for each in operands if loaders.is_from_loader(each[1])]
+    if batch and not module.prefix:
+        parameters = (node.func, Tensor(device, AT_LEAST_1))
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
+    return opaque_result(operands, device)
+
+
 def opaque_result(operands: Operands, device: Device) -> Value:
     """What a module of unknown class gives for tensors where it is: something on its device."""
     if on_cpu(device) or device == TOP:
         return UNKNOWN
-    if any(isinstance(value, Tensor) and value.device == device for _, value in operands):
+    if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
         return Tensor(device, None, opaque=True)
     return UNKNOWN
 

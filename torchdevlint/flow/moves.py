@@ -167,6 +167,13 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
             _record_dead(frame, statement, name, node.iter, moved)
 
 
+def _container(source: ast.expr) -> ast.expr:
+    """What a loop over ``batch.items()`` goes through."""
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute):
+        return source.func.value
+    return source
+
+
 def _with_what_follows(
     body: list[ast.stmt], after: tuple[ast.AST, ...] = (), tested: bool = False
 ) -> Iterator[tuple[ast.stmt, tuple[ast.AST, ...], bool]]:
