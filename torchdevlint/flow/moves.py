@@ -165,13 +165,9 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
         if tested or _holds_tensors(frame, node.iter, state):
             frame.machine.left_behind.update(sites_in(frame.evaluate(node.iter, state)))
             _record_dead(frame, statement, name, node.iter, moved)
-
-
-def _container(source: ast.expr) -> ast.expr:
-    """What a loop over ``batch.items()`` goes through."""
-    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute):
-        return source.func.value
-    return source
+            source = _container_of(node.iter)
+            for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
+                loaders.forget_if_in_place(frame, part, state)
 
 
 def _with_what_follows(
