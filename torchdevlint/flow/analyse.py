@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import pipeline, torch_api
 from torchdevlint.flow.calls import call_value
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.containers import check_containers
@@ -88,6 +88,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
             elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
                 machine.default_changed = True
     machine.words = frozenset(words)
+    if pipeline.concerns(machine.words):
+        machine.pipeline = pipeline.functions_in(tree)
     machine.fed = frozenset(fed)
 
 

@@ -111,9 +111,14 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
 
 
 def move_target(frame: Frame, node: ast.expr, value: Value) -> Device | None:
-    """The device in ``t.to(value)``; None if it is a dtype, TOP if it may be either."""
+    """The device in ``t.to(value)``; None if it is a dtype, TOP if it may be either.
+
+    Where a tensor of the default device is, there is no telling: who makes it elsewhere moves the other one too.
+    """
     if isinstance(value, Dtype):
         return None
+    if isinstance(value, (Dev, Tensor)) and value.creations:
+        return TOP
     if isinstance(value, (Dev, Tensor, Number)) or (isinstance(value, Const) and isinstance(value.value, (str, int))):
         return as_device(frame, node, value)
     name = (dotted_path(node) or "").rpartition(".")[2]

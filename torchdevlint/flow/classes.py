@@ -12,6 +12,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
 from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
+from torchdevlint.source.nodes import nodes_in
 
 if TYPE_CHECKING:
     from torchdevlint.flow.machine import Touch
@@ -153,6 +154,21 @@ class ClassInfo:
         root, _, rest = (dotted_path(node) or "").partition(".")
         found = next((scope[root] for scope in self.closure.scopes if root in scope), None)
         return canonical(f"{found.name}.{rest}".rstrip(".")) if isinstance(found, Ref) else None
+
+    @cached_property
+    def assigns_by_name(self) -> bool:
+        """Whether a method other than ``__init__`` assigns attributes whose names it computes."""
+        return any(
+            isinstance(call.func, ast.Name)
+            and call.func.id == "setattr"
+            and len(call.args) == 3
+            and isinstance(call.args[0], ast.Name)
+            and call.args[0].id == "self"
+            and not isinstance(call.args[1], ast.Constant)
+            for name, method in self.methods.items()
+            if name != "__init__"
+            for call in nodes_in(method, ast.Call)
+        )
 
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""

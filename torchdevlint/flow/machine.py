@@ -169,6 +169,8 @@ class Machine:
         self.functions: dict[ast.AST, Func] = {}
         self.tree: ast.Module | None = None
         self.words: frozenset[str] = frozenset()
+        self.pipeline: frozenset[ast.AST] = frozenset()
+        """Functions that loaders call, which get tensors of the CPU."""
         self.fed: frozenset[ast.AST] = frozenset()
         """Arguments of `load_state_dict`."""
         self.prefixes_loaded: set[str] = set()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
-from torchdevlint.flow.joins import at, blurred, distribute, join
+from torchdevlint.flow.joins import at, blurred, distribute, join, sites_in
 from torchdevlint.flow.machine import Entry, Frame
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
@@ -24,6 +24,8 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
         found = each.attributes.get(name)
         if found is not None:
             value = found if value is None else join(value, found)
+    if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
+        return UNKNOWN
     if value is not None:
         return _relocate(value, receiver.device) if info.is_module else value
     return info.method(name, receiver) or UNKNOWN

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, is_module_class
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.evidence import (
     Scope,
     Uses,
@@ -19,7 +19,7 @@ from torchdevlint.flow.evidence import (
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
-from torchdevlint.flow.names import canonical, is_one_of, mentions_device
+from torchdevlint.flow.names import canonical, dotted_path, is_one_of, mentions_device
 from torchdevlint.flow.values import (
     GIVEN,
     NONE,
@@ -40,6 +40,7 @@ from torchdevlint.flow.values import (
     Tensor,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 _MAX_HOPS = 4
 _MAX_LOOKUPS = 8
@@ -133,6 +134,8 @@ def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
     step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
     if frame.function is not None and frame.machine.observed.get((frame.function, parameter.arg)):
         return Tensor(TOP, None, (), step)
+    if frame.function in frame.machine.pipeline:
+        return Tensor(CPU, None, (), step)
     if entry.kind == "forward":
         return Tensor(MODEL, None, (), step)
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
@@ -157,7 +160,7 @@ def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo 
 def _targets(frame: Frame, function: Scope, name: str, owner: ClassInfo | None) -> list[_Parameter] | None:
     """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
-    if uses is None or uses.is_container or uses.called:
+    if uses is None or uses.is_container or uses.called or _is_converted(function, name):
         return []
     in_module = owner is not None and owner.is_module
     if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
@@ -178,6 +181,21 @@ def _targets(frame: Frame, function: Scope, name: str, owner: ClassInfo | None) 
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
             return None
     return found
+
+
+def _is_converted(function: Scope, name: str) -> bool:
+    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x)``."""
+    for node in nodes_in(function, ast.Assign):
+        call, target = node.value, node.targets[0]
+        if not isinstance(target, ast.Name) or target.id != name or not isinstance(call, ast.Call) or not call.args:
+            continue
+        first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
+        if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
+            return True
+    return False
+
+
+_MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
 
 
 def _library_takes_tensor(name: str, place: int | str) -> bool:

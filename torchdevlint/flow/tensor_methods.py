@@ -21,6 +21,7 @@ from torchdevlint.flow.values import (
     UNKNOWN,
     Choice,
     Const,
+    Dev,
     Dtype,
     Ref,
     Seq,
@@ -234,7 +235,8 @@ def to_device(frame: Frame, arguments: Arguments) -> Device | None:
     """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given."""
     given = arguments.keywords.get("device") or arguments.keywords.get("other")
     if given is not None:
-        return as_device(frame, *given)
+        known = isinstance(given[1], (Dev, Tensor)) and given[1].creations
+        return TOP if known else as_device(frame, *given)
     if arguments.starred or arguments.double_starred:
         return TOP
     targets = [move_target(frame, *each) for each in arguments.positional[:2]]
