@@ -294,14 +294,15 @@ def _append(receiver: Seq, value: Value) -> Seq:
     return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:_MAX_ITEMS])
 
 
-def _moved_model(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
-    """What ``model.to(d)`` gives for something that is called or asked for parameters: a module, moved in place."""
+def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
+    """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
     scope = frame.function or frame.machine.tree
     if not isinstance(receiver, ast.Name) or scope is None:
         return UNKNOWN
     uses = uses_in(scope).get(receiver.id)
-    if uses is None or not (uses.is_module or uses.called) or uses.is_tensor:
-        return UNKNOWN
+    if uses is None or not (uses.is_module or uses.called):
+        step = Step(f"moved to {device.describe()}", receiver)
+        return UNKNOWN if device == TOP else Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device)
     state.env[receiver.id] = moved
     return moved
@@ -319,7 +320,7 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         if device is None:
             return UNKNOWN
         environment.note_device(frame, state, node, device)
-        return _moved_model(frame, state, callee.value, device)
+        return _moved_unknown(frame, state, callee.value, device)
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)

@@ -60,7 +60,10 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     """What calling the library object with the public name `name` gives."""
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
-    placement.note_library_read(frame, state, node, name, arguments)
+    if placement.reads_on_host(name):
+        placement.note_library_read(
+            frame, state, node, [e for given in arguments.pairs for e in tensor_operands(*given)]
+        )
     if name.rpartition(".")[2] in _OTHER_RUNTIMES:
         return Guard(False)
     special = _SPECIAL.get(name)

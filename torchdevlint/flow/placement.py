@@ -6,12 +6,11 @@ import ast
 import re
 from functools import lru_cache
 
-from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import CPU, Device, Origin
 from torchdevlint.flow.facts import IgnoresGivenDevice, Operand, ReadOnHost
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import Dev, Tensor
+from torchdevlint.flow.values import Dev, Tensor, Value
 
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 HOST_LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
@@ -179,12 +178,15 @@ def note_host_read(
     )
 
 
-def note_library_read(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
+def reads_on_host(name: str) -> bool:
+    """Whether a library function turns its tensors into arrays."""
+    return name.startswith(HOST_LIBRARIES) and name.rpartition(".")[2] not in _READS_NOTHING
+
+
+def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
     """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments."""
-    if not name.startswith(HOST_LIBRARIES) or name.rpartition(".")[2] in _READS_NOTHING:
-        return
-    for value_node, value in arguments.pairs:
-        if isinstance(value, Tensor) and not value.opaque:
+    for value_node, value in operands:
+        if isinstance(value, Tensor):
             note_host_read(frame, state, node, value_node, value)
 
 
