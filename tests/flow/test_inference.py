@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
-
 from .snippets import facts_of, mixed
 
 
