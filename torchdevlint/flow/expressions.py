@@ -25,7 +25,7 @@ from torchdevlint.flow.joins import (
     settle,
 )
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -115,6 +115,9 @@ def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if len(rights) > 1:
         return UNKNOWN
     operator, right = node.ops[0], rights[0]
+    ordinal = _ordinal_test(node, right)
+    if ordinal is not None:
+        return ordinal
     if isinstance(operator, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(operator, ast.IsNot))
     if isinstance(left, Dev) or isinstance(right, Dev):
@@ -127,6 +130,20 @@ def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(left, Const) and isinstance(right, Const) and isinstance(operator, (ast.Eq, ast.NotEq)):
         return Const((left.value == right.value) is isinstance(operator, ast.Eq))
     return UNKNOWN
+
+
+def _ordinal_test(node: ast.Compare, right: Value) -> Guard | None:
+    """``device > -1``, ``gpu >= 0``, ``device == -1``: by the number of a device, where a negative one is the CPU."""
+    name = (dotted_path(node.left) or "").rpartition(".")[2]
+    if not isinstance(right, Const) or right.value not in (-1, 0) or not (mentions_device(name) or name in _ORDINALS):
+        return None
+    operator = type(node.ops[0])
+    if right.value == 0:
+        return Guard(operator is ast.GtE) if operator in (ast.GtE, ast.Lt) else None
+    return Guard(operator in (ast.Gt, ast.NotEq)) if operator in (ast.Gt, ast.NotEq, ast.Eq, ast.LtE) else None
+
+
+_ORDINALS = frozenset({"gpu", "gpu_id", "gpu_ids", "cuda", "cuda_device", "gpuid"})
 
 
 def device_test(one: Value, other: Value, negated: bool) -> Value:

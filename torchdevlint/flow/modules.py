@@ -73,7 +73,8 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1)
     scattered = module.prefix == "module."
-    compared = [each for each in operands if not (scattered and loaders.is_from_loader(each[1]))]
+    compared = [] if _scatters(module) else operands
+    compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
     result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
     if not isinstance(result, Tensor):
         return UNKNOWN
@@ -86,6 +87,18 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
     return output if known else opaque_result(operands, device)
+
+
+def _scatters(module: Library) -> bool:
+    """Whether a wrapper moves its inputs: DataParallel does, DistributedDataParallel if it is given a device."""
+    tail = module.name.rpartition(".")[2]
+    if tail == "DataParallel":
+        return True
+    call = module.made_at
+    if tail != "DistributedDataParallel" or not isinstance(call, ast.Call):
+        return False
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in (None, "device_ids"))]
+    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
 
 
 def _call_without_parameters(

@@ -105,19 +105,23 @@ def _combine(
             check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
-    return _result([value for _, value in tensors], any(isinstance(value, Unknown) for _, value in operands))
+    with_unknown = any(isinstance(value, Unknown) for _, value in operands)
+    return _result([value for _, value in tensors], with_unknown, strict)
 
 
-def _result(tensors: list[Tensor], with_unknown: bool) -> Tensor:
+def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
+    """Where the result is; a 0-dim tensor beside one with dimensions may stay on the CPU, and is no cause later."""
     ndim = _result_ndim(tensors, with_unknown)
     elsewhere = [tensor for tensor in tensors if not on_cpu(tensor.device)]
     if not elsewhere:
         if with_unknown and not any(tensor.ndim for tensor in tensors):
             return Tensor(TOP, ndim)
         creations: tuple[Site, ...] = ()
-        for tensor in tensors:
+        free = not strict and any(tensor.ndim for tensor in tensors)
+        counted = [tensor for tensor in tensors if tensor.ndim != 0] if free else tensors
+        for tensor in counted:
             creations += tuple(site for site in tensor.creations if site not in creations)
-        return Tensor(tensors[0].device, ndim, creations, tensors[0].steps)
+        return Tensor(tensors[0].device, ndim, creations, counted[0].steps)
     known = [tensor for tensor in elsewhere if tensor.device != TOP]
     if not known:
         return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
