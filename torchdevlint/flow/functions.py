@@ -55,6 +55,7 @@ def run_function(
             receiver=arguments[0] if arguments else None,
             depth=frame.depth + 1,
             called_at=(node, frame),
+            without_accelerator=state.without_accelerator,
             context=_context(function, frame.context),
         )
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)

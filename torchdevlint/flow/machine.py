@@ -104,6 +104,8 @@ class Frame:
     depth: int = 0
     returns: list[tuple[Conditions, Value]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
+    without_accelerator: bool = False
+    """Called on a path that only a machine without one comes to."""
     context: str = ""
     """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
     called_at: tuple[ast.AST, Frame] | None = None

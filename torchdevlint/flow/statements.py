@@ -82,7 +82,8 @@ def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
     if frame.entry.kind == "forward" and frame.depth == 0 and node.value is not None:
         operations.check_returned(frame, state, node.value, value)
-    frame.returns.append((state.conditions, value))
+    if frame.without_accelerator or not state.without_accelerator:
+        frame.returns.append((state.conditions, value))
     frame.exits.append(state.copy())
     state.alive = False
 
