@@ -61,7 +61,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import BatchNotMoved
 from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code, edit
+from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
 PREVIEW = True
@@ -101,6 +101,6 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
             "RuntimeError: Expected all tensors to be on the same device, "
             "but found at least two devices, cuda:0 and cpu!"
         ),
-        help=f"move it before it is used: {edit(f'{fact.name} = {fact.name}.to(device)')}",
+        help=f"move it before it is used: {edit(f'{operand(fact.name)}.to(device)')}",
         notes=tuple(note for span, note in notes.items() if span != fact.at),
     )

@@ -58,7 +58,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import ReadOnHost
 from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code, edit
+from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
 PREVIEW = True
@@ -97,6 +97,7 @@ def check(fact: ReadOnHost) -> Iterator[Report]:
 
 def _copied(fact: ReadOnHost) -> str:
     """The tensor as the host can read it; with ``.numpy()``, if that is how it was read."""
-    detached = not fact.needs_detach or fact.value.text.endswith((".detach()", ".data"))
+    text = fact.value.text
+    detach = "" if not fact.needs_detach or text.endswith((".detach()", ".data")) else ".detach()"
     tail = ".numpy()" if fact.call.rstrip().endswith(".numpy()") else ""
-    return f"{fact.value.text}{'' if detached else '.detach()'}.cpu(){tail}"
+    return f"{operand(text)}{detach}.cpu(){tail}"

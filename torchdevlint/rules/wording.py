@@ -19,6 +19,16 @@ def edit(text: str) -> str:
     return f"`{' '.join(text.split())}`"
 
 
+def operand(text: str) -> str:
+    """`text` as something that a method can be called on: in parentheses, if it has blanks outside of brackets."""
+    depth = 0
+    for character in " ".join(text.split()):
+        depth += (character in "([{") - (character in ")]}")
+        if character == " " and depth == 0:
+            return f"({text})"
+    return f"({text})" if text.startswith(("-", "~")) else text
+
+
 def with_argument(call: str, argument: str) -> str | None:
     """The text of `call` with one more argument at its end, or None if that cannot be written on one line."""
     if "\n" in call or "#" in call or not call.endswith(")") or len(call) + len(argument) > 100:
