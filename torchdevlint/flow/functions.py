@@ -66,7 +66,7 @@ def run_function(
         outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner))
         machine.memo[signature] = outcome
     state.touched = state.touched or outcome.touched
-    if outcome.paths is not None and arguments:
+    if outcome.paths is not None and _is_on_self(frame, arguments):
         state.paths.update(outcome.paths)
     return settle(outcome.value, state.conditions)
 
@@ -93,9 +93,14 @@ def _context(function: Func, around: str) -> str:
     return {"forward": "forward", "__init__": "init"}.get(function.qualname.rpartition(".")[2], around)
 
 
+def _is_on_self(frame: Frame, arguments: Sequence[Value]) -> bool:
+    """Whether a method is called on the object whose method the caller is."""
+    return bool(arguments) and frame.receiver is not None and arguments[0] is frame.receiver
+
+
 def _shared_paths(frame: Frame, state: State, arguments: Sequence[Value]) -> dict[str, Value]:
     """What this path knows of ``self.x``, which a method called on the same `self` sees and changes."""
-    if not state.paths or not arguments or frame.receiver is None or arguments[0] is not frame.receiver:
+    if not state.paths or not _is_on_self(frame, arguments):
         return {}
     return {path: value for path, value in state.paths.items() if path.startswith("self.")}
 
