@@ -77,8 +77,8 @@ def test_the_copy_to_the_host_is_python(call: str, value: str, needs_detach: boo
     [
         (".cuda()", "x.device", ".to(x.device)"),
         (".cuda(non_blocking=True)", "self.device", ".to(self.device, non_blocking=True)"),
-        ('.to("cuda")', "device", ".to(device)"),
-        ('device="cuda:0"', "device", "device=device"),
+        ('"cuda:0"', "device", "device"),
+        ("torch.cuda.LongTensor", "x.device", "device=x.device"),
     ],
 )
 def test_a_literal_device_gives_way_to_the_given_one(text: str, given: str, expected: str) -> None:

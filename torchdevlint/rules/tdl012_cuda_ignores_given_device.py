@@ -90,13 +90,16 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
             "without CUDA, AssertionError: Torch not compiled with CUDA enabled; beside another GPU, RuntimeError: "
             "Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!"
         ),
-        help=f"write {edit(_instead(fact))}; where the tensor is there already, it does nothing",
+        help=_help(fact),
         notes=(Note(fact.why, fact.given_at),),
     )
 
 
-def _instead(fact: IgnoresGivenDevice) -> str:
-    if not fact.text.startswith("."):
-        return f"device={fact.given}"
-    asynchronous = ", non_blocking=True" if "non_blocking=True" in fact.text.replace(" ", "") else ""
-    return f".to({fact.given}{asynchronous})"
+def _help(fact: IgnoresGivenDevice) -> str:
+    if fact.text.startswith("."):
+        asynchronous = ", non_blocking=True" if "non_blocking=True" in fact.text.replace(" ", "") else ""
+        move = f".to({fact.given}{asynchronous})"
+        return f"write {edit(move)}; where the tensor is there already, it does nothing"
+    if fact.text.endswith("Tensor"):
+        return f"use a factory that takes {edit(f'device={fact.given}')}"
+    return f"write {edit(fact.given)} in its place"
