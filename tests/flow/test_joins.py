@@ -32,6 +32,7 @@ from torchdevlint.flow.joins import (
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
+    MAX_NESTING,
     NONE,
     NUMBER,
     TEXT,
@@ -302,3 +303,14 @@ def test_iterating_takes_one_dimension_off(tensor: Tensor) -> None:
     assert isinstance(element, Tensor)
     assert element.device == tensor.device
     assert element.ndim == (tensor.ndim - 1 if tensor.ndim is not None and tensor.ndim > 0 else None)
+
+
+def test_containers_are_no_deeper_than_is_compared() -> None:
+    """Comparing and hashing goes through everything inside, twice where an item is the element too."""
+    listed: Value = NUMBER
+    mapped: Value = NUMBER
+    for _ in range(40):
+        listed, mapped = sequence([listed, listed]), Map((("a", mapped), ("b", mapped)), mapped)
+        assert isinstance(listed, Seq)
+        assert isinstance(mapped, Map)
+        assert max(listed.depth, mapped.depth) <= MAX_NESTING
