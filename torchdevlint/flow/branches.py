@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.devices import TOP
-from torchdevlint.flow.joins import join
+from torchdevlint.flow.joins import alternatives, choose, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value
@@ -23,6 +23,12 @@ def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     key, positive = _condition(frame, test)
     holds.conditions = _with(state, key, positive)
     fails.conditions = _with(state, key, not positive)
+    if isinstance(test, ast.BoolOp):
+        both = isinstance(test.op, ast.And)
+        for each in test.values:
+            key, positive = _condition(frame, each)
+            arm = holds if both else fails
+            arm.conditions = _with(arm, key, positive is both)
     _refine(frame, test, holds, fails)
     return holds, fails
 
@@ -56,6 +62,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
             else:
                 _refine(frame, each, None, fails)
         return
+    _refine_empty(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         _refine_wrapped(frame, test, holds, fails)
         _refine_tensor(frame, test, holds)
@@ -70,6 +77,54 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         holds, fails = fails, holds
     _narrow(frame, test.left, holds, wants_none=True)
     _narrow(frame, test.left, fails, wants_none=False)
+
+
+def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm."""
+    filled, sized = holds, test
+    if isinstance(test, ast.Compare):
+        if not _is_zero(test.comparators[0]):
+            return
+        operator, sized = test.ops[0], test.left
+        filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
+    node = _sized(sized)
+    path = dotted_path(node) if node is not None else None
+    if filled is None or node is None or path is None:
+        return
+    held = alternatives(frame.evaluate(node, filled), filled.conditions)
+    left = [each for each in held if not _is_made_empty(each[1])]
+    if not left:
+        filled.alive = False
+    elif len(left) < len(held):
+        (filled.env if path in filled.env else filled.paths)[path] = choose(left)
+
+
+def _sized(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``len(x)``, ``x.numel()``, ``x.size(0)`` and ``x.shape[0]``."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return test.args[0] if test.func.id == "len" and len(test.args) == 1 else None
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        return test.func.value if test.func.attr in ("numel", "nelement", "size") else None
+    if isinstance(test, ast.Subscript) and isinstance(test.value, ast.Attribute) and test.value.attr == "shape":
+        return test.value.value
+    return None
+
+
+def _is_made_empty(value: Value) -> bool:
+    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made."""
+    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
+        return False
+    site = value.creations[0]
+    maker, args = site.function.rpartition(".")[2], site.node.args if isinstance(site.node, ast.Call) else []
+    listed = args[0].elts if args and isinstance(args[0], (ast.List, ast.Tuple)) else None
+    if maker in torch_api.LEGACY_CONSTRUCTORS | torch_api.DATA_FACTORIES and (listed is not None or not args):
+        return not listed
+    sizes = args if listed is None else listed
+    return maker not in torch_api.DATA_FACTORIES and any(_is_zero(each) for each in sizes)
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _refine_wrapped(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:

@@ -207,6 +207,8 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
         state.guarded, state.cuda_of = guarded, cuda_of
         return value
     one, other = arms(frame, node.test, state)
+    if not one.alive or not other.alive:
+        return frame.evaluate(node.body, one) if one.alive else frame.evaluate(node.orelse, other)
     return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)
 
 

@@ -48,7 +48,8 @@ _MAX_LOOKUPS = 8
 _MAX_PARAMETERS = 50
 """How many parameters of other functions are looked at for one."""
 
-_Parameter = tuple[Scope, str, ClassInfo | None]
+_Parameter = tuple[Scope, str, ClassInfo | None, bool]
+"""A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 
 
@@ -143,7 +144,7 @@ def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
 
 def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
     """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
-    level: list[_Parameter] = [(function, name, owner)]
+    level: list[_Parameter] = [(function, name, owner, owner is not None and owner.is_module)]
     seen: set[_Parameter] = set(level)
     for _ in range(hops + 1):
         further: dict[_Parameter, None] = {}
@@ -157,12 +158,13 @@ def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo 
     return False
 
 
-def _targets(frame: Frame, function: Scope, name: str, owner: ClassInfo | None) -> list[_Parameter] | None:
+def _targets(
+    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, in_module: bool
+) -> list[_Parameter] | None:
     """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
     if uses is None or uses.is_container or uses.called or _is_converted(function, name):
         return []
-    in_module = owner is not None and owner.is_module
     if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
         return None
     closure = owner.closure if owner is not None else frame.closure
@@ -174,7 +176,7 @@ def _targets(frame: Frame, function: Scope, name: str, owner: ClassInfo | None) 
             names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
             position = place + bound if isinstance(place, int) else -1
             target = place if isinstance(place, str) else names[position] if position < len(names) else ""
-            found.append((callee, target, owner if bound else None))
+            found.append((callee, target, owner if bound else None, in_module))
         elif isinstance(callee, Ref):
             if _library_takes_tensor(callee.name, place):
                 return None
