@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import is_property
-from torchdevlint.flow.devices import DEFAULT, MODEL, Device, Origin
+from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, Device, Origin
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
@@ -18,6 +18,7 @@ from torchdevlint.flow.values import (
     UNKNOWN,
     Choice,
     Cls,
+    Const,
     Dev,
     Dtype,
     Func,
@@ -70,6 +71,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
     if name == "dtype":
         return Dtype()
     if name == "is_cuda":
+        if receiver.device == CPU:
+            return Const(False)
         return UNKNOWN if receiver.device == DEFAULT else Guard(True)
     if name == "ndim":
         return NUMBER

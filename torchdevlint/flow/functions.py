@@ -72,18 +72,21 @@ def run_function(
 
 
 def _observe(activation: Frame, state: State) -> None:
-    """Remember which parameters get tensors of the CPU, or just made of what may be numbers, and no others.
+    """Remember the parameters of calls that give tensors of the CPU, or made of what may be numbers, and no others.
 
     What a script does when it is run, such as a trial on random numbers, says nothing of other users.
     """
-    if activation.entry.kind == "module":
+    function, observed = activation.function, activation.machine.observed
+    if function is None or activation.entry.kind == "module":
         return
-    observed = activation.machine.observed
-    for name, value in state.env.items():
-        if isinstance(value, Tensor) and activation.function is not None:
-            key = (activation.function, name)
-            made_here = value.device == TOP and bool(value.steps) and value.steps[0].created and not value.moved
-            observed[key] = observed.get(key, True) and (on_cpu(value.device) or made_here)
+    given = {name: value for name, value in state.env.items() if isinstance(value, Tensor)}
+    here = all(on_cpu(value.device) or _is_just_made(value) for value in given.values())
+    for name in given:
+        observed[function, name] = observed.get((function, name), True) and here
+
+
+def _is_just_made(tensor: Tensor) -> bool:
+    return tensor.device == TOP and bool(tensor.steps) and tensor.steps[0].created and not tensor.moved
 
 
 def _context(function: Func, around: str) -> str:
