@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import is_property
-from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, Device, Origin
+from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, Device, Origin
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
@@ -76,7 +76,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
         return UNKNOWN if receiver.device == DEFAULT else Guard(True)
     if name == "ndim":
         return NUMBER
-    if name in torch_api.TENSOR_ATTRIBUTES or receiver.opaque:
+    if name in torch_api.TENSOR_ATTRIBUTES or (receiver.opaque and receiver.device != LOADER):
         return receiver
     return UNKNOWN
 

@@ -42,6 +42,7 @@ from torchdevlint.flow.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 _IN_PLACE_MODULE_METHODS = frozenset(
     "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
@@ -296,16 +297,36 @@ def _append(receiver: Seq, value: Value) -> Seq:
 
 def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
     """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
-    scope = frame.function or frame.machine.tree
-    if not isinstance(receiver, ast.Name) or scope is None:
+    path = dotted_path(receiver)
+    if path is None or device == TOP:
         return UNKNOWN
-    uses = uses_in(scope).get(receiver.id)
-    if uses is None or not (uses.is_module or uses.called):
+    if not _is_called(frame, receiver, path):
         step = Step(f"moved to {device.describe()}", receiver)
-        return UNKNOWN if device == TOP else Tensor(device, None, (), (step,), moved=True, opaque=True)
+        return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device)
-    state.env[receiver.id] = moved
+    (state.env if path in state.env else state.paths)[path] = moved
+    if isinstance(receiver, ast.Attribute):
+        write_attribute(frame.evaluate(receiver.value, state), receiver.attr, moved)
     return moved
+
+
+def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
+    """Whether a name, or an attribute of `self` anywhere in its class, is called or asked for parameters."""
+    scope = frame.function or frame.machine.tree
+    if isinstance(receiver, ast.Name):
+        uses = uses_in(scope).get(receiver.id) if scope is not None else None
+        return uses is not None and (uses.is_module or uses.called)
+    if frame.owner is None or not path.startswith("self."):
+        return False
+    return any(
+        dotted_path(node.func) == path
+        or (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
+            and dotted_path(node.func.value) == path
+        )
+        for node in nodes_in(frame.owner.node, ast.Call)
+    )
 
 
 def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:

@@ -88,7 +88,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])
-    return Library(name) if is_one_of(name, settings.in_place_movers) else UNKNOWN
+    known = is_one_of(name, settings.in_place_movers) or tail.endswith("Loader")
+    return Library(name) if known else UNKNOWN
 
 
 def note_pipeline(name: str, arguments: Arguments) -> None:

@@ -163,6 +163,8 @@ class Machine:
         """Functions that were called in what was run."""
         self.observed: dict[tuple[ast.AST, str], bool] = {}
         """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
+        self.literals: set[ast.AST] = set()
+        """Calls that name CUDA, outside of tests for it."""
         self.looked_at: set[ast.AST] = set()
         """Functions that were entered on their own."""
         self.reached: set[ast.AST] = set()

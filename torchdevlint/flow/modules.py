@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
-from torchdevlint.flow.devices import DEFAULT, TOP, Device, on_cpu
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, on_cpu
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
@@ -63,9 +63,9 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
-    if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
-        return UNKNOWN
     device = TOP if module.device == DEFAULT else module.device
+    if not operands or (module.name and not any(isinstance(value, (Tensor, Choice)) for _, value in operands)):
+        return UNKNOWN
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
         return _call_unknown_class(frame, state, node, module, device or TOP, operands)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
@@ -120,7 +120,9 @@ def _call_unknown_class(
     if batch and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
-    return opaque_result(operands, device)
+    if module.name or device in (MODEL, TOP) or on_cpu(device):
+        return opaque_result(operands, device)
+    return Tensor(device, None, opaque=True)
 
 
 def opaque_result(operands: Operands, device: Device) -> Value:

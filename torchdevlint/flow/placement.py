@@ -23,6 +23,8 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     text = _names_cuda(node)
     if text is None or not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
         return
+    if not _is_guarded(state):
+        frame.machine.literals.add(node)
     found = _of_guard(state, node) or _up_again(frame, node, state)
     if found is None and not _is_guarded(state):
         found = _at_hand(frame, state, node)
@@ -37,11 +39,10 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
             continue
         place = placed.steps[-1].node if placed.steps else None
         text = _names_cuda(place) if place is not None else None
-        if text is None or not isinstance(place, ast.Call) or _is_what_it_is_for(frame):
+        if text is None or place not in frame.machine.literals or not isinstance(place, ast.Call):
             continue
-        if state.cuda_of is None:
-            expression = frame.machine.text_of(node)
-            _record(frame, state, place, text, f"{expression}.device", f"`{expression}` is used with it", node)
+        expression = frame.machine.text_of(node)
+        _record(frame, state, place, text, f"{expression}.device", f"`{expression}` is used with it", node)
 
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, given: str, why: str, place: ast.AST) -> None:
@@ -70,6 +71,8 @@ def _names_cuda(node: ast.AST) -> str | None:
         if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
             return f'"{value.value}"'
     path = dotted_path(node.func) or ""
+    if any(keyword.arg == "device" for keyword in node.keywords):
+        return None
     return path if ".cuda." in path and path.endswith("Tensor") else None
 
 

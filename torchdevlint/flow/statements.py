@@ -146,7 +146,7 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     without.without_accelerator = True
     execute(frame, skipped, without)
     guarded, cuda_of = state.guarded, state.cuda_of
-    state.guarded, state.cuda_of = True, asked_tensor(node.test) or cuda_of
+    state.guarded, state.cuda_of = True, None if node.orelse else asked_tensor(node.test) or cuda_of
     execute(frame, chosen, state)
     state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:
