@@ -103,7 +103,18 @@ def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
     saves = [
         (save, method) for method in owner.methods.values() if method is not scope for save in _saves(frame, method)
     ]
+    if _is_buffer(load.args[0]) and any(
+        any(_is_buffer(value) for value in _assigned(method, save.args[1].id))
+        for save, method in saves
+        if len(save.args) > 1 and isinstance(save.args[1], ast.Name)
+    ):
+        return True
     return bool(saves) and all(_is_plain_data(save.args[0], method) for save, method in saves if save.args)
+
+
+def _is_buffer(node: ast.expr) -> bool:
+    """``io.BytesIO(..)``: bytes in memory, which the same class packs and unpacks."""
+    return isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("BytesIO")
 
 
 def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
