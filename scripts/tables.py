@@ -8,7 +8,7 @@ from corpus import SETS, CorpusError, Release
 from verdicts import Finding, Tally, Verdict, tally
 
 SET_TITLES = {"gating": "Gating set", "extended": "Extended set"}
-COUNTS = ("findings", "true", "harmless", "false", "not judged", "precision", "not false")
+COUNTS = ("findings", "true", "harmless", "false", "not judged", "consequential", "precision")
 
 
 def between_markers(page: str, name: str, text: str) -> str:
@@ -74,6 +74,6 @@ def _cells(counts: Tally) -> list[object]:
         counts.harmless,
         counts.false,
         counts.unjudged,
+        counts.consequential,
         counts.precision,
-        counts.not_false,
     ]

@@ -86,13 +86,13 @@ class Tally:
         return self.true + self.harmless + self.false + self.unjudged
 
     @property
-    def precision(self) -> str:
-        """True findings among the judged ones, rounded down to a tenth of a percent; harmless ones count against it."""
+    def consequential(self) -> str:
+        """True findings among the judged ones, rounded down to a tenth of a percent: those that can hurt somebody."""
         return share(self.true, self.findings - self.unjudged)
 
     @property
-    def not_false(self) -> str:
-        """The same with harmless findings counted for it."""
+    def precision(self) -> str:
+        """Findings among the judged ones whose claim holds, harmless ones with them: what is no false alarm."""
         return share(self.true + self.harmless, self.findings - self.unjudged)
 
 
