@@ -57,7 +57,9 @@ def test_the_longest_selector_decides(
 
 
 def test_the_default_is_every_rule_that_is_not_advice() -> None:
-    assert selected(Settings()) == tuple(one.code for one in all_rules() if one.severity is not Severity.ADVICE)
+    assert selected(Settings()) == tuple(
+        one.code for one in all_rules() if one.severity is not Severity.ADVICE and not one.preview
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,3 +125,10 @@ def test_the_longest_selector_sets_the_severity() -> None:
     assert (found["TDL201"], found["TDL202"]) == (Severity.ERROR, Severity.ADVICE)
     assert found["TDL001"] is Severity.WARNING
     assert severities(Settings()) == {}
+
+
+def test_rules_in_preview_run_on_request_only() -> None:
+    rule = Rule("TDL998", "not-judged-yet", Severity.ERROR, "doc", (), nothing, None, preview=True)
+    assert selected(Settings(), [rule]) == ()
+    assert selected(Settings(select=("TDL998",)), [rule]) == ()
+    assert selected(Settings(preview=True), [rule]) == ("TDL998",)
