@@ -209,11 +209,14 @@ class Machine:
             self._facts[key] = (self.standing, make())
 
     def attribute_of(self, site: Site) -> str | None:
-        """The attribute of a Module of this file that holds the tensor made at `site`, itself or in a container."""
+        """The attribute of a Module of this file that holds the tensor made at `site`, itself or in a container.
+
+        None for a class that overrides `_apply`, which can move anything along.
+        """
         held = (
             name
             for info in self.classes.values()
-            if info.is_module
+            if info.is_module and "_apply" not in info.all_methods
             for name, value in info.attributes.items()
             if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
         )
