@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,7 +129,7 @@ def test_the_longest_selector_sets_the_severity() -> None:
 
 
 def test_rules_in_preview_run_on_request_only() -> None:
-    rule = Rule("TDL998", "not-judged-yet", Severity.ERROR, "doc", (), nothing, None, preview=True)
-    assert selected(Settings(), [rule]) == ()
-    assert selected(Settings(select=("TDL998",)), [rule]) == ()
-    assert selected(Settings(preview=True), [rule]) == ("TDL998",)
+    new = replace(rule("TDL998"), preview=True)
+    assert selected(Settings(), [new]) == ()
+    assert selected(Settings(select=("TDL998",)), [new]) == ()
+    assert selected(Settings(preview=True), [new]) == ("TDL998",)
