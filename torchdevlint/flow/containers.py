@@ -7,7 +7,7 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo
-from torchdevlint.flow.devices import MODEL
+from torchdevlint.flow.devices import MODEL, on_cpu
 from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
 from torchdevlint.flow.joins import alternatives, is_number
 from torchdevlint.flow.machine import Frame, Machine, State
@@ -20,7 +20,7 @@ def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: V
     """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
     info = receiver.info
     info.assigned_at.setdefault(target.attr, target)
-    if not info.is_module or not isinstance(value, Tensor) or value.unwrapped is None:
+    if not info.is_module or not isinstance(value, Tensor) or value.unwrapped is None or on_cpu(value.device):
         return
     machine, move = frame.machine, value.unwrapped
     machine.record_anyway(
