@@ -80,6 +80,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str) and len(node.value) < 40:
                 words.add(node.value)
+        elif isinstance(node, ast.keyword):
+            words.add(node.arg or "")
         elif isinstance(node, ast.alias):
             words.add(node.name.rpartition(".")[2])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import torch_api, wrappers
 from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.joins import alternatives, choose, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Const, Ref, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
 
 
 def asked_tensor(test: ast.expr) -> ast.expr | None:
@@ -64,7 +64,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         return
     _refine_empty(frame, test, holds, fails)
     if isinstance(test, ast.Call):
-        _refine_wrapped(frame, test, holds, fails)
+        wrappers.refine_by_test(frame, test, holds, fails)
         _refine_tensor(frame, test, holds)
         return
     if not isinstance(test, ast.Compare):
@@ -127,22 +127,6 @@ def _is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 
 
-def _refine_wrapped(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
-    """``isinstance(model, DataParallel)`` and ``hasattr(model, "module")`` tell wrapped models from plain ones."""
-    state = holds or fails
-    if state is None or len(test.args) != 2 or not isinstance(test.func, ast.Name):
-        return
-    path = dotted_path(test.args[0])
-    if path is None or not _asks_for_wrapper(frame, test, state):
-        return
-    for arm, wrapped in ((holds, True), (fails, False)):
-        value = frame.evaluate(test.args[0], arm) if arm is not None else None
-        if arm is not None and isinstance(value, Choice):
-            left = tuple(each for each in value.alternatives if bool(getattr(each[1], "prefix", "")) is wrapped)
-            if left:
-                (arm.env if path in arm.env else arm.paths)[path] = Choice(left) if len(left) > 1 else left[0][1]
-
-
 def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
     """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor."""
     if holds is None or not test.args or not isinstance(test.args[0], ast.Name):
@@ -153,17 +137,6 @@ def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
     asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
     if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in torch_api.TENSOR_CLASSES):
         holds.env[name] = Tensor(TOP, None, (), (Step(f"`{name}` is tested to be a tensor here", test),))
-
-
-def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:
-    assert isinstance(test.func, ast.Name)
-    if test.func.id == "hasattr":
-        return frame.evaluate(test.args[1], state) == Const("module")
-    if test.func.id != "isinstance":
-        return False
-    kinds = frame.evaluate(test.args[1], state)
-    names = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
-    return bool(names) and all(isinstance(name, Ref) and name.name in torch_api.WRAPPER_MODULES for name in names)
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:

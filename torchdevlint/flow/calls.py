@@ -11,7 +11,7 @@ from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.functions import run_function
-from torchdevlint.flow.joins import element_of, is_module, join, sequence
+from torchdevlint.flow.joins import distribute, element_of, is_module, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.modules import call_module, opaque_result
@@ -70,6 +70,9 @@ def call_attribute(
     if isinstance(receiver, Choice):
         if len(receiver.alternatives) > _MAX_DISTRIBUTED:
             return UNKNOWN
+        path = dotted_path(callee.value)
+        if path is not None and path not in state.env:
+            state.paths.setdefault(path, receiver)
         return under_each(state, receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments))
     if isinstance(receiver, Tensor):
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
@@ -220,10 +223,13 @@ def _move_module(
         return target
     moved = replace(target, device=device)
     path = dotted_path(callee.value)
-    if path is not None and isinstance(callee.value, ast.Name) and path in state.env:
-        state.env[path] = moved
-    elif path is not None:
-        state.paths[path] = moved
+    if path is not None:
+        table = state.env if path in state.env else state.paths
+        held = table.get(path)
+        if isinstance(held, Choice):
+            table[path] = distribute(held, lambda each: moved if each == target else each)
+        else:
+            table[path] = moved
     return moved
 
 

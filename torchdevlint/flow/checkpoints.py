@@ -21,7 +21,7 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     path_node = arguments.positional[0][0] if arguments.positional else None
     path = frame.machine.text_of(path_node) if path_node is not None else ""
     result = Loaded(node, path)
-    if _placed(name, arguments) or state.guarded or state.without_accelerator:
+    if _placed(frame, name, arguments) or state.guarded or state.without_accelerator:
         return result
     if path in frame.saved or holds_data(frame, node, arguments):
         return result
@@ -39,11 +39,24 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     return result
 
 
-def _placed(name: str, arguments: Arguments) -> bool:
+def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
+    """Whether it is said where to; who hands a parameter through leaves that to the caller, who may say None."""
     if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
         return True
     given = arguments.get(torch_api.LOADERS[name], "map_location")
-    return given is not None and (given[1] != Const(None) or isinstance(given[0], ast.IfExp))
+    if given is None or given[1] != Const(None):
+        return given is not None
+    return isinstance(given[0], ast.IfExp) or _is_parameter(frame, given[0])
+
+
+def _is_parameter(frame: Frame, node: ast.expr) -> bool:
+    function = frame.function
+    return (
+        function is not None
+        and isinstance(node, ast.Name)
+        and node.id
+        in {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    )
 
 
 def method(

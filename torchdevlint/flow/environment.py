@@ -120,7 +120,7 @@ def _check(frame: Frame, state: State, node: ast.AST, name: Value, value: Value)
         found = str(value.value) if isinstance(value, Const) else "a list" if isinstance(value, Seq) else "a number"
         _malformed(frame, node, "value", found, f'"{found}"' if isinstance(value, Const) else "str(..)")
         return
-    if state.touched is not None:
+    if state.touched is not None and not state.without_accelerator:
         _late(frame, state.touched, node)
 
 

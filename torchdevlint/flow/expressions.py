@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable
 
-from torchdevlint.flow import operations
+from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms, asked_tensor
 from torchdevlint.flow.calls import call
@@ -207,6 +207,7 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
         state.guarded, state.cuda_of = guarded, cuda_of
         return value
     one, other = arms(frame, node.test, state)
+    wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)
     if not one.alive or not other.alive:
         return frame.evaluate(node.body, one) if one.alive else frame.evaluate(node.orelse, other)
     return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)

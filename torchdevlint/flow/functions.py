@@ -38,6 +38,7 @@ def run_function(
         tuple(shared.items()),
         frame.context,
         state.without_accelerator,
+        state.touched is not None,
         machine.muted > 0,
     )
     outcome = machine.memo.get(signature)

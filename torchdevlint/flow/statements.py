@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import loaders, moves, operations
+from torchdevlint.flow import loaders, moves, operations, wrappers
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, asked_tensor, merge_states
@@ -15,6 +15,7 @@ from torchdevlint.flow.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
+from torchdevlint.source.nodes import nodes_in
 
 _MAX_REPEATED_LOOPS = 3
 
@@ -108,8 +109,9 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         execute(frame, node.body if test.value else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
-    if node.orelse and "map_location" in frame.machine.words and _places_one_load(node):
+    if _places_load_of(frame, node.body, node.orelse) or _places_load_of(frame, node.orelse, node.body):
         holds.guarded = fails.guarded = True
+    wrappers.refine_by_use(frame, node.body, node.orelse, holds, fails)
     execute(frame, node.body, holds)
     execute(frame, node.orelse, fails)
     before, guarded = state.conditions, state.guarded
@@ -119,15 +121,23 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         state.conditions = before
 
 
-def _places_one_load(node: ast.If) -> bool:
-    """``if gpu: load(p)`` with an else of ``load(p, map_location=..)``: one arm for each kind of machine."""
+def _places_load_of(frame: Frame, body: list[ast.stmt], other: list[ast.stmt]) -> bool:
+    """Whether `body` says ``load(p, map_location=..)`` and `other` ``load(p)``: one for each kind of machine."""
+    if not body or not other or "map_location" not in frame.machine.words:
+        return False
+    here, there = _firsts_of_calls(frame, body), _firsts_of_calls(frame, other)
+    return not here[True].isdisjoint(there[False])
 
-    def places(body: list[ast.stmt]) -> bool:
-        return any(
-            isinstance(each, ast.keyword) and each.arg == "map_location" for part in body for each in ast.walk(part)
-        )
 
-    return places(node.body) is not places(node.orelse)
+def _firsts_of_calls(frame: Frame, body: list[ast.stmt]) -> dict[bool, set[str]]:
+    """The first arguments of calls, by whether the call has a `map_location`."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for part in body:
+        for call in nodes_in(part, ast.Call):
+            if call.args:
+                placed = any(each.arg == "map_location" for each in call.keywords)
+                found[placed].add(frame.machine.text_of(call.args[0]))
+    return found
 
 
 def _decides(frame: Frame, test: ast.expr, state: State) -> bool:
@@ -232,8 +242,11 @@ def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
 
 
 def _try(frame: Frame, node: ast.Try, state: State) -> None:
-    before = state.copy()
+    before, guarded = state.copy(), state.guarded
+    if any(_places_load_of(frame, each.body, node.body) for each in node.handlers):
+        state.guarded = True
     execute(frame, node.body, state)
+    state.guarded = guarded
     failed = before.copy()
     merge_states(failed, before.copy(), state.copy(), tagged=False)
     execute(frame, node.orelse, state)
@@ -242,6 +255,7 @@ def _try(frame: Frame, node: ast.Try, state: State) -> None:
         caught.alive = True
         if handler.name:
             caught.env[handler.name] = UNKNOWN
+        wrappers.refine_by_failure(frame, node.body, caught)
         execute(frame, handler.body, caught)
         merge_states(state, state.copy(), caught, tagged=False)
     ended = not state.alive
