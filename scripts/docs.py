@@ -37,11 +37,18 @@ SEVERITIES = {
 }
 
 
+PREVIEW = (
+    "In preview: it runs with `--preview` only, until what it says has been judged on enough packages, as "
+    "[ecosystem.md](../ecosystem.md) tells of the others."
+)
+
+
 def rule_page(rule: Rule) -> str:
     sections = rule.sections()
     parts = [
         f"# {rule.code}: {rule.name}",
         f"**{rule.severity.value}**" + ("" if rule.code[3] == "9" else f": {SEVERITIES[rule.severity]}"),
+        *([PREVIEW] if rule.preview else []),
         sections[""],
         *(f"## {heading}\n\n{sections[heading]}" for heading in HEADINGS),
     ]
@@ -64,7 +71,8 @@ def rule_index() -> str:
 
 def table(rules: list[Rule], folder: str) -> str:
     rows = [
-        f"| [{rule.code}]({folder}{rule.code}.md) | `{rule.name}` | {rule.severity.value} | {rule.summary} |"
+        f"| [{rule.code}]({folder}{rule.code}.md) | `{rule.name}` "
+        f"| {rule.severity.value}{', preview' if rule.preview else ''} | {rule.summary} |"
         for rule in rules
     ]
     return "\n".join(["| code | name | severity | finds |", "|---|---|---|---|", *rows])

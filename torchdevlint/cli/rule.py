@@ -37,6 +37,8 @@ def rule(key: str | None, every: bool, output_format: str, color: str) -> int:
 def page(rule: Rule) -> str:
     """The documentation of one rule as markdown."""
     state = "on by default" if rule.default else "off unless it is selected"
+    if rule.preview:
+        state = "in preview: it runs with --preview only"
     text = inspect.cleandoc(rule.doc)
     return f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.value}, {state}\n\n{text}\n"
 
@@ -55,7 +57,8 @@ def _described(rule: Rule) -> dict[str, Any]:
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity.value,
-        "default": rule.default,
+        "default": rule.default and not rule.preview,
+        "preview": rule.preview,
         "summary": rule.summary,
         "url": rule.url,
         "explanation": inspect.cleandoc(rule.doc),
