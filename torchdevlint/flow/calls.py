@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from torchdevlint.flow import checkpoints, environment, loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
@@ -11,12 +10,13 @@ from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.functions import run_function
-from torchdevlint.flow.joins import distribute, element_of, is_module, join, sequence
+from torchdevlint.flow.joins import element_of, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
+from torchdevlint.flow.module_methods import call_module_method
 from torchdevlint.flow.modules import call_module, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
-from torchdevlint.flow.objects import registered, write_attribute
+from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
@@ -44,9 +44,6 @@ from torchdevlint.flow.values import (
 )
 from torchdevlint.source.nodes import nodes_in
 
-_IN_PLACE_MODULE_METHODS = frozenset(
-    "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
-)
 _MAX_DISTRIBUTED = 3
 _MAX_ITEMS = 6
 
@@ -97,7 +94,7 @@ def _brought_by_kind(
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         return opaque_result(operands, receiver.device)
     if isinstance(receiver, (Obj, Library, Super)):
-        return _module_method(frame, state, node, callee, receiver, arguments)
+        return call_module_method(frame, state, node, callee, receiver, arguments)
     if isinstance(receiver, (Seq, Map)):
         return _container_method(frame, state, callee, receiver, arguments)
     if isinstance(receiver, (Const, Text)):
@@ -169,93 +166,6 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     if method is None or arguments.starred or arguments.double_starred:
         return UNKNOWN
     return run_function(frame, state, node, method, arguments.values, arguments.keyword_values)
-
-
-def _module_method(
-    frame: Frame,
-    state: State,
-    node: ast.Call,
-    callee: ast.Attribute,
-    receiver: Obj | Library | Super,
-    arguments: Arguments,
-) -> Value:
-    """What `torch.nn.Module` brings to every module."""
-    target = receiver.receiver if isinstance(receiver, Super) else receiver
-    name = callee.attr
-    if not is_module(target) or not isinstance(target, (Obj, Library)):
-        return UNKNOWN
-    if name in torch_api.DEVICE_METHODS or name == "to":
-        return _move_module(frame, state, node, callee, target, arguments)
-    if name in _IN_PLACE_MODULE_METHODS:
-        return target
-    device = target.device if target.device is not None and target.device != DEFAULT else TOP
-    if name in ("parameters", "buffers"):
-        return Seq(None, Tensor(device, None, parameter=True))
-    if name in ("named_parameters", "named_buffers"):
-        return Seq(None, sequence([TEXT, Tensor(device, None, parameter=True)]))
-    if name == "state_dict":
-        return checkpoints.state_dict(frame, state, node, callee, target)
-    if name == "load_state_dict":
-        return checkpoints.load_state_dict(frame, state, node, callee, target, arguments)
-    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
-        return _register(state, callee, target, arguments)
-    if name == "modules" or name == "children":
-        return Seq(None, Library("", module=True))
-    if isinstance(target, Library) and name in ("append", "extend", "insert", "add"):
-        return _grow(state, callee, target, arguments)
-    if isinstance(target, Library) and name in ("items", "values"):
-        element = element_of(target)
-        return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if isinstance(target, Library) and name == "forward":
-        return call_module(frame, state, node, target, arguments)
-    return UNKNOWN
-
-
-def _move_module(
-    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
-) -> Value:
-    """A module moves in place (S1), so the name that it was moved by holds the moved one afterwards."""
-    device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
-    if device is not None:
-        environment.note_device(frame, state, node, device)
-    without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
-    if device is None or without_parameters or target.device == MODEL:
-        return target
-    moved = replace(target, device=device)
-    path = dotted_path(callee.value)
-    if path is not None:
-        table = state.env if path in state.env else state.paths
-        held = table.get(path)
-        if isinstance(held, Choice):
-            table[path] = distribute(held, lambda each: moved if each == target else each)
-        else:
-            table[path] = moved
-    return moved
-
-
-def _register(state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
-    """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
-    name, value = arguments.value(0, "name"), arguments.value(1, "tensor")
-    if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
-        return UNKNOWN
-    if isinstance(value, Tensor):
-        value = registered(value)
-    elif callee.attr == "register_buffer":
-        value = Tensor(MODEL)
-    held = write_attribute(target, name.value, value)
-    target.info.registered.add(name.value)
-    path = dotted_path(callee.value)
-    if path is not None:
-        state.paths[f"{path}.{name.value}"] = held
-    return UNKNOWN
-
-
-def _grow(state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
-    grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
-    path = dotted_path(callee.value)
-    if path is not None and len(grown.children) <= 4:
-        (state.env if path in state.env else state.paths)[path] = grown
-    return grown
 
 
 def _container_method(
