@@ -64,7 +64,9 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
     device = TOP if module.device == DEFAULT else module.device
-    if not operands or (module.name and not any(isinstance(value, (Tensor, Choice)) for _, value in operands)):
+    given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
+    layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
+    if not operands or (module.name and not given and not layer):
         return UNKNOWN
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
         return _call_unknown_class(frame, state, node, module, device or TOP, operands)
