@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import is_property
-from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, Device, Origin
+from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
@@ -92,6 +92,8 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
     if mentions_device(node.attr):
+        if frame.function in frame.machine.pipeline:
+            return Dev(TOP)
         return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
     if node.attr == "is_cuda":
         return Guard(True)

@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow import torch_api, wrappers
 from torchdevlint.flow.devices import TOP
+from torchdevlint.flow.evidence import bound_in_loops
 from torchdevlint.flow.joins import alternatives, choose, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
@@ -38,7 +39,10 @@ def _with(state: State, key: str, arm: bool) -> tuple[tuple[str, bool], ...]:
 
 
 def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
-    """A key for the test that its negation shares. Tests of different loop rounds and calls are different."""
+    """A key for the test that its negation shares.
+
+    Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
+    """
     positive = True
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, positive = test.operand, not positive
@@ -48,7 +52,17 @@ def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
         text = f"{frame.machine.text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
     else:
         text = frame.machine.text_of(test)
-    return f"{frame.activation}.{frame.loop_round}:{text}", positive
+    loop_round = frame.loop_round if frame.loop_round and _changes_in_loops(frame, test) else 0
+    return f"{frame.activation}.{loop_round}:{text}", positive
+
+
+def _changes_in_loops(frame: Frame, test: ast.expr) -> bool:
+    """Whether the test calls something, or reads a name that a loop of this function binds."""
+    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
+    scope = frame.function or frame.machine.tree
+    if scope is None or any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in ast.walk(test)):
+        return True
+    return not names.isdisjoint(bound_in_loops(scope))
 
 
 def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:

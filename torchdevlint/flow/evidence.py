@@ -136,6 +136,23 @@ def _container(node: ast.expr) -> ast.expr | None:
     return node.value if keyed and isinstance(node.slice.value, str) else None  # type: ignore[attr-defined]
 
 
+_BOUND_IN_LOOPS: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
+
+
+def bound_in_loops(function: Scope) -> frozenset[str]:
+    """The names that a loop of the function or module binds."""
+    found = _BOUND_IN_LOOPS.get(function)
+    if found is None:
+        loops = (*nodes_in(function, ast.For), *nodes_in(function, ast.AsyncFor), *nodes_in(function, ast.While))
+        lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
+        found = _BOUND_IN_LOOPS[function] = frozenset(
+            name
+            for name, places in bindings_in(function).items()
+            if any(bound and start <= line <= end for line, bound, _ in places for start, end in lines)
+        )
+    return found
+
+
 def _looped_over(source: ast.expr) -> ast.expr:
     """``layers`` in ``enumerate(layers)`` and its kin."""
     while isinstance(source, ast.Call) and source.args:

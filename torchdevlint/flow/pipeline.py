@@ -13,7 +13,7 @@ _GIVEN_AS = frozenset({"collate_fn", "worker_init_fn", "transform", "transforms"
 _FUNCTIONS = re.compile(r"(?:^|_)collate(?:$|_)")
 _CLASSES = re.compile(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
 _BASES = re.compile(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
-_WORDS = re.compile(r"[Cc]ollat|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
+_WORDS = re.compile(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Place = tuple[str, str]
