@@ -106,6 +106,8 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
         found = (
             {as_device(frame, node, each) for _, each in alternatives(value)} if isinstance(value, Choice) else set()
         )
+        if TOP in found:
+            return TOP
         return found.pop() if len(found) == 1 else Device(Origin.EXPRESSION, _text(frame, node))
     return TOP
 
