@@ -125,7 +125,8 @@ def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
     known = [tensor for tensor in elsewhere if tensor.device != TOP]
     if not known:
         return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
-    best = next((tensor for tensor in known if tensor.ndim != 0), known[0])
+    sized = [tensor for tensor in known if tensor.ndim != 0] or known
+    best = next((tensor for tensor in sized if tensor.device == MODEL), sized[0])
     return Tensor(best.device, ndim, (), best.steps)
 
 
