@@ -151,6 +151,7 @@ def _super(frame: Frame) -> Value:
 
 def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
     info = callee.info
+    info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
     made = Obj(info, DEFAULT if info.is_module else TOP)
     init = info.method("__init__", made)
     if init is not None and not (arguments.starred or arguments.double_starred):

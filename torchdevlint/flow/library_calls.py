@@ -93,15 +93,18 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
 
 
 def note_pipeline(name: str, arguments: Arguments) -> None:
-    """What is given to ``transforms.Compose`` or as ``transform=`` is part of the input pipeline, on the CPU."""
-    for key, (_, value) in arguments.keywords.items():
-        if key in ("transform", "transforms", "target_transform") and isinstance(value, Obj):
-            value.info.in_pipeline = True
-    if name.rpartition(".")[2] == "Compose":
-        for value in arguments.values:
-            for each in elements(value):
-                if isinstance(each, Obj):
-                    each.info.in_pipeline = True
+    """What is given to transforms, or as ``transform=``, is part of the input pipeline, on the CPU."""
+    given = [value for key, (_, value) in arguments.keywords.items() if key in _TRANSFORM_KEYWORDS]
+    if name.rpartition(".")[2] == "Compose" or name.startswith(_TRANSFORM_PACKAGES):
+        given += arguments.values
+    for value in given:
+        for each in [value, *elements(value)]:
+            if isinstance(each, Obj):
+                each.info.in_pipeline = True
+
+
+_TRANSFORM_KEYWORDS = frozenset({"transform", "transforms", "target_transform"})
+_TRANSFORM_PACKAGES = ("torchvision.transforms.", "albumentations.", "monai.transforms.")
 
 
 def _unbound(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:

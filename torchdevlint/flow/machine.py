@@ -185,6 +185,7 @@ class Machine:
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
         self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
+        self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
 
     def record(
         self, key: tuple[object, ...], make: Callable[[], Fact], state: State, argument: str | None = None
@@ -201,6 +202,7 @@ class Machine:
         if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
         self._facts[key] = (self.standing, make())
+        self._owners[key] = self.entry_owner
         self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
@@ -224,7 +226,9 @@ class Machine:
 
     def facts(self) -> Iterator[Fact]:
         for key, (_, fact) in self._facts.items():
-            assumed = self._assumes.get(key)
+            assumed, owner = self._assumes.get(key), self._owners.get(key)
+            if owner is not None and owner.in_pipeline:
+                continue
             if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
                 yield fact
 
