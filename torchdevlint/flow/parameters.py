@@ -139,7 +139,15 @@ def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
         return Tensor(CPU, None, (), step)
     if entry.kind == "forward":
         return Tensor(MODEL, None, (), step)
+    if entry.kind == "function" and frame.function is not None and _is_for_numpy(frame.function):
+        return Tensor(TOP, None, (), step)
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
+
+
+def _is_for_numpy(function: FunctionNode) -> bool:
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU."""
+    methods = {call.func.attr for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
+    return "numpy" in methods and not methods & {"cpu", "to"}
 
 
 def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:

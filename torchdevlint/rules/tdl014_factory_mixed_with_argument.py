@@ -36,8 +36,9 @@ device is the author's knowledge.
 
 ## What it cannot see
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
-transforms given to `Compose`, functions that callers in the same file give tensors of the CPU. Arguments without an
-annotation count as tensors when they are used as only a tensor can be.
+transforms given to `Compose`, functions that callers in the same file give tensors of the CPU, and functions that end
+in `.numpy()` without a `.cpu()`. Arguments without an annotation count as tensors when they are used as only a tensor
+can be. A function that all callers, in other files, happen to call with tensors of the CPU is reported.
 
 ## References
 - [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
