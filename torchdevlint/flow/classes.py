@@ -34,8 +34,6 @@ class ClassInfo:
         self.settings = settings
         self.attributes: dict[str, Value] = {}
         """What `self.x` holds, joined over the methods that write it; class-level names too."""
-        self.registered: set[str] = set()
-        """Attributes that are buffers or parameters."""
         self.evaluated: set[ast.AST] = set()
         """Methods whose writes to `self` are in `attributes`."""
         self.assigned_at: dict[str, ast.AST] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torchdevlint.flow.devices import LOADER, TOP, Device, Origin
+from torchdevlint.flow.devices import LOADER, TOP, Device
 from torchdevlint.flow.devices import join as join_devices
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -269,8 +269,3 @@ def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
     steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
     unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
     return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)
-
-
-def on_model(device: Device) -> bool:
-    """Whether it is where a model lives."""
-    return device.origin is Origin.MODEL

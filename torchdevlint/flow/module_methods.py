@@ -93,7 +93,6 @@ def _register(state: State, callee: ast.Attribute, target: Obj | Library, argume
     elif callee.attr == "register_buffer":
         value = Tensor(MODEL)
     held = write_attribute(target, name.value, value)
-    target.info.registered.add(name.value)
     path = dotted_path(callee.value)
     if path is not None:
         state.paths[f"{path}.{name.value}"] = held

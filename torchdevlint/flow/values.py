@@ -189,15 +189,6 @@ class Func(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Method(Value):
-    """A bound method of a value that is not a user's object: ``x.view``, ``model.state_dict``."""
-
-    receiver: Value
-    name: str
-    node: ast.AST = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Super(Value):
     """``super()`` in a method of `info`."""
 
