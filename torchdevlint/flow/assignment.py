@@ -5,14 +5,26 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import containers, environment
-from torchdevlint.flow.devices import MODEL
 from torchdevlint.flow.evidence import uses_in
-from torchdevlint.flow.joins import blurred, distribute, element_of, join
+from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join
 from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.objects import write_attribute
+from torchdevlint.flow.objects import came_from, keep, write_attribute
 from torchdevlint.flow.operations import assign_index
-from torchdevlint.flow.values import GIVEN, UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.values import (
+    AT_LEAST_1,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Map,
+    Obj,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -29,20 +41,21 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
         assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
 
 
-def as_used(function: FunctionNode, name: str, node: ast.AST) -> Value:
-    """What a name holds that was taken out of the inputs of forward: a tensor where it is used as one."""
+def as_used(function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
+    """What a name holds that was taken out of an input or made of one: a tensor where it is used as one."""
     uses = uses_in(function).get(name)
-    if uses is None or not uses.is_tensor:
-        return GIVEN
-    return Tensor(MODEL, None, (), (Step(f"`{name}` came with the inputs of forward", node),))
+    if uses is None or not uses.is_tensor or value.given is None:
+        return value
+    ndim = AT_LEAST_1 if uses.has_dimensions else None
+    return Tensor(value.given, ndim, (), (Step(f"`{name}` {came_from(value.given)}", node),))
 
 
 def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
     name = node.id
     if name in frame.globals:
         frame.machine.globals[name] = value
-    if value == GIVEN and frame.function is not None:
-        value = as_used(frame.function, name, node)
+    if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
+        value = as_used(frame.function, name, value, node)
     state.env[name] = UNKNOWN if name in frame.shared else value
     if state.paths:
         forget_paths(state, name)
@@ -84,7 +97,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
     held = value
     if isinstance(receiver, Obj):
         containers.note_assignment(frame, target, receiver, value, state)
-        held = write_attribute(receiver, target.attr, value)
+        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)
@@ -99,10 +112,10 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if isinstance(base, Tensor) and base.opaque and root is not None:
         (state.env if root in state.env else state.paths)[root] = UNKNOWN
         return
-    if value_node is not None and isinstance(base, Tensor):
-        written = assign_index(frame, state, target, base, position, value_node, value)
-        if root is not None and written is not base:
-            (state.env if root in state.env else state.paths)[root] = written
+    if value_node is not None:
+        for _, each in alternatives(base, state.conditions):
+            if isinstance(each, Tensor):
+                assign_index(frame, state, target, each, position, value_node, value)
     if isinstance(base, Map) and root is not None:
         table = state.env if root in state.env else state.paths
         if isinstance(position, Const):

@@ -13,6 +13,7 @@ from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.objects import attribute_of_library, attribute_of_object
 from torchdevlint.flow.values import (
+    GIVEN,
     NUMBER,
     NUMBERS,
     UNKNOWN,
@@ -56,7 +57,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
         found = _unknown_attribute(frame, node)
-        return receiver if isinstance(found, Unknown) and receiver.given else found
+        return receiver if isinstance(found, Unknown) and receiver.given is not None else found
     if isinstance(receiver, Seq) and name in ("values", "indices"):
         return receiver.element
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
@@ -86,7 +87,9 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if isinstance(value, Func) and is_property(value.node):
         return run_function(frame, state, node, value, (), {})
     if isinstance(value, Unknown):
-        return _unknown_attribute(frame, node)
+        found = _unknown_attribute(frame, node)
+        inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
+        return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     return settle(value, state.conditions)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api, wrappers
-from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.evidence import bound_in_loops
 from torchdevlint.flow.joins import alternatives, choose, join
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.parameters import place_of_argument
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
 
 
@@ -150,7 +150,8 @@ def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
         return
     asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
     if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in torch_api.TENSOR_CLASSES):
-        holds.env[name] = Tensor(TOP, None, (), (Step(f"`{name}` is tested to be a tensor here", test),))
+        step = Step(f"`{name}` is tested to be a tensor here", test)
+        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:

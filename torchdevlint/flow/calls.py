@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
+from typing import Any
 
 from torchdevlint.flow import checkpoints, environment, loaders, torch_api
+from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import element_of, join, sequence
@@ -16,11 +20,11 @@ from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
 from torchdevlint.flow.modules import call_module, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
-from torchdevlint.flow.objects import write_attribute
+from torchdevlint.flow.objects import came_from, write_attribute
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
-    GIVEN,
+    MAX_MEMBERS,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -45,7 +49,6 @@ from torchdevlint.flow.values import (
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_DISTRIBUTED = 3
-_MAX_ITEMS = 6
 
 
 def call(frame: Frame, node: ast.Call, state: State) -> Value:
@@ -75,7 +78,7 @@ def call_attribute(
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if isinstance(receiver, Ref):
         full = canonical(f"{receiver.name}.{callee.attr}")
-        return call_library(frame, state, node, full, arguments)
+        return call_value(frame, state, node, Ref(full), arguments)
     if state.paths:
         path = dotted_path(callee)
         if path is not None and path in state.paths:
@@ -94,17 +97,23 @@ def _brought_by_kind(
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         return opaque_result(operands, receiver.device)
     if isinstance(receiver, (Obj, Library, Super)):
-        return call_module_method(frame, state, node, callee, receiver, arguments)
+        found = call_module_method(frame, state, node, callee, receiver, arguments)
+        own = isinstance(receiver, (Obj, Super)) and not receiver.info.resolved
+        return _of_inputs(frame, node, arguments) if found == UNKNOWN and own else found
     if isinstance(receiver, (Seq, Map)):
         return _container_method(frame, state, callee, receiver, arguments)
     if isinstance(receiver, (Const, Text)):
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoints.method(frame, state, node, callee, receiver, arguments)
-    if receiver == GIVEN and callee.attr in torch_api.TENSOR_ONLY_METHODS:
-        tensor = Tensor(MODEL, None, (), (Step("came with the inputs of forward", callee.value),))
+    given = receiver.given if isinstance(receiver, Unknown) else None
+    if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
+        tensor = Tensor(given, None, (), (Step(came_from(given), callee.value),))
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
-    return _unknown_method(frame, state, node, callee, arguments) if isinstance(receiver, Unknown) else UNKNOWN
+    if not isinstance(receiver, Unknown):
+        return UNKNOWN
+    found = _unknown_method(frame, state, node, callee, arguments)
+    return _of_inputs(frame, node, arguments) if found == UNKNOWN else found
 
 
 def _is_held(receiver: Obj, name: str) -> bool:
@@ -116,11 +125,14 @@ def _is_held(receiver: Obj, name: str) -> bool:
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
     """Calling a value."""
     if isinstance(callee, Ref):
-        return call_library(frame, state, node, callee.name, arguments)
+        found = call_library(frame, state, node, callee.name, arguments)
+        return _of_inputs(frame, node, arguments) if found == UNKNOWN and not _is_known(callee.name) else found
     if isinstance(callee, Func):
         if arguments.starred or arguments.double_starred:
             return UNKNOWN
-        return run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
+        found = run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
+        declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
+        return _as_tensor(_of_inputs(frame, node, arguments), node) if declared else found
     if isinstance(callee, Cls):
         return _construct(frame, state, node, callee, arguments)
     if isinstance(callee, Obj):
@@ -131,10 +143,44 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         if any(loaders.is_from_loader(value) for _, value in operands):
             combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
-        return UNKNOWN
+        made = _of_inputs(frame, node, arguments)
+        return made if made.given is None else Tensor(made.given, None, opaque=True)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
-    return UNKNOWN
+    return _of_inputs(frame, node, arguments) if isinstance(callee, Unknown) else UNKNOWN
+
+
+def _as_tensor(value: Unknown, node: ast.Call) -> Value:
+    """What a function gives that is declared to give a tensor."""
+    if value.given is None:
+        return value
+    return Tensor(value.given, None, (), (Step(came_from(value.given), node),))
+
+
+def _is_known(name: str) -> bool:
+    """Whether a library function is torch's or Python's: what it gives is known, or unknown on purpose."""
+    root = name.partition(".")[0]
+    return root in ("torch", "builtins", "numpy") or root in sys.stdlib_module_names
+
+
+def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments) -> Unknown:
+    """What an unknown function makes of tensors that are all in one place, unless its name speaks of the CPU."""
+    if _LEAVES_DEVICE.search(dotted_path(node.func) or "cpu"):
+        return UNKNOWN
+    places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
+    device = places[0] if places else TOP
+    if device.origin is Origin.MODEL:
+        follows = frame.context == "forward" and all(each == device for each in places)
+    else:
+        follows = all(each.origin is Origin.ARGUMENT for each in places)
+    return Unknown(given=device) if places and follows else UNKNOWN
+
+
+_LEAVES_DEVICE = re.compile(
+    r"cpu|numpy|(?:^|[._])np(?:$|[._])|list|ind(?:ex|ices)|idx|match|assign|len|mask|pos|sampl|nms|item|host",
+    re.IGNORECASE,
+)
+"""Names of functions that may bring a tensor to the CPU, or make one there."""
 
 
 def _is_criterion(node: ast.expr) -> bool:
@@ -183,8 +229,12 @@ def _container_method(
         if name == "values":
             return Seq(None, element)
         if name in ("get", "pop") and arguments.positional:
-            key = arguments.positional[0][1]
-            return dict(receiver.items).get(key.value, receiver.element) if isinstance(key, Const) else element
+            key, default = arguments.positional[0][1], arguments.value(1, "default")
+            known: dict[Any, Value] = dict(receiver.items)
+            if isinstance(key, Const) and key.value in known:
+                return known[key.value]
+            found = receiver.element if isinstance(key, Const) else element
+            return Choice((((), found), ((), default))) if isinstance(default, Tensor) and found != default else found
         return UNKNOWN
     if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
         added = arguments.positional[-1][1]
@@ -206,10 +256,10 @@ def _container_method(
 
 
 def _append(receiver: Seq, value: Value) -> Seq:
-    if receiver.items is not None and len(receiver.items) < _MAX_ITEMS:
+    if receiver.items is not None and len(receiver.items) < MAX_MEMBERS:
         return sequence([*receiver.items, value])
     members = receiver.members if receiver.items is None else tuple(dict.fromkeys(receiver.items))
-    return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:_MAX_ITEMS])
+    return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:MAX_MEMBERS])
 
 
 def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
 from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
 from torchdevlint.source.nodes import nodes_in
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
+_NOT_MODULE_NAMES = re.compile(r"Transform|Function|Pipeline|Dataset|Processor|Scheduler")
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 
 
@@ -80,7 +83,7 @@ class ClassInfo:
         if any(info._holds_parameters for info in self.mro):
             return True
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)
-        if "forward" in self.all_methods and named_so:
+        if "forward" in self.all_methods and (named_so or self._forwards_tensors):
             return True
         return ("forward" in self.all_methods or named_so) and any(info._registers for info in self.mro)
 
@@ -136,6 +139,17 @@ class ClassInfo:
         return False
 
     @cached_property
+    def _forwards_tensors(self) -> bool:
+        """Whether it has a forward that takes tensors by annotation, besides `self`, and lets a base set itself up."""
+        found = self.all_methods.get("forward")
+        if found is None or _NOT_MODULE_NAMES.search(" ".join((self.name, *self.library_bases))):
+            return False
+        spec = found[1].args
+        annotated = any(annotated_tensor(each.annotation) for each in (*spec.posonlyargs, *spec.args)[1:])
+        init = self.all_methods.get("__init__")
+        return annotated and init is not None and _calls_inherited(init[1])
+
+    @cached_property
     def _holds_parameters(self) -> bool:
         """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
         for node in ast.walk(self.node):
@@ -179,6 +193,18 @@ class ClassInfo:
             if name in info.methods:
                 return bind(info, info.methods[name], receiver)
         return None
+
+
+def _calls_inherited(init: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """``super().__init__(..)``, in either spelling."""
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "__init__"
+        and isinstance(call.func.value, ast.Call)
+        and isinstance(call.func.value.func, ast.Name)
+        and call.func.value.func.id == "super"
+        for call in nodes_in(init, ast.Call)
+    )
 
 
 def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:

@@ -44,6 +44,8 @@ class Origin(str, Enum):
     """Where a loader collates its batches: the CPU."""
     ARGUMENT = "argument"
     """Where an argument of the function that was entered lives."""
+    KEPT = "kept"
+    """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it (S1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Device:
             return "the CPU (as the loader gave it)"
         if self.origin is Origin.ARGUMENT:
             return f"the device of `{self.name}`"
+        if self.origin is Origin.KEPT:
+            return f"the device that `{self.name}` had when it was given"
         return "an unknown device"
 
 
@@ -94,16 +98,25 @@ def on_cpu(device: Device) -> bool:
     )
 
 
+def stays_behind(device: Device) -> bool:
+    """Whether moving the model does not take a tensor along that is there."""
+    return device.origin is Origin.KEPT or on_cpu(device)
+
+
 def relation(one: Device, other: Device) -> Relation:
     """Whether two devices surely agree, surely differ, or neither is known.
 
     The default CPU differs from everything that stands for an accelerator. A device that is literally the CPU differs
-    only from literal accelerators and from a model's: an expression or an argument may be the CPU too.
+    only from literal accelerators and from a model's: an expression or an argument may be the CPU too. What a Module
+    keeps differs from where the Module is and from where its methods' arguments are.
     """
     if one.origin is Origin.TOP or other.origin is Origin.TOP:
         return Relation.UNKNOWN
     if one == other:
         return Relation.AGREE
+    if Origin.KEPT in (one.origin, other.origin):
+        moves = {one.origin, other.origin} & {Origin.MODEL, Origin.ARGUMENT}
+        return Relation.DIFFER if moves else Relation.UNKNOWN
     for this, that in ((one, other), (other, one)):
         if on_cpu(this):
             if on_cpu(that):

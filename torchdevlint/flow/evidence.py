@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 from torchdevlint.flow import torch_api
 from torchdevlint.source.nodes import nodes_in
 
-_TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
 )
@@ -39,8 +38,14 @@ class Uses:
     """Calls that it is an argument of after one or two stars."""
     arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
     """Calls that it is an argument of, with its position or keyword."""
+    derived: list[tuple[ast.Call, int | str]] = field(default_factory=list)
+    """The same for what is made of it element by element, such as ``x[:, 0]`` and ``-x``."""
     looped_over: ast.expr | None = None
     """What a `for` loop with this name as its target goes through."""
+    dtypes: list[ast.expr] = field(default_factory=list)
+    """What its `dtype` is compared with."""
+    has_dimensions: bool = False
+    """It is indexed, or asked for its shape, its length or the size of a dimension, which a 0-dim tensor refuses."""
     tensor_use: ast.Attribute | None = None
     """Where, for the first time, an attribute is read or a method called that only tensors have."""
 
@@ -85,19 +90,21 @@ def _collect(function: Scope) -> dict[str, Uses]:
         elif isinstance(node, ast.Call):
             _call(node, use)
         elif isinstance(node, ast.Subscript):
-            entry = use(node.value)
-            if entry is not None and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-                entry.text_keys = True
-        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-            entry = use(node.left)
-            if entry is not None:
-                entry.none_tested = True
+            _subscript(node, use)
+        elif isinstance(node, ast.Compare):
+            _compare(node, use)
         elif isinstance(node, ast.For):
             for target in node.target.elts if isinstance(node.target, ast.Tuple) else (node.target,):
                 entry = use(target)
                 if entry is not None:
                     entry.looped_over = _looped_over(node.iter)
     return found
+
+
+def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names of the parameters of a function, those after stars excepted."""
+    spec = function.args
+    return frozenset(each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
 
 
 _BINDINGS: WeakKeyDictionary[Scope, dict[str, list[tuple[int, bool, int]]]] = WeakKeyDictionary()
@@ -118,6 +125,32 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
         for places in found.values():
             places.sort()
     return found
+
+
+def _subscript(node: ast.Subscript, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    sized = node.value
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else 0
+    if isinstance(sized, ast.Attribute) and sized.attr == "shape":
+        sized = sized.value
+    entry = use(sized)
+    if entry is None:
+        return
+    if isinstance(key, str) and sized is node.value:
+        entry.text_keys = True
+    elif key is not None and key is not Ellipsis:
+        entry.has_dimensions = True
+
+
+def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    """``x is None`` and ``x.dtype == torch.long``."""
+    entry = use(node.left)
+    if entry is not None and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        entry.none_tested = True
+    asked = node.left
+    if isinstance(asked, ast.Attribute) and asked.attr == "dtype":
+        entry = use(asked.value)
+        if entry is not None:
+            entry.dtypes.append(node.comparators[0])
 
 
 def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
@@ -164,6 +197,9 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
     callee = use(node.func)
     if callee is not None:
         callee.called = True
+    sized = use(_asked_for_size(node))
+    if sized is not None:
+        sized.has_dimensions = True
     holder = use(_container(node.func))
     if holder is not None:
         holder.item_attributes.add("()")
@@ -176,14 +212,7 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
         if receiver is not None:
             receiver.tensor_use = node.func
     for position, argument in enumerate(node.args):
-        inner = argument.value if isinstance(argument, ast.Starred) else argument
-        entry = use(inner)
-        if entry is None:
-            continue
-        if isinstance(argument, ast.Starred):
-            entry.spread_in.append(node)
-        else:
-            entry.arguments.append((node, position))
+        _argument(node, position, argument, use)
     for keyword in node.keywords:
         entry = use(keyword.value)
         if entry is None:
@@ -194,56 +223,44 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
             entry.arguments.append((node, keyword.arg))
 
 
-def annotated_tensor(annotation: ast.expr | None) -> bool:
-    """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``."""
-    if annotation is None:
-        return False
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        text = annotation.value.rpartition(".")[2].strip("\"' ")
-        return text in _TENSOR_ANNOTATIONS
-    if isinstance(annotation, ast.Attribute):
-        return annotation.attr in _TENSOR_ANNOTATIONS
-    if isinstance(annotation, ast.Name):
-        return annotation.id in _TENSOR_ANNOTATIONS
-    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
-        name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
-        return name in ("Optional", "Float", "Int", "Bool") and annotated_tensor(annotation.slice)
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        sides = (annotation.left, annotation.right)
-        return any(annotated_tensor(side) for side in sides) and all(
-            annotated_tensor(side) or (isinstance(side, ast.Constant) and side.value is None) for side in sides
-        )
-    return False
+def _argument(call: ast.Call, position: int, argument: ast.expr, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    """A positional argument: a name, what is made of one, or one after a star."""
+    entry = use(argument.value if isinstance(argument, ast.Starred) else argument)
+    if isinstance(argument, ast.Starred):
+        if entry is not None:
+            entry.spread_in.append(call)
+        return
+    if entry is not None:
+        entry.arguments.append((call, position))
+        return
+    derived = use(_elementwise(argument))
+    if derived is not None:
+        derived.derived.append((call, position))
 
 
-def contained_tensor(annotation: ast.expr | None) -> str | None:
-    """``dict`` or ``list`` if an annotation says a mapping to, or a sequence of, tensors."""
-    if not isinstance(annotation, ast.Subscript):
-        return None
-    name = annotation_name(annotation.value)
-    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-    parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is Ellipsis)]
-    if name in ("Dict", "dict", "Mapping", "OrderedDict", "MutableMapping") and len(parts) == 2:
-        return "dict" if annotated_tensor(parts[1]) else None
-    if name in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Iterator", "Set", "set"):
-        return "list" if parts and all(annotated_tensor(part) for part in parts) else None
+def _elementwise(node: ast.expr) -> ast.expr | None:
+    """``x`` in ``x[:, 0]``, ``-x``, ``2 * x``, ``x == 1``, ``x.T``: what is a tensor only if `x` is one."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            node = node.value
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            node = node.operand
+        elif isinstance(node, ast.Attribute) and node.attr in torch_api.TENSOR_ATTRIBUTES:
+            node = node.value
+        elif isinstance(node, (ast.BinOp, ast.Compare)):
+            right = node.right if isinstance(node, ast.BinOp) else node.comparators[0]
+            if isinstance(right, ast.Constant) == isinstance(node.left, ast.Constant):
+                return None
+            node = node.left if isinstance(right, ast.Constant) else right
+        else:
+            return None
+    return node
+
+
+def _asked_for_size(node: ast.Call) -> ast.expr | None:
+    """``x`` in ``len(x)`` and ``x.size(0)``."""
+    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+        return node.args[0]
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and len(node.args) == 1:
+        return node.func.value
     return None
-
-
-def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
-    """The annotation of the elements of a list or other sequence, else None."""
-    if not isinstance(annotation, ast.Subscript) or isinstance(annotation.slice, ast.Tuple):
-        return None
-    name = annotation_name(annotation.value)
-    return annotation.slice if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
-
-
-def annotation_name(annotation: ast.expr | None) -> str:
-    """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
-    if isinstance(annotation, ast.Attribute):
-        return annotation.attr
-    if isinstance(annotation, ast.Name):
-        return annotation.id
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return annotation.value.rpartition(".")[2]
-    return ""

@@ -27,6 +27,7 @@ from torchdevlint.flow.joins import (
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
+    MAX_MEMBERS,
     NONE,
     NUMBER,
     TEXT,
@@ -83,7 +84,8 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     if isinstance(left, Seq) and isinstance(right, Seq):
         if left.items is not None and right.items is not None:
             return sequence([*left.items, *right.items])
-        return Seq(None, join(left.element, right.element))
+        held = (each for side in (left, right) for each in (side.items or side.members))
+        return Seq(None, join(left.element, right.element), tuple(dict.fromkeys(held))[:MAX_MEMBERS])
     if isinstance(left, Seq) and is_number(right):
         return Seq(None, left.element)
     if is_number(left) and is_number(right):

@@ -27,7 +27,11 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A call that makes a tensor on the default device: `function` is its public name, such as ``torch.zeros``."""
+    """Where a tensor begins that stays behind: a call that makes it on the default device, or an argument that is kept.
+
+    `function` is the public name of what is called, such as ``torch.zeros``, and empty for an argument of ``__init__``
+    that becomes an attribute as it came.
+    """
 
     function: str
     text: str

@@ -176,7 +176,7 @@ def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
         return tuple(dict.fromkeys(other.items))
     if other.items is None and one.items is not None and set(one.items) <= set(other.members):
         return other.members
-    return one.members if one.items is None and one.members == other.members else ()
+    return other.members if one.items is None and set(one.members) <= set(other.members) else ()
 
 
 def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:

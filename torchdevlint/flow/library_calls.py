@@ -286,6 +286,9 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,
+    "torch.vmap": _first_argument,
+    "torch.func.vmap": _first_argument,
+    "functorch.vmap": _first_argument,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

@@ -15,7 +15,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.devices import Device
 from torchdevlint.flow.facts import Fact
 from torchdevlint.flow.joins import alternatives, choose, tensors_in
-from torchdevlint.flow.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Value
+from torchdevlint.flow.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value
 from torchdevlint.model import Span
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ MAX_DEPTH = 6
 """How many calls deep functions of the file are followed."""
 MAX_CALLS = 600
 """How many function bodies are run for one file, in all; what is beyond stays unknown."""
+
+_MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -179,6 +181,8 @@ class Machine:
         """Arguments of `load_state_dict`."""
         self.prefixes_loaded: set[str] = set()
         self.saved: dict[str, StateDict] = {}
+        self.filled: dict[tuple[ast.AST | None, Site], tuple[ast.expr, Tensor]] = {}
+        """What was written into the slices of a tensor of the CPU, in the function that was entered."""
         self.standing = 0
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
@@ -213,12 +217,12 @@ class Machine:
     def attribute_of(self, site: Site) -> str | None:
         """The attribute of a Module of this file that holds the tensor made at `site`, itself or in a container.
 
-        None for a class that overrides `_apply`, which can move anything along.
+        None for a class that overrides how it is moved, which can move anything along.
         """
         held = (
             name
             for info in self.classes.values()
-            if info.is_module and "_apply" not in info.all_methods
+            if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
             for name, value in info.attributes.items()
             if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
         )

@@ -85,18 +85,26 @@ def _move_module(
 
 def _register(state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
     """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
-    name, value = arguments.value(0, "name"), arguments.value(1, "tensor")
+    name, value = arguments.value(0, "name"), _registered_value(arguments)
     if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     if isinstance(value, Tensor):
         value = registered(value)
-    elif callee.attr == "register_buffer":
-        value = Tensor(MODEL)
+    elif callee.attr in ("register_buffer", "register_parameter"):
+        value = Tensor(MODEL, parameter=callee.attr == "register_parameter")
     held = write_attribute(target, name.value, value)
     path = dotted_path(callee.value)
     if path is not None:
         state.paths[f"{path}.{name.value}"] = held
     return UNKNOWN
+
+
+def _registered_value(arguments: Arguments) -> Value:
+    """The second argument, which has another name in each method, and in libraries that override one."""
+    named = (
+        arguments.keywords[name][1] for name in ("tensor", "param", "parameter", "module") if name in arguments.keywords
+    )
+    return next(named, arguments.value(1, ""))
 
 
 def _grow(state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:

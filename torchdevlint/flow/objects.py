@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.classes import ClassInfo, bind
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
-from torchdevlint.flow.joins import at, blurred, distribute, join, sites_in
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
+from torchdevlint.flow.joins import alternatives, at, blurred, distribute, join, sites_in
 from torchdevlint.flow.machine import Entry, Frame
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Site, Step, Tensor, Value
 
 _MAX_ACTIVE = 20
 """How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
@@ -76,8 +77,22 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
     if info.is_module:
         value = adopt(value)
     known = info.attributes.get(name)
-    info.attributes[name] = value if known is None else _any_of(join(known, value))
+    if known is None:
+        info.attributes[name] = value
+    elif not (_is_kept(known) and _stays(value)):
+        info.attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
     return value
+
+
+def _is_kept(value: Value) -> bool:
+    """Whether it is an argument that a Module keeps as it came, or None."""
+    return any(isinstance(each, Tensor) and each.device.origin is Origin.KEPT for _, each in alternatives(value))
+
+
+def _stays(value: Value) -> bool:
+    """Whether moving the Module leaves it behind whatever it is, as what a caller in this file makes on the CPU."""
+    held = [each for _, each in alternatives(value) if each != NONE]
+    return all(isinstance(each, Tensor) and stays_behind(each.device) for each in held)
 
 
 def _any_of(value: Value) -> Value:
@@ -88,6 +103,19 @@ def _any_of(value: Value) -> Value:
     if len(rest) < 2 or not any(isinstance(each, Tensor) for _, each in rest):
         return value
     return blurred(Choice(rest))
+
+
+def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
+    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register (S1)."""
+    if not receiver.info.is_module or frame.entry.kind != "init":
+        return value
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: keep(frame, receiver, target, each))
+    if not isinstance(value, Tensor) or value.parameter or value.device.origin is not Origin.ARGUMENT:
+        return value
+    site = Site(target, "", "init", frame.scope, False, None)
+    step = Step(f"kept as `self.{target.attr}`", target)
+    return Tensor(Device(Origin.KEPT, value.device.name), value.ndim, (site,), (*value.steps[:1], step))
 
 
 def adopt(value: Value) -> Value:
@@ -113,6 +141,11 @@ def on_the_model(value: Value) -> Value:
     if isinstance(value, Map):
         return Map(tuple((key, on_the_model(each)) for key, each in value.items), on_the_model(value.element))
     return UNKNOWN
+
+
+def came_from(device: Device) -> str:
+    """How a tensor on that device got there, as the end of a sentence about it."""
+    return "came with the inputs of forward" if device == MODEL else f"comes from the argument `{device.name}`"
 
 
 def registered(tensor: Tensor) -> Tensor:

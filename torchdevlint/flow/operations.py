@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 
 from torchdevlint.flow import environment, loaders, placement, torch_api
-from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, Relation, on_cpu, relation
+from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, Relation, on_cpu, relation, stays_behind
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
 from torchdevlint.flow.joins import alternatives, choose, compatible, distribute, is_number
 from torchdevlint.flow.machine import Frame, State
@@ -125,9 +125,10 @@ def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
     known = [tensor for tensor in elsewhere if tensor.device != TOP]
     if not known:
         return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
-    sized = [tensor for tensor in known if tensor.ndim != 0] or known
+    moved = [tensor for tensor in known if tensor.device.origin is not Origin.KEPT] or known
+    sized = [tensor for tensor in moved if tensor.ndim != 0] or moved
     best = next((tensor for tensor in sized if tensor.device == MODEL), sized[0])
-    return Tensor(best.device, ndim, (), best.steps)
+    return Tensor(best.device, ndim, best.creations if moved is known else (), best.steps)
 
 
 def _result_ndim(tensors: list[Tensor], with_unknown: bool) -> int | None:
@@ -176,9 +177,11 @@ def check(
         placement.note_mixed(frame, state, one, other)
     if known is not Relation.DIFFER:
         return
-    stayed, moved = (one, other) if on_cpu(one[1].device) else (other, one)
+    stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
     written = writes_one and stayed is one
-    if on_cpu(stayed[1].device) and not strict and not written and not stayed[1].ndim:
+    if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
+        return
+    if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
         return
     _record(frame, state, node, operation, stayed, moved)
 
@@ -242,7 +245,7 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     for at, each in _index_parts(node.slice, position):
         if isinstance(each, Tensor) and each.ndim:
             placement.note_mixed(frame, state, (node.value, value), (at, each))
-        if isinstance(each, Tensor) and each.ndim and on_cpu(value.device) and not on_cpu(each.device):
+        if isinstance(each, Tensor) and each.ndim and stays_behind(value.device) and not stays_behind(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
     if value.opaque:
         return value
@@ -280,14 +283,9 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
 
 
 def assign_index(
-    frame: Frame, state: State, target: ast.Subscript, base: Value, position: Value, value_node: ast.expr, value: Value
-) -> Value:
-    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9).
-
-    Gives the base afterwards.
-    """
-    if not isinstance(base, Tensor):
-        return base
+    frame: Frame, state: State, target: ast.Subscript, base: Tensor, position: Value, value_node: ast.expr, value: Value
+) -> None:
+    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9)."""
     for at, each in _index_parts(target.slice, position):
         if not isinstance(each, Tensor) or not each.ndim:
             continue
@@ -295,20 +293,26 @@ def assign_index(
             check(frame, state, target, "indexed assignment", (target.value, base), (at, each), strict=True)
         elif isinstance(value, Tensor) and value.ndim and on_cpu(value.device):
             check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
-    if on_cpu(base.device) and isinstance(value, Tensor) and value.device == MODEL:
-        return replace(base, filled=Step("filled from the model's device here", target))
-    return base
+    if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+        step = Step(f"filled from {value.device.describe()} here", target)
+        source = replace(value, steps=(*value.steps[:1], step))
+        for site in base.creations:
+            frame.machine.filled[frame.machine.entry_node, site] = (value_node, source)
 
 
 def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
-    """``out = zeros(..); out[i] = x; return out`` in forward: a result on the CPU, filled from the model's device."""
+    """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from where the model or an argument is."""
     if isinstance(value, Seq):
-        for each in value.items or ():
+        for each in value.items if value.items is not None else value.members:
             check_returned(frame, state, node, each)
         return
-    if isinstance(value, Tensor) and value.filled is not None and value.creations and on_cpu(value.device):
-        source = Tensor(MODEL, None, (), (value.filled,))
-        _record(frame, state, node, "`return`", (node, value), (node, source))
+    for _, each in alternatives(value, state.conditions):
+        if not isinstance(each, Tensor) or not on_cpu(each.device):
+            continue
+        for site in each.creations:
+            source = frame.machine.filled.get((frame.machine.entry_node, site))
+            if source is not None:
+                _record(frame, state, node, "`return`", (node, replace(each, creations=(site,))), source)
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:

@@ -5,25 +5,21 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
 from torchdevlint.flow.classes import ClassInfo, is_module_class
 from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
-from torchdevlint.flow.evidence import (
-    Scope,
-    Uses,
-    annotated_tensor,
-    annotation_name,
-    contained_tensor,
-    element_annotation,
-    uses_in,
-)
+from torchdevlint.flow.docstrings import documented_tensors
+from torchdevlint.flow.evidence import Scope, Uses, argument_names, bindings_in, uses_in
 from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
-from torchdevlint.flow.names import canonical, dotted_path, is_one_of, mentions_device
+from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
 from torchdevlint.flow.values import (
+    AT_LEAST_1,
     GIVEN,
     NONE,
     NUMBER,
+    NUMBERS,
     TEXT,
     UNKNOWN,
     Choice,
@@ -68,7 +64,8 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
     for parameter in (*parameters, *spec.kwonlyargs):
         values[parameter.arg] = _symbolic(frame, function, parameter, by_default.get(parameter.arg), entry)
     if spec.vararg is not None:
-        values[spec.vararg.arg] = Seq(None, UNKNOWN)
+        tensors = annotated_tensor(spec.vararg.annotation)
+        values[spec.vararg.arg] = Seq(None, _tensor(frame, spec.vararg, entry) if tensors else UNKNOWN)
     if spec.kwarg is not None:
         values[spec.kwarg.arg] = Map((), UNKNOWN)
     return values
@@ -123,6 +120,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         element = _tensor(frame, parameter, entry)
         return Map((), element) if contained == "dict" else Seq(None, element)
     inside = element_annotation(annotation)
+    if annotation_name(inside) in _NUMBER_ANNOTATIONS:
+        return NUMBERS
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
     if not isinstance(named, Ref):
         return None
@@ -133,15 +132,33 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
 
 def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
     step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
-    if frame.function is not None and frame.machine.observed.get((frame.function, parameter.arg)):
-        return Tensor(TOP, None, (), step)
-    if frame.function in frame.machine.pipeline:
-        return Tensor(CPU, None, (), step)
-    if entry.kind == "forward":
-        return Tensor(MODEL, None, (), step)
-    if entry.kind == "function" and frame.function is not None and _is_for_numpy(frame.function):
-        return Tensor(TOP, None, (), step)
-    return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
+    uses = uses_in(frame.function).get(parameter.arg) if frame.function is not None else None
+    ndim = AT_LEAST_1 if uses is not None and uses.has_dimensions else None
+    return Tensor(_place(frame, parameter.arg), ndim, (), step)
+
+
+def place_of_argument(frame: Frame, name: str) -> Device:
+    """Where a tensor is that `name` holds, if that is an argument of what was entered, as it came; else TOP."""
+    function = frame.function
+    if function is None or frame.depth or name not in argument_names(function):
+        return TOP
+    bound = any(is_bound for _, is_bound, _ in bindings_in(function).get(name, ()))
+    return TOP if bound else _place(frame, name)
+
+
+def _place(frame: Frame, name: str) -> Device:
+    function, kind = frame.function, frame.entry.kind
+    if function is None:
+        return Device(Origin.ARGUMENT, name)
+    if frame.machine.observed.get((function, name)):
+        return TOP
+    if function in frame.machine.pipeline:
+        return CPU
+    if kind == "forward":
+        return MODEL
+    if kind == "function" and _is_for_numpy(function):
+        return TOP
+    return Device(Origin.ARGUMENT, name)
 
 
 def _is_for_numpy(function: FunctionNode) -> bool:
@@ -176,6 +193,14 @@ def _targets(
     if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
         return None
     closure = owner.closure if owner is not None else frame.closure
+    if not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function):
+        return None
+    if uses.has_dimensions and any(_is_dtype(_static(frame, each, closure, owner, function)) for each in uses.dtypes):
+        return None
+    for call, place in uses.derived:
+        callee = _static(frame, call.func, closure, owner, function)
+        if isinstance(callee, Ref) and _library_takes_tensor(callee.name, place):
+            return None
     found: list[_Parameter] = []
     for call, place in uses.arguments:
         callee = _static(frame, call.func, closure, owner, function)
@@ -191,6 +216,10 @@ def _targets(
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
             return None
     return found
+
+
+def _is_dtype(value: Value | ast.AST | None) -> bool:
+    return isinstance(value, Ref) and is_dtype_name(value.name)
 
 
 def _is_converted(function: Scope, name: str) -> bool:

@@ -63,7 +63,13 @@ def _sequence(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
     if not arguments.positional:
         return Seq((), UNKNOWN)
     first = _first(arguments)
-    return first if isinstance(first, Seq) else Seq(None, element_of(first))
+    if isinstance(first, Choice):
+        return distribute(first, _as_sequence)
+    return _as_sequence(first)
+
+
+def _as_sequence(value: Value) -> Value:
+    return value if isinstance(value, Seq) else Seq(None, element_of(value))
 
 
 def _reordered(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

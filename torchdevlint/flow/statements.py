@@ -81,7 +81,7 @@ def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
 
 def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
-    if frame.entry.kind == "forward" and frame.depth == 0 and node.value is not None:
+    if frame.depth == 0 and node.value is not None:
         operations.check_returned(frame, state, node.value, value)
     if frame.without_accelerator or not state.without_accelerator:
         frame.returns.append((state.conditions, value))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchdevlint.flow import environment, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
-from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.factories import data_ndim
 from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
 from torchdevlint.flow.machine import Frame, State, under_each
@@ -271,7 +271,7 @@ def type_device(value: Value) -> Device | None:
 def _new(frame: Frame, name: str, receiver: Tensor, arguments: Arguments) -> Tensor:
     given = arguments.keywords.get("device")
     device = receiver.device if given is None else as_device(frame, *given)
-    creations = receiver.creations if given is None and on_cpu(device) else ()
+    creations = receiver.creations if given is None else ()
     if name == "new_tensor":
         ndim = data_ndim(arguments.value(0, "data"))
     else:

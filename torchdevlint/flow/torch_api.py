@@ -286,7 +286,9 @@ LEGACY_CONSTRUCTORS = frozenset(
     """.split()
 )
 """``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU (S11)."""
-TENSOR_CLASSES = frozenset({"torch.Tensor"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS})
+TENSOR_CLASSES = frozenset(
+    {"torch.Tensor", "torch.autograd.Variable"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS}
+)
 """What `isinstance` is asked for when a tensor is meant."""
 NEW_METHODS = frozenset("new new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split())
 
@@ -370,6 +372,11 @@ TENSOR_ONLY_METHODS = frozenset(
     retain_grad nonzero scatter index_add_ cumsum unfold repeat_interleave is_floating_point is_contiguous
     element_size data_ptr is_complex logsumexp isnan long int bool byte short add_ mul_ div_ sub_ zero_ fill_
     copy_ normal_ uniform_ triu tril stride baddbmm neg
+    abs_ addcdiv addcdiv_ addcmul addcmul_ addmm_ amax amin baddbmm_ bernoulli_ ceil_ clamp_max_ clamp_min_ cos_
+    cumsum_ dim div eq eq_ erf exp exp_ expm1 exponential_ fill_diagonal_ float_power floor_ index_copy_ index_fill_
+    index_put_ lerp lerp_ log1p log_ log_normal_ logical_and logical_not logical_or logit masked_scatter
+    masked_scatter_ mul ndimension ne ne_ neg_ nelement pow pow_ random_ reciprocal reciprocal_ relu relu_ round_
+    rsqrt rsqrt_ scatter_add scatter_reduce sigmoid_ sign_ sin_ sqrt sqrt_ tanh tanh_ to_dense tril_ triu_ unflatten
     """.split()
 )
 """What a tensor has and modules, lists and dicts have not: to read these or to call those is evidence."""

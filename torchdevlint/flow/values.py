@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torchdevlint.flow.devices import TOP, Device
+from torchdevlint.flow.devices import MODEL, TOP, Device
 
 if TYPE_CHECKING:
     from torchdevlint.flow.classes import ClassInfo
@@ -21,6 +21,8 @@ Conditions = tuple[tuple[str, bool], ...]
 AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
 MAX_ALTERNATIVES = 6
+MAX_MEMBERS = 6
+"""How many values a list is known to hold."""
 MAX_NESTING = 8
 """How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
 
@@ -35,10 +37,11 @@ class Value:
 class Unknown(Value):
     """Anything. Never leads to a finding.
 
-    `given` says that it came with the inputs of `forward`: if it turns out to be a tensor, it is where the model is.
+    `given` says that it came from an input of `forward` or from an argument: if it turns out to be a tensor, it is on
+    that device.
     """
 
-    given: bool = False
+    given: Device | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,6 @@ class Tensor(Value):
     """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
     unwrapped: ast.AST | None = field(default=None, compare=False)
     """The move that turned a Parameter into a plain tensor (S7)."""
-    filled: Step | None = None
-    """Where values from an accelerator were copied into this tensor of the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +273,7 @@ def _depth(value: Value) -> int:
 
 
 UNKNOWN = Unknown()
-GIVEN = Unknown(given=True)
+GIVEN = Unknown(given=MODEL)
 NUMBER = Number()
 TEXT = Text()
 NONE = Const(None)

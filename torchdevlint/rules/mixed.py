@@ -37,8 +37,24 @@ def cause_of(fact: MixedDevices) -> Cause:
     return Cause.ARGUMENT
 
 
+def is_returned(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: one was written into the other, slice by slice, which is returned."""
+    return fact.operation == "`return`"
+
+
+def claim(fact: MixedDevices, first: Creation) -> str:
+    """What is wrong with the tensor that `first` makes."""
+    place = f" in `{first.scope}`" if first.scope else ""
+    made = f"`{first.function}`{place} makes a tensor on the default device"
+    if is_returned(fact):
+        return f"{made}, which is returned, filled with values from {fact.other.device}"
+    return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
+
+
 def symptom(fact: MixedDevices) -> str:
     """The exception that the operation raises."""
+    if is_returned(fact):
+        return "nothing raises here: what is returned is silently on the CPU, filled copy by copy"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation.endswith(_RECURRENT):
@@ -51,10 +67,12 @@ def symptom(fact: MixedDevices) -> str:
     )
 
 
-def notes(fact: MixedDevices, meeting: str | None = None) -> tuple[Note, ...]:
+def notes(fact: MixedDevices) -> tuple[Note, ...]:
     """Where the operands meet, further factories, and where each side got its device; not the first creation."""
     first, *further = fact.creations
-    if meeting is None:
+    if is_returned(fact):
+        meeting = f"{code(fact.stayed.text)} is returned here"
+    else:
         meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
     found = {fact.at: Note(meeting, fact.at)}
     for creation in further:

@@ -62,7 +62,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import Creation, MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, notes, placed, symptom, takes_no_device
+from torchdevlint.rules.mixed import Cause, cause_of, claim, notes, placed, symptom, takes_no_device
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -102,19 +102,9 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.FORWARD:
         return
     first = fact.creations[0]
-    made = f"`{first.function}` in `{first.scope}` makes a tensor on the default device, "
-    if fact.operation == "`return`":
-        yield Report(
-            span=first.span,
-            message=made + f"and forward returns it, filled with values from {fact.other.device}",
-            symptom="nothing raises here: what forward returns is silently on the CPU, filled copy by copy",
-            help=_help(fact, first),
-            notes=notes(fact, f"{code(fact.stayed.text)} is returned here"),
-        )
-        return
     yield Report(
         span=first.span,
-        message=made + f"and {code(fact.other.text)} is on {fact.other.device}",
+        message=claim(fact, first),
         symptom=symptom(fact),
         help=_help(fact, first),
         notes=notes(fact),

@@ -53,7 +53,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import Creation, MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, notes, placed, symptom
+from torchdevlint.rules.mixed import Cause, cause_of, claim, notes, placed, symptom
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -84,11 +84,9 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.ARGUMENT:
         return
     first = fact.creations[0]
-    place = f" in `{first.scope}`" if first.scope else ""
     yield Report(
         span=first.span,
-        message=f"`{first.function}`{place} makes a tensor on the default device, "
-        f"and {code(fact.other.text)} is on {fact.other.device}",
+        message=claim(fact, first),
         symptom=symptom(fact),
         help=_help(fact, first),
         notes=notes(fact),

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import MixedDevices
+from torchdevlint.flow.facts import Creation, MixedDevices
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.mixed import Cause, cause_of, notes, symptom
 from torchdevlint.rules.wording import code, edit
@@ -98,6 +98,14 @@ def repaired(device):
 '''
 
 
+def _message(fact: MixedDevices, first: Creation) -> str:
+    other = f"and {code(fact.other.text)} is on {fact.other.device}"
+    kept = f"`self.{first.attribute}`"
+    if first.function:
+        return f"`{first.function}` makes a tensor that {kept} keeps on the CPU when the Module moves, {other}"
+    return f"{kept} keeps a tensor that `__init__` is given and does not move with the Module, {other}"
+
+
 def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.ATTRIBUTE:
         return
@@ -106,8 +114,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         return
     yield Report(
         span=first.span,
-        message=f"`{first.function}` makes a tensor that `self.{first.attribute}` keeps on the CPU when the Module "
-        f"moves, and {code(fact.other.text)} is on {fact.other.device}",
+        message=_message(fact, first),
         symptom=symptom(fact),
         help="register it, so that it moves with the Module: "
         + edit(f'self.register_buffer("{first.attribute}", tensor, persistent=False)'),

@@ -1,0 +1,65 @@
+"""What annotations say of values: tensors, containers of tensors, and what a sequence holds."""
+
+from __future__ import annotations
+
+import ast
+
+_TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
+
+
+def annotated_tensor(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``."""
+    if annotation is None:
+        return False
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        text = annotation.value.rpartition(".")[2].strip("\"' ")
+        return text in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Name):
+        return annotation.id in _TENSOR_ANNOTATIONS
+    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
+        name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
+        return name in ("Optional", "Float", "Int", "Bool") and annotated_tensor(annotation.slice)
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        sides = (annotation.left, annotation.right)
+        return any(annotated_tensor(side) for side in sides) and all(
+            annotated_tensor(side) or (isinstance(side, ast.Constant) and side.value is None) for side in sides
+        )
+    return False
+
+
+def contained_tensor(annotation: ast.expr | None) -> str | None:
+    """``dict`` or ``list`` if an annotation says a mapping to, or a sequence of, tensors."""
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    name = annotation_name(annotation.value)
+    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    parts = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is Ellipsis)]
+    if name in ("Dict", "dict", "Mapping", "OrderedDict", "MutableMapping") and len(parts) == 2:
+        return "dict" if annotated_tensor(parts[1]) else None
+    if name in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Iterator", "Set", "set"):
+        return "list" if parts and all(annotated_tensor(part) for part in parts) else None
+    return None
+
+
+def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
+    """The annotation of the elements of a list or other sequence, else None."""
+    if not isinstance(annotation, ast.Subscript):
+        return None
+    name, inside = annotation_name(annotation.value), annotation.slice
+    if isinstance(inside, ast.Tuple):
+        alike = name in ("Tuple", "tuple") and len({annotation_name(each) or each for each in inside.elts} - {""}) == 1
+        return inside.elts[0] if alike else None
+    return inside if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
+
+
+def annotation_name(annotation: ast.expr | None) -> str:
+    """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr
+    if isinstance(annotation, ast.Name):
+        return annotation.id
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.rpartition(".")[2]
+    return ""
