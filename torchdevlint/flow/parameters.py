@@ -16,7 +16,6 @@ from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
 from torchdevlint.flow.values import (
     AT_LEAST_1,
-    GIVEN,
     NONE,
     NUMBER,
     NUMBERS,
@@ -34,6 +33,7 @@ from torchdevlint.flow.values import (
     Seq,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 from torchdevlint.source.nodes import nodes_in
@@ -100,7 +100,9 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(frame, parameter, entry)
-    return GIVEN if entry.kind == "forward" and parameter.annotation is None and default is None else UNKNOWN
+    if parameter.annotation is not None or default is not None:
+        return UNKNOWN
+    return Unknown(given=_place(frame, name))
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
