@@ -236,17 +236,9 @@ def _print(results: Sequence[tuple[Target, list[Timing]]], start_up: list[Timing
     print(_surroundings(versions, len(results[0][1][0].rounds)))
     for target, timings in results:
         print(f"\n{_size(target)}")
-        _print_columns(HEADER, _rows(target, timings))
+        print(tables.columns(HEADER, _rows(target, timings)))
     print("\nstart-up")
-    _print_columns(START_HEADER, _start_rows(start_up))
-
-
-def _print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for first, *rest in [header, *rows]:
-        print(
-            first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)), sep="  "
-        )
+    print(tables.columns(START_HEADER, _start_rows(start_up)))
 
 
 def _markdown(results: Sequence[tuple[Target, list[Timing]]], start_up: list[Timing], versions: dict[str, str]) -> str:

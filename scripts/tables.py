@@ -27,6 +27,15 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in [header, rule, *rows])
 
 
+def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table for a terminal: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return "\n".join(
+        "  ".join([first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))])
+        for first, *rest in [header, *rows]
+    )
+
+
 def render(releases: Sequence[Release], snapshot: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:
     """Precision per rule and per release for each set, and the findings that were not judged true, with reasons."""
     sections = []

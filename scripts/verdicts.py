@@ -8,7 +8,6 @@ in its file keeps its key.
 from __future__ import annotations
 
 import hashlib
-import json
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonl
 from corpus import CorpusError, Release
 
 VERDICTS = {
@@ -134,7 +134,7 @@ def tally(findings: Iterable[Finding], verdicts: Mapping[str, Verdict]) -> Tally
 
 def load_snapshot(data: Path) -> list[Finding]:
     """The stored findings, sorted; none if nothing is stored yet."""
-    rows = _read(data / "snapshot.jsonl")
+    rows = jsonl.read(data / "snapshot.jsonl")
     try:
         return sorted((Finding(**row) for row in rows), key=lambda finding: finding.order)
     except TypeError as error:
@@ -142,13 +142,13 @@ def load_snapshot(data: Path) -> list[Finding]:
 
 
 def save_snapshot(findings: Iterable[Finding], data: Path) -> None:
-    _write(data / "snapshot.jsonl", [asdict(f) for f in sorted(findings, key=lambda finding: finding.order)])
+    jsonl.write(data / "snapshot.jsonl", [asdict(f) for f in sorted(findings, key=lambda finding: finding.order)])
 
 
 def load_verdicts(data: Path) -> dict[str, Verdict]:
     """Judgements by key; a key judged twice, an unknown verdict or an empty reason is refused."""
     path, found = data / "verdicts.jsonl", dict[str, Verdict]()
-    for row in _read(path):
+    for row in jsonl.read(path):
         try:
             verdict = Verdict(**row)
         except TypeError as error:
@@ -160,7 +160,7 @@ def load_verdicts(data: Path) -> dict[str, Verdict]:
 
 
 def save_verdicts(verdicts: Iterable[Verdict], data: Path) -> None:
-    _write(data / "verdicts.jsonl", [asdict(v) for v in sorted(verdicts, key=lambda verdict: verdict.key)])
+    jsonl.write(data / "verdicts.jsonl", [asdict(v) for v in sorted(verdicts, key=lambda verdict: verdict.key)])
 
 
 def _path(item: Mapping[str, Any]) -> str:
@@ -173,16 +173,3 @@ def _place(item: Mapping[str, Any]) -> tuple[str, int, int, str, str]:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    except ValueError as error:
-        raise CorpusError(f"{path}: {error}") from error
-
-
-def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
