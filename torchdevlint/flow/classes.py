@@ -254,7 +254,7 @@ def is_module_class(name: str) -> bool:
         return True
     if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
         return False
-    return name.rpartition(".")[2][:1].isupper()
+    return name.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -59,6 +59,9 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, argu
         return Tensor(
             device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, True),)
         )
+    values = torch_api.SPARSE_FACTORIES.get(tail)
+    if values is not None and given is None:
+        return _sparse(frame, state, node, name, arguments.value(values, "values"), device)
     if tail in torch_api.DATA_FACTORIES:
         return _from_data(frame, state, node, name, arguments, device)
     if tail == "normal" and "size" not in arguments.keywords and len(arguments.positional) < 3:
@@ -93,6 +96,15 @@ def _size_ndim(size: Value) -> int:
     if isinstance(size, Seq) and size.items is not None:
         return len(size.items)
     return 1 if is_number(size) else AT_LEAST_1
+
+
+def _sparse(frame: Frame, state: State, node: ast.Call, name: str, values: Value, device: Device) -> Value:
+    """A sparse tensor without ``device=`` is where its values are."""
+    if isinstance(values, Tensor):
+        return Tensor(values.device, AT_LEAST_1, values.creations, values.steps, values.moved)
+    if isinstance(values, (Unknown, Choice)):
+        return Tensor(TOP, AT_LEAST_1)
+    return created(frame, state, node, name, AT_LEAST_1, device)
 
 
 def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, device: Device) -> Value:

@@ -264,6 +264,15 @@ OTHER_FACTORIES = frozenset(
     """.split()
 )
 """Take ``device=`` too, and each has a transfer function of its own or an unknown number of dimensions."""
+SPARSE_FACTORIES = {
+    "sparse_coo_tensor": 1,
+    "sparse_csr_tensor": 2,
+    "sparse_csc_tensor": 2,
+    "sparse_bsr_tensor": 2,
+    "sparse_bsc_tensor": 2,
+    "sparse_compressed_tensor": 2,
+}
+"""Follow the device of their values, the argument with this number."""
 CPU_FACTORIES = frozenset("from_file from_numpy frombuffer normal range".split())
 """Ignore the default device (S11): the result is on the CPU, whatever the context says."""
 DATA_FACTORIES = frozenset("tensor as_tensor asarray".split())
