@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import distributions, torch_api
 from torchdevlint.flow.classes import is_property
 from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
@@ -53,6 +53,8 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
     if isinstance(receiver, Choice):
         return distribute(receiver, lambda each: attribute(frame, node, state, each))
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.attribute(receiver, name)
     if isinstance(receiver, Library):
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from torchdevlint.flow import checkpoints, environment, loaders, torch_api
+from torchdevlint.flow import checkpoints, distributions, environment, loaders, torch_api
 from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
@@ -96,6 +96,8 @@ def _brought_by_kind(
     if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         return opaque_result(operands, receiver.device)
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
         found = call_module_method(frame, state, node, callee, receiver, arguments)
         own = isinstance(receiver, (Obj, Super)) and not receiver.info.resolved

@@ -43,6 +43,8 @@ class Creation:
     random: bool = False
     attribute: str | None = None
     """The attribute of the Module that keeps it, for what ``__init__`` made."""
+    is_attribute: bool = True
+    """Whether the attribute is the tensor; else it holds it, as lists, dicts and distributions do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,8 @@ def tensors_in(value: Value) -> Iterator[Tensor]:
         parts = [*(value.items or ()), *value.members, value.element]
     elif isinstance(value, Map):
         parts = [*(each for _, each in value.items), value.element]
+    elif isinstance(value, Library) and not value.module:
+        parts = list(value.children)
     for each in parts:
         yield from tensors_in(each)
 

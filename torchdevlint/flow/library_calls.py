@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, environment, placement, torch_api
+from torchdevlint.flow import checkpoints, distributions, environment, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
@@ -73,6 +73,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return checkpoints.load(frame, state, node, name, arguments)
     if name in torch_api.WRAPPER_MODULES:
         return wrap(node, name, arguments)
+    if distributions.is_distribution(name):
+        return distributions.construct(name, arguments)
     head, _, tail = name.rpartition(".")
     if head == "builtins":
         return call_builtin(frame, state, node, tail, arguments)
@@ -286,6 +288,9 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,
+    "torch.distributions.kl_divergence": distributions.divergence,
+    "torch.distributions.kl.kl_divergence": distributions.divergence,
+    "pyro.sample": distributions.sample,
     "torch.vmap": _first_argument,
     "torch.func.vmap": _first_argument,
     "functorch.vmap": _first_argument,

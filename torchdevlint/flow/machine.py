@@ -214,13 +214,15 @@ class Machine:
         if not self.muted and key not in self._facts:
             self._facts[key] = (self.standing, make())
 
-    def attribute_of(self, site: Site) -> str | None:
-        """The attribute of a Module of this file that holds the tensor made at `site`, itself or in a container.
+    def attribute_of(self, site: Site) -> tuple[str, bool] | None:
+        """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.
+
+        What is in a list, a dict or a distribution is held, but is not the attribute itself.
 
         None for a class that overrides how it is moved, which can move anything along.
         """
         held = (
-            name
+            (name, any(isinstance(each, Tensor) for _, each in alternatives(value)))
             for info in self.classes.values()
             if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
             for name, value in info.attributes.items()

@@ -231,7 +231,7 @@ def _creation(frame: Frame, site: Site) -> Creation:
         site.where,
         site.scope,
         site.random,
-        machine.attribute_of(site) if site.where == "init" else None,
+        *(machine.attribute_of(site) or (None, True) if site.where == "init" else (None, True)),
     )
 
 

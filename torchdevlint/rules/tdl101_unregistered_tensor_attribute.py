@@ -106,6 +106,17 @@ def _message(fact: MixedDevices, first: Creation) -> str:
     return f"{kept} keeps a tensor that `__init__` is given and does not move with the Module, {other}"
 
 
+def _help(first: Creation) -> str:
+    if not first.is_attribute:
+        return (
+            f"register each tensor that `self.{first.attribute}` holds as a buffer of its own, "
+            "and take it from there where it is used"
+        )
+    return "register it, so that it moves with the Module: " + edit(
+        f'self.register_buffer("{first.attribute}", tensor, persistent=False)'
+    )
+
+
 def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.ATTRIBUTE:
         return
@@ -116,7 +127,6 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         span=first.span,
         message=_message(fact, first),
         symptom=symptom(fact),
-        help="register it, so that it moves with the Module: "
-        + edit(f'self.register_buffer("{first.attribute}", tensor, persistent=False)'),
+        help=_help(first),
         notes=notes(fact),
     )
