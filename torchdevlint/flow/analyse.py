@@ -82,6 +82,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
                 words.add(node.value)
         elif isinstance(node, ast.keyword):
             words.add(node.arg or "")
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            words.add(node.name)
         elif isinstance(node, ast.alias):
             words.add(node.name.rpartition(".")[2])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

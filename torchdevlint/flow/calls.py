@@ -134,7 +134,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
             return UNKNOWN
         found = run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
         declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
-        return _as_tensor(_of_inputs(frame, node, arguments), node) if declared else found
+        return _as_tensor(_of_inputs(frame, node, arguments, declared), node) if declared else found
     if isinstance(callee, Cls):
         return _construct(frame, state, node, callee, arguments)
     if isinstance(callee, Obj):
@@ -152,6 +152,11 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     return _of_inputs(frame, node, arguments) if isinstance(callee, Unknown) else UNKNOWN
 
 
+def _is_own_method(node: ast.expr) -> bool:
+    """``self.f``, which the class inherits from elsewhere: it may as well bring its arguments to the CPU."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 def _as_tensor(value: Unknown, node: ast.Call) -> Value:
     """What a function gives that is declared to give a tensor."""
     if value.given is None:
@@ -165,8 +170,11 @@ def _is_known(name: str) -> bool:
     return root in ("torch", "builtins", "numpy") or root in sys.stdlib_module_names
 
 
-def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments) -> Unknown:
-    """What an unknown function makes of tensors that are all in one place, unless its name speaks of the CPU."""
+def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool = False) -> Unknown:
+    """What an unknown function makes of tensors that are all in one place, unless its name speaks of the CPU.
+
+    `declared` says that it is annotated to give a tensor.
+    """
     if _LEAVES_DEVICE.search(dotted_path(node.func) or "cpu"):
         return UNKNOWN
     places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
@@ -174,7 +182,7 @@ def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments) -> Unknown:
     if device.origin is Origin.MODEL:
         follows = frame.context == "forward" and all(each == device for each in places)
     else:
-        follows = all(each.origin is Origin.ARGUMENT for each in places)
+        follows = all(each.origin is Origin.ARGUMENT for each in places) and (declared or not _is_own_method(node.func))
     return Unknown(given=device) if places and follows else UNKNOWN
 
 

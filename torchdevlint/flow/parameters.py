@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
@@ -46,6 +47,8 @@ _MAX_PARAMETERS = 50
 
 _Parameter = tuple[Scope, str, ClassInfo | None, bool]
 """A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
+_OF_DATA_SETS = re.compile(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
+"""Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 
 
@@ -102,7 +105,8 @@ def _kind(
         return _tensor(frame, parameter, entry)
     if parameter.annotation is not None or default is not None:
         return UNKNOWN
-    return Unknown(given=_place(frame, name))
+    place = _place(frame, name)
+    return UNKNOWN if place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name) else Unknown(given=place)
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
