@@ -49,6 +49,8 @@ _Parameter = tuple[Scope, str, ClassInfo | None, bool]
 """A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
 _OF_DATA_SETS = re.compile(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
 """Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
+_INITIALISERS = frozenset({"init_weights", "init_weight", "init_params", "init_parameters", "reset_parameters"})
+"""Functions that fill the parameters of a module while it is built, before anything moves."""
 _NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
 
 
@@ -162,7 +164,7 @@ def _place(frame: Frame, name: str) -> Device:
         return CPU
     if kind == "forward":
         return MODEL
-    if kind == "function" and _is_for_numpy(function):
+    if getattr(function, "name", "").lstrip("_") in _INITIALISERS or (kind == "function" and _is_for_numpy(function)):
         return TOP
     return Device(Origin.ARGUMENT, name)
 
