@@ -4,7 +4,8 @@
 Finds `torch.arange(...)`, `torch.ones(...)`, `torch.tensor(...)` and every other factory without `device=` in code
 outside of `forward`: losses, metrics, masks, index helpers, samplers, methods that are not part of the forward pass,
 and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
-or with something that was made on a device that the function was given.
+with what comes out of an argument (`prediction["boxes"]`), or with something that was made on a device that the
+function was given; and when it is filled from an argument, slice by slice, and returned.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
@@ -15,6 +16,9 @@ so the function works in every test on a CPU and dies when it gets a tensor from
 or, for a table that is read with the argument,
 
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
+
+A buffer that is filled by slices raises nothing: `out[:, 0] = x` copies to the CPU, and what is returned is silently
+there.
 
 ## Example
 ```python
@@ -36,9 +40,13 @@ device is the author's knowledge.
 
 ## What it cannot see
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
-transforms given to `Compose`, functions that callers in the same file give tensors of the CPU, and functions that end
-in `.numpy()` without a `.cpu()`. Arguments without an annotation count as tensors when they are used as only a tensor
-can be. A function that all callers, in other files, happen to call with tensors of the CPU is reported.
+transforms given to `Compose`, arguments named like data, functions that callers in the same file give tensors of the
+CPU, those that end in `.numpy()` without a `.cpu()`, and those that initialise parameters. A function that all callers,
+in other files, happen to call with tensors of the CPU is reported.
+
+Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
+be; indexing and arithmetic alone do not tell a tensor from an array. A buffer that is filled and then given to another
+function, instead of being returned, is not seen, nor is a tensor of the CPU that `torch.distributed` sends.
 
 ## References
 - [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
@@ -57,7 +65,6 @@ from torchdevlint.rules.mixed import Cause, cause_of, claim, notes, placed, symp
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """A mask that a function makes on the default device cannot be compared with an argument on the accelerator."""
 import torch

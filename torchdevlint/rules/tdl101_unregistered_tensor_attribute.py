@@ -1,9 +1,10 @@
 """A Module keeps a plain tensor as an attribute, which `.to()` does not move.
 
 ## What it does
-Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device and keeps as a plain attribute, in a
-list or in a dict (`self.scale = torch.ones(3)`), and that `forward` or another method then combines with the model's
-parameters, its inputs, or an argument. The report starts at the factory.
+Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device, or is given as an argument, and keeps
+as a plain attribute, in a list, a dict or a distribution (`self.scale = torch.ones(3)`, `self.weights = weights`), and
+that `forward` or another method then combines with the model's parameters, its inputs, or an argument. The report
+starts at the factory, or where the argument is kept.
 
 ## Why is this bad?
 `model.to("cuda")` moves parameters, buffers and submodules, and nothing else. A plain tensor stays on the CPU, and the
@@ -15,7 +16,8 @@ or, for a table that is read with the model's index,
 
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
 
-It is not in `state_dict()` either, and `half()` and `double()` pass it over.
+It is not in `state_dict()` either, and `half()` and `double()` pass it over. An argument that is kept stays where the
+caller made it: the error depends on whether that was the accelerator already.
 
 ## Example
 ```python
@@ -47,8 +49,10 @@ There is no automatic fix: a buffer is also converted by `half()` and `double()`
 
 ## What it cannot see
 Attributes that another file reads, and Modules whose base class is neither in the file nor known. It is silent for a
-0-dim tensor in an elementwise operation, for an index into a tensor of the accelerator, for what is moved where it is
-used or registered later, and for classes that move it themselves, by overriding `_apply`.
+0-dim tensor in an elementwise operation, for an argument there that nothing shows to have dimensions or that may be a
+number as well, for an index into a tensor of the accelerator, for what is moved where it is used or registered later,
+and for classes that move it themselves, by overriding `_apply`, `to` or `cuda`. A tensor that is only handed to a
+function of another file is not followed there, nor is what a method keeps from its inputs.
 
 ## References
 - [torch.nn.Module.register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html)
@@ -66,7 +70,6 @@ from torchdevlint.rules.mixed import Cause, cause_of, notes, symptom
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """A plain tensor attribute stays on the CPU when its Module is moved; a buffer moves along."""
 import torch
