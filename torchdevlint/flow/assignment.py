@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import containers, environment
+from torchdevlint.flow import containers, environment, host_reads
 from torchdevlint.flow.devices import MODEL
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.joins import blurred, distribute, element_of, join
@@ -99,6 +99,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if isinstance(base, Tensor) and base.opaque and root is not None:
         (state.env if root in state.env else state.paths)[root] = UNKNOWN
         return
+    if value_node is not None and isinstance(base, Unknown):
+        host_reads.note_array_item(frame, state, target, value_node, value)
     if value_node is not None and isinstance(base, Tensor):
         written = assign_index(frame, state, target, base, position, value_node, value)
         if root is not None and written is not base:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import checkpoints, environment, loaders, torch_api
+from torchdevlint.flow import checkpoints, environment, host_reads, loaders, placement, torch_api
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin
@@ -90,9 +90,11 @@ def _brought_by_kind(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
 ) -> Value:
     """A method that no class of this file defines: what the kind of the receiver brings."""
-    if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
+    if isinstance(receiver, Obj):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        return opaque_result(operands, receiver.device)
+        placement.note_layer_input(frame, state, node, operands)
+        if _is_held(receiver, callee.attr):
+            return opaque_result(operands, receiver.device)
     if isinstance(receiver, (Obj, Library, Super)):
         return call_module_method(frame, state, node, callee, receiver, arguments)
     if isinstance(receiver, (Seq, Map)):
@@ -120,6 +122,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Func):
         if arguments.starred or arguments.double_starred:
             return UNKNOWN
+        placement.note_default(frame, state, node, callee, arguments)
         return run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
     if isinstance(callee, Cls):
         return _construct(frame, state, node, callee, arguments)
@@ -127,9 +130,10 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
-    if isinstance(callee, Unknown) and _is_criterion(node.func):
+    if isinstance(callee, Unknown):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        if any(loaders.is_from_loader(value) for _, value in operands):
+        placement.note_layer_input(frame, state, node, operands)
+        if _is_criterion(node.func) and any(loaders.is_from_loader(value) for _, value in operands):
             combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
         return UNKNOWN
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
@@ -212,19 +216,33 @@ def _append(receiver: Seq, value: Value) -> Seq:
     return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:_MAX_ITEMS])
 
 
-def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
+def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
     """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
     path = dotted_path(receiver)
-    if path is None or device == TOP:
+    if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
+    if path is None:
+        return Library("", True, device) if _constructs(frame, state, receiver) else UNKNOWN
     if not _is_called(frame, receiver, path):
-        step = Step(f"moved to {device.describe()}", receiver)
+        step = Step(f"moved to {device.describe()}", node)
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device)
     (state.env if path in state.env else state.paths)[path] = moved
     if isinstance(receiver, ast.Attribute):
         write_attribute(frame.evaluate(receiver.value, state), receiver.attr, moved)
     return moved
+
+
+def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether it makes an object of a class of another file, as ``Encoder(..)`` and ``Model.from_pretrained(..)`` do.
+
+    A pipeline is no module: what it gives is for the host.
+    """
+    callee = frame.evaluate(node.func, state) if isinstance(node, ast.Call) else UNKNOWN
+    if not isinstance(callee, Ref):
+        return False
+    name = callee.name.removesuffix(".from_pretrained").rpartition(".")[2].lstrip("_")
+    return name[:1].isupper() and not name.isupper() and "Pipeline" not in name
 
 
 def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
@@ -258,7 +276,11 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         if device is None:
             return UNKNOWN
         environment.note_device(frame, state, node, device)
-        return _moved_unknown(frame, state, callee.value, device)
+        return _moved_unknown(frame, state, node, callee.value, device)
+    if name == "numpy" and isinstance(callee.value, ast.Name):
+        given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
+        host_reads.note_host_read(frame, state, node, callee.value, given)
+        return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, environment, placement, torch_api
+from torchdevlint.flow import checkpoints, environment, host_reads, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
-from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import element_of, is_number, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
@@ -60,8 +60,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     """What calling the library object with the public name `name` gives."""
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
-    if placement.reads_on_host(name):
-        placement.note_library_read(
+    if host_reads.reads_on_host(name):
+        host_reads.note_library_read(
             frame, state, node, [e for given in arguments.pairs for e in tensor_operands(*given)]
         )
     if name.rpartition(".")[2] in _OTHER_RUNTIMES:
@@ -240,6 +240,19 @@ def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
     return Library(DATASET_FILE) if kind in (Const("dataset"), Const("space")) else TEXT
 
 
+def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """The norm is where the gradients are; a model that is trained and was not made here is where models are."""
+    given = arguments.value(0, "parameters")
+    part = element_of(given)
+    known = part.device if isinstance(part, Tensor) else TOP
+    models = (
+        frame.evaluate(each.func.value, state) for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in ("parameters", "named_parameters")
+    )
+    if known == TOP and all(isinstance(each, Unknown) or (isinstance(each, Library) and each.device is None) for each in models):
+        known = MODEL
+    return Tensor(known, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
+
+
 def _number(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return NUMBER
 
@@ -277,6 +290,8 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.rnn.pack_padded_sequence": _packed,
     "torch.nn.utils.rnn.pad_packed_sequence": _unpacked,
     "torch.nn.utils.rnn.pad_sequence": _padded,
+    "torch.nn.utils.clip_grad_norm_": _gradient_norm,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.save": _save,
     "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
     "os.environ.get": _environment_get,

@@ -17,6 +17,7 @@ from torchdevlint.flow.evidence import (
     uses_in,
 )
 from torchdevlint.flow.functions import default_value, defaults
+from torchdevlint.flow.host_reads import followed_in
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of, mentions_device
@@ -103,6 +104,8 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(frame, parameter, entry)
+    if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
+        return _tensor(frame, parameter, entry)
     return GIVEN if entry.kind == "forward" and parameter.annotation is None and default is None else UNKNOWN
 
 
@@ -137,15 +140,27 @@ def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
         return Tensor(TOP, None, (), step)
     if frame.function in frame.machine.pipeline:
         return Tensor(CPU, None, (), step)
-    if entry.kind == "forward":
+    if entry.kind == "forward" or _is_autograd(frame, entry):
         return Tensor(MODEL, None, (), step)
     if entry.kind == "function" and frame.function is not None and _is_for_numpy(frame.function):
         return Tensor(TOP, None, (), step)
     return Tensor(Device(Origin.ARGUMENT, parameter.arg), None, (), step)
 
 
+def _is_autograd(frame: Frame, entry: Entry) -> bool:
+    """Whether it is the forward or backward of a `torch.autograd.Function`, which runs wherever the model is."""
+    names = ("torch.autograd.Function", "torch.autograd.function.Function")
+    static = getattr(frame.function, "name", "") in ("forward", "backward")
+    return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
+
+
 def _is_for_numpy(function: FunctionNode) -> bool:
-    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU."""
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
+
+    Not if it takes the device of one for what it makes.
+    """
+    if followed_in(function):
+        return False
     methods = {call.func.attr for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
     return "numpy" in methods and not methods & {"cpu", "to"}
 

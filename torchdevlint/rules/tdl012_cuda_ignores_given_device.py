@@ -85,7 +85,7 @@ def repaired(device):
 def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
     yield Report(
         span=fact.at,
-        message=f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be",
+        message=_message(fact),
         symptom=(
             "without CUDA, AssertionError: Torch not compiled with CUDA enabled; beside another GPU, RuntimeError: "
             "Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!"
@@ -95,7 +95,22 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
     )
 
 
+def _message(fact: IgnoresGivenDevice) -> str:
+    if fact.kind == "flag":
+        return f"{code(fact.text)} is done whatever {code(fact.given)} says, which decides the other moves"
+    if fact.kind == "default":
+        return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
+    return f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be"
+
+
 def _help(fact: IgnoresGivenDevice) -> str:
+    if fact.kind == "flag":
+        return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
+    if fact.kind == "default":
+        name = fact.text.partition("=")[0]
+        return f"give it {edit(f'{name}={fact.given}')}"
+    if fact.kind == "stream":
+        return f"write {edit(f'{fact.text[:-1]}{fact.given})')}"
     if fact.text.startswith("."):
         asynchronous = ", non_blocking=True" if "non_blocking=True" in fact.text.replace(" ", "") else ""
         move = f".to({fact.given}{asynchronous})"
