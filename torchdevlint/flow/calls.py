@@ -14,7 +14,7 @@ from torchdevlint.flow.joins import element_of, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
-from torchdevlint.flow.modules import call_module, opaque_result
+from torchdevlint.flow.modules import call_module, follows_input, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import combine
@@ -95,6 +95,8 @@ def _brought_by_kind(
         placement.note_layer_input(frame, state, node, operands)
         if _is_held(receiver, callee.attr):
             return opaque_result(operands, receiver.device)
+        if _is_module_by_use(frame, callee):
+            return follows_input(operands)
     if isinstance(receiver, (Obj, Library, Super)):
         return call_module_method(frame, state, node, callee, receiver, arguments)
     if isinstance(receiver, (Seq, Map)):
@@ -133,6 +135,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Unknown):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         placement.note_layer_input(frame, state, node, operands)
+        if _is_module_by_use(frame, node.func):
+            return follows_input(operands)
         if _is_criterion(node.func) and any(loaders.is_from_loader(value) for _, value in operands):
             combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
         return UNKNOWN
@@ -229,8 +233,21 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     moved = Library("", True, device)
     (state.env if path in state.env else state.paths)[path] = moved
     if isinstance(receiver, ast.Attribute):
-        write_attribute(frame.evaluate(receiver.value, state), receiver.attr, moved)
+        holder = frame.evaluate(receiver.value, state)
+        if isinstance(holder, Obj) and isinstance(holder.info.attributes.get(receiver.attr), Unknown):
+            del holder.info.attributes[receiver.attr]
+        write_attribute(holder, receiver.attr, moved)
     return moved
+
+
+def _is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
+    """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
+    path = dotted_path(callee)
+    scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
+    return path is not None and scope is not None and any(
+        node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == path
+        for node in nodes_in(scope, ast.Attribute)
+    )
 
 
 def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:

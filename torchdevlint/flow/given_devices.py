@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.devices import Origin
+from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import Dev
@@ -49,13 +49,14 @@ def _in_a_name(frame: Frame, state: State) -> Given | None:
     if frame.function is None:
         return None
     for name, value in state.env.items():
-        if not isinstance(value, Dev) or value.device.origin not in _KNOWN:
+        if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
             continue
-        if value.device.name == name:
+        if value.device == Device(Origin.EXPRESSION, name):
             return Given(name, f"the function is given `{name}`", frame.function)
         if mentions_device(name):
             bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
-            if bound is not None:
+            taken = bound is not None and isinstance(bound.value, ast.Attribute) and bound.value.attr == "device"
+            if bound is not None and (taken or value.device.origin in _KNOWN):
                 return Given(name, f"`{name}` is the device here", bound)
     return None
 
@@ -66,15 +67,21 @@ def _binds(node: ast.Assign, name: str) -> bool:
 
 def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
     for each in devices_in(scope):
-        if not _is_literal(frame, each, state):
-            path = dotted_path(each) or ""
+        path = dotted_path(each) or ""
+        if _is_visible(frame, state, path) and not _is_literal(frame, each, state):
             return Given(path, f"`{path}` is used beside it", each)
     return None
 
 
+def _is_visible(frame: Frame, state: State, path: str) -> bool:
+    """Whether the name that a path starts with is bound where the place is."""
+    name = path.partition(".")[0].partition("[")[0]
+    return name in state.env or any(name in names for names in frame.closure.scopes)
+
+
 def _of_self(frame: Frame, state: State) -> Given | None:
     """``self.device``, which another method uses or chooses."""
-    if frame.owner is None:
+    if frame.owner is None or not _is_visible(frame, state, "self"):
         return None
     for info in frame.owner.mro:
         for each in devices_in(info.node):

@@ -13,7 +13,7 @@ from torchdevlint.flow.evidence import Scope
 from torchdevlint.flow.facts import Operand, ReadOnHost
 from torchdevlint.flow.joins import alternatives
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.values import NONE, Ref, Tensor, Value
+from torchdevlint.flow.values import Ref, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
@@ -59,15 +59,27 @@ def reads_on_host(name: str) -> bool:
 def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
     """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments."""
     for value_node, value in operands:
-        if isinstance(value, Tensor):
-            note_host_read(frame, state, node, value_node, value)
+        found = _one_tensor(value, state)
+        if found is not None:
+            note_host_read(frame, state, node, value_node, found)
 
 
 def note_array_item(frame: Frame, state: State, target: ast.Subscript, value_node: ast.expr, value: Value) -> None:
     """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim."""
-    found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
-    if len(found) == 1 and isinstance(found[0], Tensor) and _is_array(frame, target.value, state):
-        note_host_read(frame, state, target, value_node, found[0])
+    found = _one_tensor(value, state)
+    if found is not None and _is_array(frame, target.value, state):
+        note_host_read(frame, state, target, value_node, found)
+
+
+def _one_tensor(value: Value, state: State) -> Tensor | None:
+    """The tensor that a value is; also where an attribute holds what it was given, and later a moved model."""
+    if isinstance(value, Tensor):
+        return value
+    found = alternatives(value, state.conditions)
+    if any(conditions or not isinstance(each, (Tensor, Unknown)) for conditions, each in found):
+        return None
+    tensors = [each for _, each in found if isinstance(each, Tensor)]
+    return tensors[0] if len(tensors) == 1 else None
 
 
 def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:

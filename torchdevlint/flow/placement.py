@@ -17,18 +17,20 @@ from torchdevlint.flow.values import Func, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_MODEL = re.compile(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
 
 def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
-    text = _names_cuda(node)
-    if text is None or not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
+    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
         return
-    guarded = _is_guarded(state)
+    text, guarded = _names_cuda(node), _is_guarded(state)
     if not guarded or _asks_only_the_machine(frame, node):
         frame.machine.literals.add(node)
-    found = _of_guard(state, node) or _up_again(frame, node, state)
+    if text is None:
+        return
+    found = _of_guard(frame, state, node) or _up_again(frame, node, state)
     if found is None and not guarded:
         found = at_hand(frame, state)
     if found is not None:
@@ -42,19 +44,19 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
             continue
         place = _literal_place(frame, placed)
         if place is not None:
-            text, shown = _device_of(frame, state, node), frame.machine.text_of(node)
+            text, shown = _device_of(frame, state, node, given), frame.machine.text_of(node)
             _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
 
 
 def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
     """``self.layer(x.cuda())`` in a class with a forward, for a layer of a class that is not known."""
-    path = dotted_path(node.func) or ""
-    if frame.owner is None or "forward" not in frame.owner.all_methods or not path.startswith("self."):
+    path, owner = dotted_path(node.func) or "", frame.owner
+    if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
         return
     for _, value in operands:
         place = _literal_place(frame, value) if isinstance(value, Tensor) else None
         if place is not None:
-            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else "next(self.parameters()).device"
+            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"next({path}.parameters()).device"
             _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
 
 
@@ -69,7 +71,7 @@ def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arg
         literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
         if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
             text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
-            found = Given(_device_of(frame, state, given[0]), "it is given a tensor that is somewhere", given[0], "default")
+            found = Given(_device_of(frame, state, *given), "it is given a tensor that is somewhere", given[0], "default")
             _record(frame, state, node, text, found)
 
 
@@ -94,20 +96,33 @@ def _is_elsewhere(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
 
 
-def _literal_place(frame: Frame, placed: Tensor) -> ast.Call | None:
-    """The call that put the tensor on CUDA by name, if nothing around it asked for CUDA."""
+def _literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
+    """What put the tensor on CUDA by name, if nothing around it asked for CUDA: the call, or the device that it names.
+
+    That is a local name which is bound once, to ``torch.device("cuda")``.
+    """
     place = placed.steps[-1].node if placed.steps and placed.device.origin is Origin.LITERAL else None
-    found = isinstance(place, ast.Call) and place in frame.machine.literals and _names_cuda(place) is not None
-    return place if found else None  # type: ignore[return-value]
+    if not isinstance(place, ast.Call) or place not in frame.machine.literals:
+        return None
+    if _names_cuda(place) is not None:
+        return place
+    names = [each.id for each in _device_arguments(place) if isinstance(each, ast.Name)]
+    if frame.function is None or not names:
+        return None
+    values = [each.value for each in nodes_in(frame.function, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
+    return values[0] if len(values) == 1 and _names_cuda(values[0]) is not None else None
 
 
-def _device_of(frame: Frame, state: State, node: ast.expr) -> str:
-    """The expression for the device of a tensor or module."""
+def _device_of(frame: Frame, state: State, node: ast.expr, value: Value) -> str:
+    """The expression for the device of a tensor or module: of a plain one near it, if it is computed itself."""
     text = frame.machine.text_of(node)
     if is_module(frame.evaluate(node, state)):
         return f"next({text}.parameters()).device"
-    plain = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return f"{text}.device" if plain else f"({text}).device"
+    if dotted_path(node) is not None:
+        return f"{text}.device"
+    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT:
+        return f"{value.device.name}.device"
+    return f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"({text}).device"
 
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
@@ -144,9 +159,14 @@ def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
 
 
 def _script_moves(frame: Frame) -> bool:
+    """Whether the file itself moves a model to the current GPU."""
     body = frame.machine.tree.body if frame.machine.tree is not None else []
-    outside = (each for each in body if not isinstance(each, ast.ClassDef))
-    return any(_names_cuda(call) for each in outside for call in nodes_in(each, ast.Call))
+    outside = [each for each in body if not isinstance(each, ast.ClassDef)]
+    calls = (call for each in outside for call in nodes_in(each, ast.Call))
+    return any(
+        _names_cuda(call) and isinstance(call.func, ast.Attribute) and _MODEL.search(frame.machine.text_of(call.func.value))
+        for call in calls
+    )
 
 
 def _is_what_it_is_for(frame: Frame) -> bool:
@@ -161,7 +181,10 @@ def _names_cuda(node: ast.AST) -> str | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
         given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
         return ".cuda()" if not given else None
-    for each in (*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")):
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
+        path = _path_or_text(node.args[0])
+        return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
+    for each in _device_arguments(node):
         value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
         if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
             return f'"{value.value}"'
@@ -169,6 +192,15 @@ def _names_cuda(node: ast.AST) -> str | None:
     if any(keyword.arg == "device" for keyword in node.keywords):
         return None
     return path if ".cuda." in path and path.endswith("Tensor") else None
+
+
+def _device_arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+
+
+def _path_or_text(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    return text if isinstance(text, str) else ""
 
 
 def _is_device(node: ast.Call) -> bool:
@@ -180,15 +212,15 @@ def _is_guarded(state: State) -> bool:
     return state.guarded or any(_ABOUT_ACCELERATORS.search(_OF_OTHERS.sub("", key)) for key, _ in state.conditions)
 
 
-def _of_guard(state: State, node: ast.Call) -> Given | None:
+def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
     """``if x.is_cuda: y = y.cuda()``: the right device is that of `x`."""
     if state.cuda_of is None:
         return None
-    path = dotted_path(state.cuda_of)
-    moved = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if path is None or path == moved:
+    asked = frame.machine.text_of(state.cuda_of)
+    moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if asked == moved:
         return None
-    return Given(f"{path}.device", f"the test asks where `{path}` is", state.cuda_of)
+    return Given(f"{asked}.device", f"the test asks where `{asked}` is", state.cuda_of)
 
 
 def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:

@@ -61,7 +61,6 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """The output of a model on an accelerator cannot become a NumPy array before it is copied to the host."""
 import torch

@@ -59,7 +59,6 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
-PREVIEW = True
 PROBE = '''
 """`.cuda()` beside an argument that is on the CPU fails where there is no GPU; `.to(x.device)` goes where `x` is."""
 import torch
