@@ -18,7 +18,16 @@ from torchdevlint.source.nodes import nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
 """What reads a tensor through NumPy."""
-_READS_NOTHING = frozenset("shape size ndim prod".split())
+_READS_NOTHING = frozenset(
+    """
+    shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
+    hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
+    broadcast_shapes result_type title suptitle xlabel ylabel legend
+    """.split()
+)
+"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods."""
+_PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
+"""What takes sizes, or gives what it gets to functions of the caller."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch")
@@ -30,7 +39,9 @@ def note_host_read(
     frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, forced: bool = False
 ) -> None:
     """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator."""
-    if forced or _is_another_kind(state) or not (_is_off_host(frame, value) or _is_followed(frame, value_node, value)):
+    if forced or _is_another_kind(state) or getattr(frame.function, "name", "") in ("numpy", "__array__"):
+        return
+    if not (_is_off_host(frame, value) or _is_followed(frame, value_node, value)):
         return
     machine = frame.machine
     machine.record(
@@ -53,7 +64,8 @@ def note_host_read(
 
 def reads_on_host(name: str) -> bool:
     """Whether a library function turns its tensors into arrays."""
-    return name.startswith(_LIBRARIES) and name.rpartition(".")[2] not in _READS_NOTHING
+    reads = name.startswith(_LIBRARIES) and not name.startswith(_PASSES_ON)
+    return reads and name.rpartition(".")[2] not in _READS_NOTHING
 
 
 def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
