@@ -27,7 +27,8 @@ def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -
     if isinstance(test, ast.Name) and scope is not None:
         values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == test.id]
         test = values[0] if len(values) == 1 else test
-    return test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
+    asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
+    return test.value if asks else None  # type: ignore[attr-defined]
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:

@@ -244,9 +244,13 @@ def _is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
     """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
     path = dotted_path(callee)
     scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
-    return path is not None and scope is not None and any(
-        node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == path
-        for node in nodes_in(scope, ast.Attribute)
+    return (
+        path is not None
+        and scope is not None
+        and any(
+            node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == path
+            for node in nodes_in(scope, ast.Attribute)
+        )
     )
 
 

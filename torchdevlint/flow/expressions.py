@@ -202,7 +202,10 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
             skipped.without_accelerator = True
             frame.evaluate(node.orelse if taken else node.body, skipped)
         guarded, cuda_of = state.guarded, state.cuda_of
-        state.guarded, state.cuda_of = guarded or isinstance(test, Guard), asked_tensor(frame, node.test, node.orelse) or cuda_of
+        state.guarded, state.cuda_of = (
+            guarded or isinstance(test, Guard),
+            asked_tensor(frame, node.test, node.orelse) or cuda_of,
+        )
         value = frame.evaluate(node.body if taken else node.orelse, state)
         state.guarded, state.cuda_of = guarded, cuda_of
         return value

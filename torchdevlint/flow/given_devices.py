@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.devices import Device, Origin
+from torchdevlint.flow.evidence import bindings_in
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import Dev
@@ -68,7 +69,11 @@ def _binds(node: ast.Assign, name: str) -> bool:
 def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
     for each in devices_in(scope):
         path = dotted_path(each) or ""
-        if _is_visible(frame, state, path) and not _is_literal(frame, each, state):
+        if (
+            _is_visible(frame, state, path)
+            and not _is_bound_inside(scope, each, path)
+            and not _is_literal(frame, each, state)
+        ):
             return Given(path, f"`{path}` is used beside it", each)
     return None
 
@@ -79,12 +84,26 @@ def _is_visible(frame: Frame, state: State, path: str) -> bool:
     return name in state.env or any(name in names for names in frame.closure.scopes)
 
 
+def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
+    """Whether a path stands in a function within the scope that binds its first name anew."""
+    name = path.partition(".")[0].partition("[")[0]
+    for function in nodes_in(scope, ast.FunctionDef):
+        if function.lineno <= node.lineno <= (function.end_lineno or 0):
+            parameters = {each.arg for each in nodes_in(function.args, ast.arg)}
+            if name in parameters or any(bound for _, bound, _ in bindings_in(function).get(name, ())):
+                return True
+    return False
+
+
 def _of_self(frame: Frame, state: State) -> Given | None:
     """``self.device``, which another method uses or chooses."""
     if frame.owner is None or not _is_visible(frame, state, "self"):
         return None
     for info in frame.owner.mro:
+        inner = nodes_in(info.node, ast.ClassDef)
         for each in devices_in(info.node):
+            if any(other.lineno <= each.lineno <= (other.end_lineno or 0) for other in inner):
+                continue
             path = dotted_path(each) or ""
             if path.startswith("self.") and path.count(".") == 1 and not _is_literal(frame, each, state):
                 return Given(path, "the object knows its device", each)
@@ -128,8 +147,10 @@ def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
     module = frame.machine.tree
     statements = [*nodes_in(scope, ast.Assign), *(module.body if module is not None else ())]
     for node in statements:
-        name = dotted_path(node.targets[0]) if isinstance(node, ast.Assign) else None
-        if name is not None and "." not in name and mentions_device(name) and _is_choice(node.value):  # type: ignore[attr-defined]
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
+            continue
+        name = node.targets[0].id
+        if mentions_device(name):
             return Given(name, f"`{name}` is chosen here", node)
     return None
 
@@ -140,10 +161,14 @@ def _is_choice(node: ast.expr) -> bool:
         node = node.args[0]
     if not isinstance(node, ast.IfExp):
         return False
-    arms = [[each.value for each in [arm, *ast.walk(arm)] if isinstance(each, ast.Constant)] for arm in (node.body, node.orelse)]
-    return any("cpu" in arm for arm in arms) and any(
-        isinstance(value, str) and value.startswith("cuda") for arm in arms for value in arm
+    one, other = (
+        {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (node.body, node.orelse)
     )
+    return ("cpu" in one and _names_cuda(other)) or ("cpu" in other and _names_cuda(one))
+
+
+def _names_cuda(values: Iterable[object]) -> bool:
+    return any(isinstance(each, str) and each.startswith("cuda") for each in values)
 
 
 def _flag(frame: Frame, scope: ast.AST) -> Given | None:
@@ -175,9 +200,8 @@ def _of_kept_model(frame: Frame) -> Given | None:
         path = dotted_path(node.targets[0]) or ""
         if not path.startswith("self.") or not isinstance(node.value, ast.Name) or node.value.id not in parameters:
             continue
-        uses = {
-            each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in (path, node.value.id)
-        }
+        names = (path, node.value.id)
+        uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
         if uses & torch_api.MODULE_ONLY_ATTRIBUTES and not uses & {"to", "cuda", "device", "module"}:
             return Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)
     return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.devices import MODEL, Device, Origin
+from torchdevlint.flow.devices import MODEL, Origin
 from torchdevlint.flow.evidence import Scope
 from torchdevlint.flow.facts import Operand, ReadOnHost
 from torchdevlint.flow.joins import alternatives
@@ -22,7 +22,7 @@ _READS_NOTHING = frozenset(
     """
     shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
     hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
-    broadcast_shapes result_type title suptitle xlabel ylabel legend
+    broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend
     """.split()
 )
 """What takes sizes, numbers or texts, or hands the work to the tensor's own methods."""
@@ -31,6 +31,7 @@ _PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch")
+_OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
 _KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)
 _BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
 
@@ -113,10 +114,16 @@ def _makes_array(frame: Frame, node: ast.expr, state: State) -> bool:
 
 
 def _is_off_host(frame: Frame, value: Tensor) -> bool:
+    """Whether a tensor is surely not on the CPU.
+
+    In a script ``x.device`` of an unknown `x` says nothing: what is `x` there is known to who runs it.
+    """
     device = value.device
     if device.origin is Origin.LITERAL:
         return device.name not in ("cpu", "meta")
     if device == MODEL and frame.context != "forward" and _BEFORE_THE_MOVE.search(frame.scope.rpartition(".")[2]):
+        return False
+    if frame.entry.kind == "module" and _OF_A_NAME.fullmatch(device.name):
         return False
     return device.origin in (Origin.MODEL, Origin.EXPRESSION)
 
@@ -160,7 +167,10 @@ def followed_in(function: Scope) -> frozenset[str]:
     found = _FOLLOWED.get(function)
     if found is None:
         asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
-        tests = [each.test for kind in (ast.If, ast.IfExp) for each in nodes_in(function, kind)]
+        tests = [
+            *(each.test for each in nodes_in(function, ast.If)),
+            *(each.test for each in nodes_in(function, ast.IfExp)),
+        ]
         asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
         found = _FOLLOWED[function] = frozenset() if asks else frozenset(_followed(function))
     return found

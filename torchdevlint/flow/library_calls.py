@@ -42,6 +42,7 @@ from torchdevlint.flow.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 _OTHER_RUNTIMES = frozenset(
     "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
@@ -242,15 +243,16 @@ def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
 
 def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """The norm is where the gradients are; a model that is trained and was not made here is where models are."""
-    given = arguments.value(0, "parameters")
-    part = element_of(given)
-    known = part.device if isinstance(part, Tensor) else TOP
-    models = (
-        frame.evaluate(each.func.value, state) for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in ("parameters", "named_parameters")
-    )
-    if known == TOP and all(isinstance(each, Unknown) or (isinstance(each, Library) and each.device is None) for each in models):
-        known = MODEL
-    return Tensor(known, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
+    part = element_of(arguments.value(0, "parameters"))
+    device = part.device if isinstance(part, Tensor) else TOP
+    models = (each.value for each in nodes_in(node, ast.Attribute) if each.attr in ("parameters", "named_parameters"))
+    if device == TOP and all(_is_given(frame.evaluate(each, state)) for each in models):
+        device = MODEL
+    return Tensor(device, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
+
+
+def _is_given(model: Value) -> bool:
+    return isinstance(model, Unknown) or (isinstance(model, Library) and model.device is None)
 
 
 def _number(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

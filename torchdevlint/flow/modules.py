@@ -146,7 +146,9 @@ def follows_input(operands: Operands) -> Value:
 
 
 def _is_told(device: Device) -> bool:
-    return device.origin is Origin.EXPRESSION or (device.origin is Origin.LITERAL and device.name not in ("cpu", "meta"))
+    return device.origin is Origin.EXPRESSION or (
+        device.origin is Origin.LITERAL and device.name not in ("cpu", "meta")
+    )
 
 
 def _plain_children(module: Library) -> bool:

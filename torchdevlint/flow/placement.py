@@ -17,6 +17,7 @@ from torchdevlint.flow.values import Func, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_FOR_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
 _MODEL = re.compile(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
@@ -61,7 +62,7 @@ def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[
 
 
 def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
-    """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives a tensor that is elsewhere."""
+    """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
     if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
         return
     names = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)]
@@ -71,7 +72,9 @@ def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arg
         literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
         if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
             text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
-            found = Given(_device_of(frame, state, *given), "it is given a tensor that is somewhere", given[0], "default")
+            found = Given(
+                _device_of(frame, state, *given), "it is given a tensor that is somewhere", given[0], "default"
+            )
             _record(frame, state, node, text, found)
 
 
@@ -162,16 +165,18 @@ def _script_moves(frame: Frame) -> bool:
     """Whether the file itself moves a model to the current GPU."""
     body = frame.machine.tree.body if frame.machine.tree is not None else []
     outside = [each for each in body if not isinstance(each, ast.ClassDef)]
-    calls = (call for each in outside for call in nodes_in(each, ast.Call))
-    return any(
-        _names_cuda(call) and isinstance(call.func, ast.Attribute) and _MODEL.search(frame.machine.text_of(call.func.value))
-        for call in calls
-    )
+    calls = [call for each in outside for call in nodes_in(each, ast.Call) if _names_cuda(call)]
+    moved = (call.func.value for call in calls if isinstance(call.func, ast.Attribute))
+    return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
 
 
 def _is_what_it_is_for(frame: Frame) -> bool:
-    """In an override of ``cuda`` or ``to``."""
-    return getattr(frame.function, "name", "") in ("cuda", "to", "_apply")
+    """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name or decorators."""
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    decorated = any(_FOR_CUDA.search(frame.machine.text_of(each)) for each in function.decorator_list)
+    return decorated or function.name in ("to", "_apply") or "cuda" in function.name.lower()
 
 
 def _names_cuda(node: ast.AST) -> str | None:
