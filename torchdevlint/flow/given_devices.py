@@ -69,11 +69,8 @@ def _binds(node: ast.Assign, name: str) -> bool:
 def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
     for each in devices_in(scope):
         path = dotted_path(each) or ""
-        if (
-            _is_visible(frame, state, path)
-            and not _is_bound_inside(scope, each, path)
-            and not _is_literal(frame, each, state)
-        ):
+        seen = _is_visible(frame, state, path) and not _is_bound_inside(scope, each, path)
+        if seen and not _is_literal(frame, each, state):
             return Given(path, f"`{path}` is used beside it", each)
     return None
 
