@@ -7,11 +7,12 @@ import re
 
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import CPU, Origin
+from torchdevlint.flow.evidence import bindings_in
 from torchdevlint.flow.facts import IgnoresGivenDevice
 from torchdevlint.flow.functions import defaults
 from torchdevlint.flow.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.joins import is_module
-from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import Func, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
@@ -45,7 +46,7 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
             continue
         place = _literal_place(frame, placed)
         if place is not None:
-            text, shown = _device_of(frame, state, node, given), frame.machine.text_of(node)
+            text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
             _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
 
 
@@ -73,7 +74,7 @@ def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arg
         if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
             text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
             found = Given(
-                _device_of(frame, state, *given), "it is given a tensor that is somewhere", given[0], "default"
+                _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"
             )
             _record(frame, state, node, text, found)
 
@@ -116,16 +117,28 @@ def _literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     return values[0] if len(values) == 1 and _names_cuda(values[0]) is not None else None
 
 
-def _device_of(frame: Frame, state: State, node: ast.expr, value: Value) -> str:
-    """The expression for the device of a tensor or module: of a plain one near it, if it is computed itself."""
+def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
+    """The expression for the device of a tensor or module; of an argument, if it is computed or comes after `place`."""
     text = frame.machine.text_of(node)
     if is_module(frame.evaluate(node, state)):
         return f"next({text}.parameters()).device"
-    if dotted_path(node) is not None:
+    path, function = dotted_path(node), frame.function
+    parameters = [each.arg for each in nodes_in(function.args, ast.arg)] if function is not None else []
+    if path is not None and (function is None or _is_bound_before(function, path, parameters, place)):
         return f"{text}.device"
-    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT:
+    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and value.device.name in parameters:
         return f"{value.device.name}.device"
-    return f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"({text}).device"
+    if frame.tensor_names:
+        return f"{frame.tensor_names[0]}.device"
+    return f"{text}.device" if path is not None else f"({text}).device"
+
+
+def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], place: ast.AST) -> bool:
+    name, line = path.partition(".")[0].partition("[")[0], getattr(place, "lineno", 0)
+    bound = bindings_in(function).get(name, ())
+    return (
+        name in parameters or not any(each for _, each, _ in bound) or any(at < line for at, each, _ in bound if each)
+    )
 
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
