@@ -298,7 +298,9 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
             return UNKNOWN
         environment.note_device(frame, state, node, device)
         return _moved_unknown(frame, state, node, callee.value, device)
-    if name == "numpy" and isinstance(callee.value, ast.Name):
+    if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
+        if callee.value.id not in host_reads.followed_in(frame.function):
+            return UNKNOWN
         given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
         host_reads.note_host_read(frame, state, node, callee.value, given)
         return UNKNOWN

@@ -32,6 +32,7 @@ _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empt
 _OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch")
 _OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
+_OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
 _KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)
 _BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
 
@@ -42,7 +43,7 @@ def note_host_read(
     """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator."""
     if forced or _is_another_kind(state) or getattr(frame.function, "name", "") in ("numpy", "__array__"):
         return
-    if not (_is_off_host(frame, value) or _is_followed(frame, value_node, value)):
+    if not (_is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
         return
     machine = frame.machine
     machine.record(
@@ -136,18 +137,24 @@ def _is_another_kind(state: State) -> bool:
     )
 
 
-def _is_followed(frame: Frame, node: ast.expr, value: Tensor) -> bool:
+def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> bool:
     """Whether the function takes the device of the tensor that it reads, so that it expects any device.
 
-    The tensor is an argument, or a parameter of a module that is one.
+    The tensor is an argument, or a parameter of a module that is one. An argument beside it that is read by
+    ``.numpy()`` is where it is, but lengths and sizes are often kept on the CPU.
     """
     function = frame.function
     if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
         return False
+    followed, root = followed_in(function), _root(node)
     if value.device.origin is Origin.ARGUMENT:
-        return value.device.name in followed_in(function)
-    root = _root(node)
-    return value.device.origin is Origin.TOP and root is not None and root in followed_in(function)
+        beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
+        return value.device.name in followed or (bool(followed) and beside)
+    return value.device.origin is Origin.TOP and root is not None and root in followed
+
+
+def _is_method(read: ast.AST) -> bool:
+    return isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute) and read.func.attr == "numpy"
 
 
 def _root(node: ast.AST) -> str | None:
