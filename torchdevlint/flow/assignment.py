@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import containers, environment
+from torchdevlint.flow import containers, environment, host_reads
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join
 from torchdevlint.flow.machine import Frame, FunctionNode, State
@@ -112,6 +112,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if isinstance(base, Tensor) and base.opaque and root is not None:
         (state.env if root in state.env else state.paths)[root] = UNKNOWN
         return
+    if value_node is not None and isinstance(base, Unknown):
+        host_reads.note_array_item(frame, state, target, value_node, value)
     if value_node is not None:
         for _, each in alternatives(base, state.conditions):
             if isinstance(each, Tensor):

@@ -65,6 +65,10 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
 
 
+_FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})
+"""What outputs of pipelines hold as lists, images or arrays."""
+
+
 def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Value:
     name = node.attr
     if name == "device":
@@ -79,6 +83,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
         return UNKNOWN if receiver.device == DEFAULT else Guard(True)
     if name == "ndim":
         return NUMBER
+    if name in _FOR_THE_HOST:
+        return UNKNOWN
     if name in torch_api.TENSOR_ATTRIBUTES or (receiver.opaque and receiver.device != LOADER):
         return receiver
     return UNKNOWN

@@ -11,11 +11,24 @@ from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.parameters import place_of_argument
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
 
 
-def asked_tensor(test: ast.expr) -> ast.expr | None:
-    """The tensor in ``x.is_cuda``, else None."""
-    return test.value if isinstance(test, ast.Attribute) and test.attr == "is_cuda" else None
+def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
+    """The tensor in ``x.is_cuda``, alone or with other tests, or by a name for it; else None.
+
+    None too where the other side of a conditional expression says ``.cpu()``: then each side is said.
+    """
+    if isinstance(orelse, ast.Call) and isinstance(orelse.func, ast.Attribute) and orelse.func.attr == "cpu":
+        return None
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
+    scope = frame.function
+    if isinstance(test, ast.Name) and scope is not None:
+        values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == test.id]
+        test = values[0] if len(values) == 1 else test
+    asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
+    return test.value if asks else None  # type: ignore[attr-defined]
 
 
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from torchdevlint.flow import checkpoints, distributions, environment, loaders, torch_api
+from torchdevlint.flow import checkpoints, distributions, environment, host_reads, loaders, placement, torch_api
 from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
@@ -18,7 +18,7 @@ from torchdevlint.flow.joins import element_of, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
-from torchdevlint.flow.modules import call_module, opaque_result
+from torchdevlint.flow.modules import call_module, follows_input, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import came_from, write_attribute
 from torchdevlint.flow.operations import combine
@@ -93,9 +93,13 @@ def _brought_by_kind(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
 ) -> Value:
     """A method that no class of this file defines: what the kind of the receiver brings."""
-    if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
+    if isinstance(receiver, Obj):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        return opaque_result(operands, receiver.device)
+        placement.note_layer_input(frame, state, node, operands)
+        if _is_held(receiver, callee.attr):
+            return opaque_result(operands, receiver.device)
+        if _is_module_by_use(frame, callee):
+            return follows_input(operands)
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
@@ -132,6 +136,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Func):
         if arguments.starred or arguments.double_starred:
             return UNKNOWN
+        placement.note_default(frame, state, node, callee, arguments)
         found = run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
         declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
         return _as_tensor(_of_inputs(frame, node, arguments, declared), node) if declared else found
@@ -141,15 +146,24 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
-    if isinstance(callee, Unknown) and _is_criterion(node.func):
-        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        if any(loaders.is_from_loader(value) for _, value in operands):
-            combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
-        made = _of_inputs(frame, node, arguments)
-        return made if made.given is None else Tensor(made.given, None, opaque=True)
+    if isinstance(callee, Unknown):
+        return _call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
-    return _of_inputs(frame, node, arguments) if isinstance(callee, Unknown) else UNKNOWN
+    return UNKNOWN
+
+
+def _call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+    placement.note_layer_input(frame, state, node, operands)
+    if _is_module_by_use(frame, node.func):
+        return follows_input(operands)
+    made = _of_inputs(frame, node, arguments)
+    if not _is_criterion(node.func):
+        return made
+    if any(loaders.is_from_loader(value) for _, value in operands):
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
+    return made if made.given is None else Tensor(made.given, None, opaque=True)
 
 
 def _is_own_method(node: ast.expr) -> bool:
@@ -272,19 +286,50 @@ def _append(receiver: Seq, value: Value) -> Seq:
     return Seq(None, join(receiver.element, value), tuple(dict.fromkeys((*members, value)))[:MAX_MEMBERS])
 
 
-def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Device) -> Value:
+def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
     """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
     path = dotted_path(receiver)
-    if path is None or device == TOP:
+    if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
+    if path is None:
+        return Library("", True, device) if _constructs(frame, state, receiver) else UNKNOWN
     if not _is_called(frame, receiver, path):
-        step = Step(f"moved to {device.describe()}", receiver)
+        step = Step(f"moved to {device.describe()}", node)
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device)
     (state.env if path in state.env else state.paths)[path] = moved
     if isinstance(receiver, ast.Attribute):
-        write_attribute(frame.evaluate(receiver.value, state), receiver.attr, moved)
+        holder = frame.evaluate(receiver.value, state)
+        if isinstance(holder, Obj) and isinstance(holder.info.attributes.get(receiver.attr), Unknown):
+            del holder.info.attributes[receiver.attr]
+        write_attribute(holder, receiver.attr, moved)
     return moved
+
+
+def _is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
+    """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
+    path = dotted_path(callee)
+    scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
+    return (
+        path is not None
+        and scope is not None
+        and any(
+            node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == path
+            for node in nodes_in(scope, ast.Attribute)
+        )
+    )
+
+
+def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether it makes an object of a class of another file, as ``Encoder(..)`` and ``Model.from_pretrained(..)`` do.
+
+    A pipeline is no module: what it gives is for the host.
+    """
+    callee = frame.evaluate(node.func, state) if isinstance(node, ast.Call) else UNKNOWN
+    if not isinstance(callee, Ref):
+        return False
+    name = callee.name.removesuffix(".from_pretrained").rpartition(".")[2].lstrip("_")
+    return name[:1].isupper() and not name.isupper() and "Pipeline" not in name
 
 
 def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
@@ -318,7 +363,13 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         if device is None:
             return UNKNOWN
         environment.note_device(frame, state, node, device)
-        return _moved_unknown(frame, state, callee.value, device)
+        return _moved_unknown(frame, state, node, callee.value, device)
+    if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
+        if callee.value.id not in host_reads.followed_in(frame.function):
+            return UNKNOWN
+        given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
+        host_reads.note_host_read(frame, state, node, callee.value, given)
+        return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)

@@ -36,6 +36,8 @@ _STARTERS = (
 def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
     """A library call that reads the visible devices, or that sets them."""
     if name.startswith("torch"):
+        if name in ("torch.cuda.Stream", "torch.cuda.current_stream"):
+            placement.note_stream(frame, state, node, name)
         effect = _effect(frame, name, arguments)
         if effect is not None:
             touch(frame, state, node, f"{name}()", effect)

@@ -204,11 +204,15 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
             skipped.without_accelerator = True
             frame.evaluate(node.orelse if taken else node.body, skipped)
         guarded, cuda_of = state.guarded, state.cuda_of
-        state.guarded, state.cuda_of = guarded or isinstance(test, Guard), asked_tensor(node.test) or cuda_of
+        state.guarded, state.cuda_of = (
+            guarded or isinstance(test, Guard),
+            asked_tensor(frame, node.test, node.orelse) or cuda_of,
+        )
         value = frame.evaluate(node.body if taken else node.orelse, state)
         state.guarded, state.cuda_of = guarded, cuda_of
         return value
     one, other = arms(frame, node.test, state)
+    one.cuda_of = asked_tensor(frame, node.test, node.orelse) or one.cuda_of
     wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)
     if not one.alive or not other.alive:
         return frame.evaluate(node.body, one) if one.alive else frame.evaluate(node.orelse, other)

@@ -214,7 +214,8 @@ class IgnoresGivenDevice:
     """A literal CUDA device where the code has the right one at hand.
 
     `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
-    ``self.device``, ``device``), `why` how it is at hand, `given_at` where.
+    ``self.device``, ``device``), `why` how it is at hand, `given_at` where. `kind` is ``device``; ``default`` where a
+    call leaves a parameter as it is; ``stream`` for streams; ``flag`` where `given` is a test that decides other moves.
     """
 
     at: Span
@@ -222,6 +223,7 @@ class IgnoresGivenDevice:
     given: str
     why: str
     given_at: Span
+    kind: str = "device"
 
 
 @dataclass(frozen=True, slots=True)

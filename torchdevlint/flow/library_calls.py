@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, distributions, environment, placement, torch_api
+from torchdevlint.flow import checkpoints, distributions, environment, host_reads, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
-from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import element_of, is_number, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
@@ -42,6 +42,7 @@ from torchdevlint.flow.values import (
     Unknown,
     Value,
 )
+from torchdevlint.source.nodes import nodes_in
 
 _OTHER_RUNTIMES = frozenset(
     "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
@@ -60,8 +61,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     """What calling the library object with the public name `name` gives."""
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
-    if placement.reads_on_host(name):
-        placement.note_library_read(
+    if host_reads.reads_on_host(name):
+        host_reads.note_library_read(
             frame, state, node, [e for given in arguments.pairs for e in tensor_operands(*given)]
         )
     if name.rpartition(".")[2] in _OTHER_RUNTIMES:
@@ -242,6 +243,20 @@ def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
     return Library(DATASET_FILE) if kind in (Const("dataset"), Const("space")) else TEXT
 
 
+def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """The norm is where the gradients are; a model that is trained and was not made here is where models are."""
+    part = element_of(arguments.value(0, "parameters"))
+    device = part.device if isinstance(part, Tensor) else TOP
+    models = (each.value for each in nodes_in(node, ast.Attribute) if each.attr in ("parameters", "named_parameters"))
+    if device == TOP and all(_is_given(frame.evaluate(each, state)) for each in models):
+        device = MODEL
+    return Tensor(device, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
+
+
+def _is_given(model: Value) -> bool:
+    return isinstance(model, Unknown) or (isinstance(model, Library) and model.device is None)
+
+
 def _number(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return NUMBER
 
@@ -279,6 +294,8 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.rnn.pack_padded_sequence": _packed,
     "torch.nn.utils.rnn.pad_packed_sequence": _unpacked,
     "torch.nn.utils.rnn.pad_sequence": _padded,
+    "torch.nn.utils.clip_grad_norm_": _gradient_norm,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.save": _save,
     "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
     "os.environ.get": _environment_get,

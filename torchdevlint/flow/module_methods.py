@@ -66,10 +66,11 @@ def _move_module(
 ) -> Value:
     """A module moves in place (S1), so the name that it was moved by holds the moved one afterwards."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
-    if device is not None:
-        environment.note_device(frame, state, node, device)
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
-    if device is None or without_parameters or target.device == MODEL:
+    if device is None or without_parameters:
+        return target
+    environment.note_device(frame, state, node, device)
+    if target.device == MODEL:
         return target
     moved = replace(target, device=device)
     path = dotted_path(callee.value)

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, on_cpu
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
@@ -122,7 +122,9 @@ def _call_unknown_class(
     if batch and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
-    if module.name or device in (MODEL, TOP) or on_cpu(device):
+    if not module.name and device == TOP:
+        return follows_input(operands)
+    if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device)
     return Tensor(device, None, opaque=True)
 
@@ -134,6 +136,19 @@ def opaque_result(operands: Operands, device: Device) -> Value:
     if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
         return Tensor(device, None, opaque=True)
     return UNKNOWN
+
+
+def follows_input(operands: Operands) -> Value:
+    """What a module gives that came from elsewhere: it is where its input was moved to, or the call would fail."""
+    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and _is_told(value.device)]
+    same = bool(moved) and all(value.device == moved[0].device for value in moved)
+    return Tensor(moved[0].device, None, (), moved[0].steps, opaque=True) if same else UNKNOWN
+
+
+def _is_told(device: Device) -> bool:
+    return device.origin is Origin.EXPRESSION or (
+        device.origin is Origin.LITERAL and device.name not in ("cpu", "meta")
+    )
 
 
 def _plain_children(module: Library) -> bool:

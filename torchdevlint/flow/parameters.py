@@ -12,6 +12,7 @@ from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.docstrings import documented_tensors
 from torchdevlint.flow.evidence import Scope, Uses, argument_names, bindings_in, uses_in
 from torchdevlint.flow.functions import default_value, defaults
+from torchdevlint.flow.host_reads import followed_in
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
@@ -105,6 +106,8 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(frame, parameter, entry)
+    if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
+        return _tensor(frame, parameter, entry)
     if parameter.annotation is not None or default is not None:
         return UNKNOWN
     place = _place(frame, name)
@@ -162,15 +165,27 @@ def _place(frame: Frame, name: str) -> Device:
         return TOP
     if function in frame.machine.pipeline:
         return CPU
-    if kind == "forward":
+    if kind == "forward" or _is_autograd(frame, frame.entry):
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS or (kind == "function" and _is_for_numpy(function)):
         return TOP
     return Device(Origin.ARGUMENT, name)
 
 
+def _is_autograd(frame: Frame, entry: Entry) -> bool:
+    """Whether it is the forward or backward of a `torch.autograd.Function`, which runs wherever the model is."""
+    names = ("torch.autograd.Function", "torch.autograd.function.Function")
+    static = getattr(frame.function, "name", "") in ("forward", "backward")
+    return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
+
+
 def _is_for_numpy(function: FunctionNode) -> bool:
-    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU."""
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
+
+    Not if it takes the device of one for what it makes.
+    """
+    if followed_in(function):
+        return False
     methods = {call.func.attr for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
     return "numpy" in methods and not methods & {"cpu", "to"}
 

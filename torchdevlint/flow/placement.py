@@ -1,62 +1,195 @@
-"""Placements that ignore what the code knows: a literal CUDA device beside a known one, and reads by the host."""
+"""Placements that ignore what the code knows: a literal CUDA device beside a known one (TDL012)."""
 
 from __future__ import annotations
 
 import ast
 import re
-from functools import lru_cache
 
-from torchdevlint.flow.devices import CPU, Device, Origin
-from torchdevlint.flow.facts import IgnoresGivenDevice, Operand, ReadOnHost
-from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import Dev, Tensor, Value
+from torchdevlint.flow.arguments import Arguments
+from torchdevlint.flow.devices import CPU, Origin
+from torchdevlint.flow.evidence import bindings_in
+from torchdevlint.flow.facts import IgnoresGivenDevice
+from torchdevlint.flow.functions import defaults
+from torchdevlint.flow.given_devices import Given, at_hand, devices_in
+from torchdevlint.flow.joins import is_module
+from torchdevlint.flow.machine import Frame, FunctionNode, State
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.values import Func, Tensor, Value
+from torchdevlint.source.nodes import nodes_in
 
+_OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_FOR_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+_MODEL = re.compile(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
-HOST_LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
-"""What reads a tensor through NumPy."""
-_READS_NOTHING = frozenset("shape size ndim prod".split())
 
 
 def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
-    """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be (TDL012)."""
-    text = _names_cuda(node)
-    if text is None or not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
+    """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
+    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
         return
-    if not _is_guarded(state):
+    text, guarded = _names_cuda(node), _is_guarded(state)
+    if not guarded or _asks_only_the_machine(frame, node):
         frame.machine.literals.add(node)
-    found = _of_guard(state, node) or _up_again(frame, node, state)
-    if found is None and not _is_guarded(state):
-        found = _at_hand(frame, state, node)
+    if text is None:
+        return
+    found = _of_guard(frame, state, node) or _up_again(frame, node, state)
+    if found is None and not guarded:
+        found = at_hand(frame, state)
     if found is not None:
-        _record(frame, state, node, text, *found)
+        _record(frame, state, node, text, found)
 
 
 def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
-    """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows (TDL012)."""
+    """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows."""
     for (_, placed), (node, given) in ((one, other), (other, one)):
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
-        place = placed.steps[-1].node if placed.steps else None
-        text = _names_cuda(place) if place is not None else None
-        if text is None or place not in frame.machine.literals or not isinstance(place, ast.Call):
-            continue
-        expression = frame.machine.text_of(node)
-        _record(frame, state, place, text, f"{expression}.device", f"`{expression}` is used with it", node)
+        place = _literal_place(frame, placed)
+        if place is not None:
+            text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
+            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
 
 
-def _record(frame: Frame, state: State, node: ast.AST, text: str, given: str, why: str, place: ast.AST) -> None:
+def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
+    """``self.layer(x.cuda())`` in a class with a forward, for a layer of a class that is not known."""
+    path, owner = dotted_path(node.func) or "", frame.owner
+    if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
+        return
+    for _, value in operands:
+        place = _literal_place(frame, value) if isinstance(value, Tensor) else None
+        if place is not None:
+            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"next({path}.parameters()).device"
+            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
+
+
+def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
+    """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
+    if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
+        return
+    names = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)]
+    taken = names[: len(arguments.positional) + (function.receiver is not None)]
+    given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
+    for name, default in defaults(function.node):
+        literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
+        if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
+            text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
+            found = Given(
+                _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"
+            )
+            _record(frame, state, node, text, found)
+
+
+def note_stream(frame: Frame, state: State, node: ast.Call, name: str) -> None:
+    """A stream of the current GPU, for tensors that the same function moves to a device that it knows."""
+    if node.args or node.keywords or frame.function is None or frame.machine.words & {"set_device", "device_of"}:
+        return
+    if any(_enters_device(frame, each) for each in nodes_in(frame.function, ast.With)):
+        return
+    for each in devices_in(frame.function):
+        path = dotted_path(each) or ""
+        if path.startswith("self."):
+            _record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
+            return
+
+
+def _enters_device(frame: Frame, node: ast.With) -> bool:
+    return any("cuda.device" in frame.machine.text_of(item.context_expr) for item in node.items)
+
+
+def _is_elsewhere(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
+
+
+def _literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
+    """What put the tensor on CUDA by name, if nothing around it asked for CUDA: the call, or the device that it names.
+
+    That is a local name which is bound once, to ``torch.device("cuda")``.
+    """
+    place = placed.steps[-1].node if placed.steps and placed.device.origin is Origin.LITERAL else None
+    if not isinstance(place, ast.Call) or place not in frame.machine.literals:
+        return None
+    if _names_cuda(place) is not None:
+        return place
+    names = [each.id for each in _device_arguments(place) if isinstance(each, ast.Name)]
+    if frame.function is None or not names:
+        return None
+    values = [each.value for each in nodes_in(frame.function, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
+    return values[0] if len(values) == 1 and _names_cuda(values[0]) is not None else None
+
+
+def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
+    """The expression for the device of a tensor or module; of an argument, if it is computed or comes after `place`."""
+    text = frame.machine.text_of(node)
+    if is_module(frame.evaluate(node, state)):
+        return f"next({text}.parameters()).device"
+    path, function = dotted_path(node), frame.function
+    parameters = [each.arg for each in nodes_in(function.args, ast.arg)] if function is not None else []
+    if path is not None and (function is None or _is_bound_before(function, path, parameters, place)):
+        return f"{text}.device"
+    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and value.device.name in parameters:
+        return f"{value.device.name}.device"
+    if frame.tensor_names:
+        return f"{frame.tensor_names[0]}.device"
+    return f"{text}.device" if path is not None else f"({text}).device"
+
+
+def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], place: ast.AST) -> bool:
+    name, line = path.partition(".")[0].partition("[")[0], getattr(place, "lineno", 0)
+    bound = bindings_in(function).get(name, ())
+    return (
+        name in parameters or not any(each for _, each, _ in bound) or any(at < line for at, each, _ in bound if each)
+    )
+
+
+def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.record(
         ("literal", node),
-        lambda: IgnoresGivenDevice(machine.span_of(node), text, given, why, machine.span_of(place)),
+        lambda: IgnoresGivenDevice(
+            machine.span_of(node), text, found.text, found.why, machine.span_of(found.place), found.kind
+        ),
         state,
     )
 
 
+def _asks_only_the_machine(frame: Frame, node: ast.Call) -> bool:
+    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are.
+
+    Not in a file whose script moves its model by the same question.
+    """
+    scope = frame.function
+    if scope is None or _script_moves(frame):
+        return False
+    around = [each for each in nodes_in(scope, ast.If) if _is_within(node, each.body)]
+    return bool(around) and all(
+        not each.orelse
+        and isinstance(each.test, ast.Call)
+        and (dotted_path(each.test.func) or "").endswith("cuda.is_available")
+        for each in around
+    )
+
+
+def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+    line: int = node.lineno  # type: ignore[attr-defined]
+    return body[0].lineno <= line <= (body[-1].end_lineno or line)
+
+
+def _script_moves(frame: Frame) -> bool:
+    """Whether the file itself moves a model to the current GPU."""
+    body = frame.machine.tree.body if frame.machine.tree is not None else []
+    outside = [each for each in body if not isinstance(each, ast.ClassDef)]
+    calls = [call for each in outside for call in nodes_in(each, ast.Call) if _names_cuda(call)]
+    moved = (call.func.value for call in calls if isinstance(call.func, ast.Attribute))
+    return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
+
+
 def _is_what_it_is_for(frame: Frame) -> bool:
-    """In an override of ``cuda`` or ``to``."""
-    return getattr(frame.function, "name", "") in ("cuda", "to", "_apply")
+    """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name or decorators."""
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    decorated = any(_FOR_CUDA.search(frame.machine.text_of(each)) for each in function.decorator_list)
+    return decorated or function.name in ("to", "_apply") or "cuda" in function.name.lower()
 
 
 def _names_cuda(node: ast.AST) -> str | None:
@@ -66,7 +199,10 @@ def _names_cuda(node: ast.AST) -> str | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
         given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
         return ".cuda()" if not given else None
-    for each in (*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")):
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
+        path = _path_or_text(node.args[0])
+        return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
+    for each in _device_arguments(node):
         value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
         if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
             return f'"{value.value}"'
@@ -76,27 +212,36 @@ def _names_cuda(node: ast.AST) -> str | None:
     return path if ".cuda." in path and path.endswith("Tensor") else None
 
 
+def _device_arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+
+
+def _path_or_text(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    return text if isinstance(text, str) else ""
+
+
 def _is_device(node: ast.Call) -> bool:
     return (dotted_path(node.func) or "").endswith("device")
 
 
 def _is_guarded(state: State) -> bool:
     """Whether a test that asks for an accelerator, in whatever words, encloses the place."""
-    return state.guarded or any(_ABOUT_ACCELERATORS.search(key) for key, _ in state.conditions)
+    return state.guarded or any(_ABOUT_ACCELERATORS.search(_OF_OTHERS.sub("", key)) for key, _ in state.conditions)
 
 
-def _of_guard(state: State, node: ast.Call) -> tuple[str, str, ast.AST] | None:
+def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
     """``if x.is_cuda: y = y.cuda()``: the right device is that of `x`."""
     if state.cuda_of is None:
         return None
-    path = dotted_path(state.cuda_of)
-    moved = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if path is None or path == moved:
+    asked = frame.machine.text_of(state.cuda_of)
+    moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if asked == moved:
         return None
-    return f"{path}.device", f"the test asks where `{path}` is", state.cuda_of
+    return Given(f"{asked}.device", f"the test asks where `{asked}` is", state.cuda_of)
 
 
-def _up_again(frame: Frame, node: ast.Call, state: State) -> tuple[str, str, ast.AST] | None:
+def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     """``x.cpu().f().cuda()``: the right device is the one that `x` came from."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     value = frame.evaluate(receiver, state) if receiver is not None else None
@@ -105,7 +250,7 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> tuple[str, str, ast
     down = value.steps[-1].node
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
     path = dotted_path(_stem(source)) if source is not None else None
-    return None if path is None else (f"{path}.device", f"`{path}` came from there", down)
+    return None if path is None else Given(f"{path}.device", f"`{path}` came from there", down)
 
 
 def _stem(node: ast.expr) -> ast.expr:
@@ -113,87 +258,3 @@ def _stem(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
     return node
-
-
-def _at_hand(frame: Frame, state: State, node: ast.Call) -> tuple[str, str, ast.AST] | None:
-    """An expression for the right device that is used around the place, or given to the function."""
-    if frame.function is not None:
-        for name, value in state.env.items():
-            if isinstance(value, Dev) and value.device.origin is Origin.EXPRESSION and value.device.name == name:
-                return name, f"the function is given `{name}`", frame.function
-    scope = frame.function or frame.machine.tree
-    for each in devices_in(scope) if scope is not None else ():
-        if not _is_literal(frame, each, state):
-            path = dotted_path(each) or ""
-            return path, f"`{path}` is used beside it", each
-    owner = frame.owner
-    if owner is None:
-        return None
-    for each in (found for info in owner.mro for found in devices_in(info.node)):
-        if dotted_path(each) == "self.device" and not _is_literal(frame, each, state):
-            return "self.device", "the object knows its device", each
-    return None
-
-
-@lru_cache(maxsize=512)
-def devices_in(scope: ast.AST) -> tuple[ast.expr, ...]:
-    """The attributes that a function, class or file gives to ``.to(..)`` or ``device=``, such as ``args.device``."""
-    found: list[ast.expr] = []
-    for node in ast.walk(scope):
-        if not isinstance(node, ast.Call):
-            continue
-        given = [keyword.value for keyword in node.keywords if keyword.arg == "device"]
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
-            given += node.args[:1]
-        found += [
-            each for each in given if isinstance(each, ast.Attribute) and each.attr == "device" and dotted_path(each)
-        ]
-    return tuple(found)
-
-
-def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
-    """Whether the device that is at hand is the same literal, or the CPU."""
-    value = frame.evaluate(node, state)
-    return not isinstance(value, Dev) or value.device.origin in (Origin.LITERAL, Origin.DEFAULT, Origin.TOP)
-
-
-def note_host_read(
-    frame: Frame, state: State, node: ast.Call, value_node: ast.expr, value: Tensor, forced: bool = False
-) -> None:
-    """``t.numpy()`` or ``np.f(t)`` where `t` is on an accelerator (TDL006)."""
-    if forced or not _is_off_host(value.device):
-        return
-    machine = frame.machine
-    machine.record(
-        ("host", node),
-        lambda: ReadOnHost(
-            machine.span_of(node),
-            machine.text_of(node),
-            Operand(
-                machine.text_of(value_node),
-                value.device.describe(),
-                machine.span_of(value_node),
-                machine.evidence(value.steps),
-            ),
-            value.parameter,
-        ),
-        state,
-    )
-
-
-def reads_on_host(name: str) -> bool:
-    """Whether a library function turns its tensors into arrays."""
-    return name.startswith(HOST_LIBRARIES) and name.rpartition(".")[2] not in _READS_NOTHING
-
-
-def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
-    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments."""
-    for value_node, value in operands:
-        if isinstance(value, Tensor):
-            note_host_read(frame, state, node, value_node, value)
-
-
-def _is_off_host(device: Device) -> bool:
-    if device.origin is Origin.LITERAL:
-        return device.name not in ("cpu", "meta")
-    return device.origin in (Origin.MODEL, Origin.EXPRESSION)

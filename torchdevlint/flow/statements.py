@@ -109,6 +109,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         execute(frame, node.body if test.value else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
+    holds.cuda_of = None if node.orelse else asked_tensor(frame, node.test) or holds.cuda_of
     if _places_load_of(frame, node.body, node.orelse) or _places_load_of(frame, node.orelse, node.body):
         holds.guarded = fails.guarded = True
     wrappers.refine_by_use(frame, node.body, node.orelse, holds, fails)
@@ -156,7 +157,7 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     without.without_accelerator = True
     execute(frame, skipped, without)
     guarded, cuda_of = state.guarded, state.cuda_of
-    state.guarded, state.cuda_of = True, None if node.orelse else asked_tensor(node.test) or cuda_of
+    state.guarded, state.cuda_of = True, None if node.orelse else asked_tensor(frame, node.test) or cuda_of
     execute(frame, chosen, state)
     state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchdevlint.flow import environment, placement, torch_api
+from torchdevlint.flow import environment, host_reads, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.factories import data_ndim
@@ -64,7 +64,7 @@ def call_tensor_method(
         return TEXT
     if name == "numpy":
         forced = arguments.value(0, "force") == Const(True)
-        placement.note_host_read(frame, state, node, receiver_node, receiver, forced)
+        host_reads.note_host_read(frame, state, node, receiver_node, receiver, forced)
         return UNKNOWN
     in_place = name.endswith("_") and not name.endswith("__")
     plain = name.rstrip("_") if in_place else name

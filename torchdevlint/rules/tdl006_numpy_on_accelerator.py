@@ -1,8 +1,10 @@
 """NumPy, or a library that works through it, is given a tensor that is on an accelerator.
 
 ## What it does
-Finds `.numpy()`, `np.array(t)`, `np.concatenate(outputs)` and other functions of NumPy, and calls of matplotlib,
-scikit-learn, pandas and Pillow, on a tensor that was moved to an accelerator or that a moved model computed.
+Finds `.numpy()`, `np.array(t)`, `np.concatenate(outputs)` and other functions of NumPy, assignments into its arrays,
+and calls of matplotlib, scikit-learn, pandas and Pillow, on a tensor that was moved to an accelerator, that a moved
+model computed, or that comes into the `forward` of a Module or an autograd Function. A function that gives the device
+of its argument to what it makes expects any device, so that its `.numpy()` is found too.
 
 ## Why is this bad?
 A NumPy array lives in the memory of the host, so PyTorch refuses to make one from memory of a device:
@@ -41,9 +43,11 @@ is `.detach().cpu().numpy()`; a single number is had by `.item()`, a nested list
 There is no automatic fix: `.cpu()` copies, and waits for the device, which belongs where the author wants it.
 
 ## What it cannot see
-Tensors that come out of functions of other files, and models whose move is not seen. `float(t)`, `print(t)`, `for` and
-plain Python functions copy a number or an item themselves and are right, as are torchvision's and TensorBoard's
-functions, which call `.cpu()`.
+Tensors that come out of functions of other files, and models whose move is not seen. Methods that load, save or dump
+are taken to run before the model is moved, and a script that gives something unknown to a function knows where that
+is. `float(t)`, `print(t)`, `for` and plain Python functions copy a number or an item themselves and are right, as are
+torchvision's and TensorBoard's functions, which call `.cpu()`, and what NumPy leaves to a method of the tensor, such as
+`np.nonzero(t)`.
 
 ## References
 - [torch.Tensor.numpy](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html): "the tensor must be on
@@ -61,7 +65,6 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """The output of a model on an accelerator cannot become a NumPy array before it is copied to the host."""
 import torch

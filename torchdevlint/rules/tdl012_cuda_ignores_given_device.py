@@ -1,9 +1,13 @@
 """A tensor is sent to a literal CUDA device, where the code has the right device at hand.
 
 ## What it does
-Finds `.cuda()`, `.to("cuda")`, `device="cuda"` and their forms with a fixed number, where something in reach says which
-device is meant: a `device` parameter, `self.device`, `args.device`, the tensor whose `is_cuda` was just asked, the
-tensor that came from an accelerator and goes back there, or a tensor argument that the result is combined with.
+Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and their forms with a fixed number, where
+something in reach says which device is meant: a `device` parameter or name, `self.device`, `args.device`, a device that
+was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
+accelerator and goes back there, a model that the object was given and does not move, or a tensor argument or layer that
+the result is combined with. Likewise a call that leaves a parameter `device="cuda"` as it is and gives a tensor, a
+move that ignores the flag which decides the other moves of its function, and a `torch.cuda.Stream()` beside moves to
+`self.device`.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -39,8 +43,10 @@ read.
 
 ## What it cannot see
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
-says what to do on both sides, that refuses tensors of the CPU, or that has chosen the current GPU by
-`torch.cuda.device_of(x)`, is left alone; a `.cuda()` without any device in reach is a matter of portability only.
+says what to do on both sides, that refuses tensors of the CPU, that is for CUDA by the name or a decorator of its
+function, or that has chosen the current GPU by `torch.cuda.device_of(x)`, is left alone; a `.cuda()` without any device
+in reach is a matter of portability only. `if torch.cuda.is_available():` before a move counts as the author's choice
+where the script moves its model by the same question, and where nothing is combined with the result.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current
@@ -59,7 +65,6 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
-PREVIEW = True
 PROBE = '''
 """`.cuda()` beside an argument that is on the CPU fails where there is no GPU; `.to(x.device)` goes where `x` is."""
 import torch
@@ -85,7 +90,7 @@ def repaired(device):
 def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
     yield Report(
         span=fact.at,
-        message=f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be",
+        message=_message(fact),
         symptom=(
             "without CUDA, AssertionError: Torch not compiled with CUDA enabled; beside another GPU, RuntimeError: "
             "Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!"
@@ -95,7 +100,22 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
     )
 
 
+def _message(fact: IgnoresGivenDevice) -> str:
+    if fact.kind == "flag":
+        return f"{code(fact.text)} is done whatever {code(fact.given)} says, which decides the other moves"
+    if fact.kind == "default":
+        return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
+    return f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be"
+
+
 def _help(fact: IgnoresGivenDevice) -> str:
+    if fact.kind == "flag":
+        return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
+    if fact.kind == "default":
+        name = fact.text.partition("=")[0]
+        return f"give it {edit(f'{name}={fact.given}')}"
+    if fact.kind == "stream":
+        return f"write {edit(f'{fact.text[:-1]}{fact.given})')}"
     if fact.text.startswith("."):
         asynchronous = ", non_blocking=True" if "non_blocking=True" in fact.text.replace(" ", "") else ""
         move = f".to({fact.given}{asynchronous})"
