@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
-from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, on_cpu
+from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
@@ -118,13 +119,27 @@ def _call_unknown_class(
     frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and a batch as the loader gave it is not."""
-    batch = [each for each in operands if loaders.is_from_loader(each[1])]
+    batch = [each for each in operands if loaders.is_input(frame, *each)]
     if batch and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
+    if not module.name and device == TOP:
+        return _beside_its_inputs(operands)
     if module.name or device in (MODEL, TOP) or on_cpu(device):
         return opaque_result(operands, device)
     return Tensor(device, None, opaque=True)
+
+
+def _beside_its_inputs(operands: Operands) -> Value:
+    """What a module gives that is moved elsewhere, for inputs that were moved here: it is where they are.
+
+    Which one of several accelerators that is, the module decides.
+    """
+    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and not on_cpu(value.device)]
+    places = {replace(each.device, index=None) for each in moved if each.device.origin is not Origin.TOP}
+    if len(places) != 1:
+        return UNKNOWN
+    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True)
 
 
 def opaque_result(operands: Operands, device: Device) -> Value:
