@@ -35,13 +35,16 @@ def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: V
     """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
     info = receiver.info
     info.assigned_at.setdefault(target.attr, target)
-    if not info.is_module or not isinstance(value, Tensor) or value.unwrapped is None or on_cpu(value.device):
+    if not info.is_module:
         return
-    machine, move = frame.machine, value.unwrapped
-    machine.record_anyway(
-        ("parameter", target),
-        lambda: MovedParameter(machine.span_of(move), target.attr, info.name, machine.text_of(move)),
-    )
+    machine = frame.machine
+    for _, each in alternatives(value, state.conditions):
+        if isinstance(each, Tensor) and each.unwrapped is not None and not on_cpu(each.device):
+            machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
+
+
+def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
+    return MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
 
 
 def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchdevlint.flow.classes import ClassInfo, is_module_class
+from torchdevlint.flow.element_calls import calls_elements
 from torchdevlint.flow.evidence import annotation_name, element_annotation
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import Cls
@@ -24,7 +25,6 @@ _LAYER_WORDS = tuple(
 _COPIES = frozenset({"list", "tuple", "dict", "OrderedDict", "collections.OrderedDict"})
 _LISTS = frozenset({"list", "List", "tuple", "Tuple"})
 _DICTS = frozenset({"dict", "Dict", "OrderedDict"})
-_WRAPS_LOOPS = frozenset({"enumerate", "zip", "reversed", "tqdm", "list", "tuple", "sorted", "iter"})
 _ADDS = frozenset({"append", "insert", "add", "appendleft"})
 _MAX_NAMES = 6
 """How many local names an element is followed through."""
@@ -144,7 +144,7 @@ def holds_foreign_modules(info: ClassInfo, attribute: str) -> bool:
     made = [each for element in (*(elements or ()), *added) for each in built.made(element)]
     if elements is None or not made or not all(_is_layer(info, each) for each in made):
         return False
-    return any(_is_foreign_layer(info, each) for each in made) and _calls_elements(info, attribute)
+    return any(_is_foreign_layer(info, each) for each in made) and calls_elements(info, attribute)
 
 
 def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
@@ -165,7 +165,7 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
     if parameter is None or source is None:
         return None
     kind = kind or _container_of(parameter.annotation) or _tested_kind(init, source)
-    if kind is None or not _has_module_elements(info, init, parameter) or not _calls_elements(info, attribute):
+    if kind is None or not _has_module_elements(info, init, parameter) or not calls_elements(info, attribute):
         return None
     return kind
 
@@ -288,81 +288,6 @@ def _is_handed_on(built: Built, path: str, value: ast.expr) -> bool:
             if dotted_path(given) in names:
                 return True
     return False
-
-
-def _calls_elements(info: ClassInfo, attribute: str) -> bool:
-    """Whether a method calls the elements of ``self.<attribute>``: by index, in a loop, or through `map`."""
-    path = f"self.{attribute}"
-    return any(
-        _is_called_in(method, path) for name, method in info.methods.items() if name not in ("__init__", "__call__")
-    )
-
-
-def _is_called_in(method: ast.AST, path: str) -> bool:
-    names = _names_of_elements(method, path)
-    for call in nodes_in(method, ast.Call):
-        callee = call.func
-        if isinstance(callee, ast.Attribute) and callee.attr.startswith("forward"):
-            callee = callee.value
-        if isinstance(callee, ast.Name) and callee.id in names:
-            return True
-        if isinstance(callee, ast.Subscript) and _container_path(callee) == path:
-            return True
-        if dotted_path(call.func) == "map" and call.args and isinstance(call.args[0], ast.Lambda):
-            places = [place for place, each in enumerate(call.args[1:]) if dotted_path(each) == path]
-            given = call.args[0].args.args
-            taken = {given[place].arg for place in places if place < len(given)}
-            if any(
-                isinstance(each.func, ast.Name) and each.func.id in taken for each in nodes_in(call.args[0], ast.Call)
-            ):
-                return True
-    return False
-
-
-def _container_path(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return dotted_path(node)
-
-
-def _names_of_elements(method: ast.AST, path: str) -> set[str]:
-    """The names that an element is bound to: by a loop over the container, or by taking one out of it."""
-    found: set[str] = set()
-    loops: list[ast.For | ast.comprehension] = [*nodes_in(method, ast.For), *nodes_in(method, ast.comprehension)]
-    for loop in loops:
-        found |= set(_bound_by(loop.target, loop.iter, path))
-    for node in nodes_in(method, ast.Assign):
-        if isinstance(node.value, ast.Subscript) and _container_path(node.value) == path:
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return found
-
-
-def _bound_by(target: ast.expr, source: ast.expr, path: str) -> Iterator[str]:
-    """The names in a loop's target that stand for elements of the container."""
-    if isinstance(source, ast.Subscript) and isinstance(source.slice, ast.Slice):
-        source = source.value
-    if dotted_path(source) == path:
-        yield from _names_in(target)
-    if not isinstance(source, ast.Call):
-        return
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-    callee = dotted_path(source.func) or ""
-    if isinstance(source.func, ast.Attribute) and dotted_path(source.func.value) == path:
-        if source.func.attr == "values":
-            yield from _names_in(target)
-        elif source.func.attr == "items" and len(parts) == 2:
-            yield from _names_in(parts[1])
-    elif callee == "enumerate" and source.args and len(parts) == 2:
-        yield from _bound_by(parts[1], source.args[0], path)
-    elif callee == "zip" and len(parts) == len(source.args):
-        for part, each in zip(parts, source.args, strict=True):
-            yield from _bound_by(part, each, path)
-    elif callee in _WRAPS_LOOPS and source.args:
-        yield from _bound_by(target, source.args[0], path)
-
-
-def _names_in(target: ast.expr) -> Iterator[str]:
-    return (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
 
 
 def is_composite(info: ClassInfo) -> bool:

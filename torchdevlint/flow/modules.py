@@ -70,7 +70,8 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if not operands or (module.name and not given and not layer):
         return UNKNOWN
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
-        return _call_unknown_class(frame, state, node, module, device or TOP, operands)
+        made = [each for each in arguments.pairs if _is_made_here(each[1])]
+        return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
@@ -116,18 +117,25 @@ def _call_without_parameters(
 
 
 def _call_unknown_class(
-    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands
+    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
 ) -> Value:
-    """A module of unknown class: its parameters are on `device`, and a batch as the loader gave it is not."""
-    batch = [each for each in operands if loaders.is_input(frame, *each)]
-    if batch and not module.prefix:
+    """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
+    stayed = [each for each in operands if loaders.is_input(frame, *each)]
+    if device.origin in (Origin.LITERAL, Origin.EXPRESSION):
+        stayed += made
+    if stayed and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
-        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
         return _beside_its_inputs(operands)
     if module.name or device in (MODEL, TOP) or on_cpu(device):
         return opaque_result(operands, device)
     return Tensor(device, None, opaque=True)
+
+
+def _is_made_here(value: Value) -> bool:
+    """A tensor with dimensions that a factory made on the default device."""
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
 
 
 def _beside_its_inputs(operands: Operands) -> Value:
