@@ -121,7 +121,7 @@ def _call_unknown_class(
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
     stayed = [each for each in operands if loaders.is_input(frame, *each)]
-    if device.origin in (Origin.LITERAL, Origin.EXPRESSION):
+    if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
