@@ -10,6 +10,7 @@ from torchdevlint.flow import pipeline, torch_api
 from torchdevlint.flow.calls import call_value
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.containers import check_containers
+from torchdevlint.flow.contents import is_composite
 from torchdevlint.flow.expressions import evaluate
 from torchdevlint.flow.facts import Fact, WrappedStateDict
 from torchdevlint.flow.functions import run_body
@@ -156,7 +157,7 @@ def _enter_methods(
         end = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
         if name == "__init__" and end is not None:
             info.touched = end.touched
-            if info.is_module:
+            if info.is_module or is_composite(info):
                 check_containers(machine, info, end)
 
 

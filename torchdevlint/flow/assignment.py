@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import containers, environment, host_reads
+from torchdevlint.flow.devices import LOADER
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join
 from torchdevlint.flow.machine import Frame, FunctionNode, State
@@ -56,6 +58,8 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
         frame.machine.globals[name] = value
     if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
         value = as_used(frame.function, name, value, node)
+    elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
+        value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
     state.env[name] = UNKNOWN if name in frame.shared else value
     if state.paths:
         forget_paths(state, name)

@@ -23,6 +23,7 @@ _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Dec
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
 _NOT_MODULE_NAMES = re.compile(r"Transform|Function|Pipeline|Dataset|Processor|Scheduler")
+_OTHER_FRAMEWORKS = ("mxnet.", "tensorflow.", "keras.", "paddle.", "mindspore.", "flax.", "chainer.", "tf.")
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 
 
@@ -78,7 +79,7 @@ class ClassInfo:
         if any(is_module_class(name) or is_one_of(name, configured) for name in self.library_bases):
             return True
         names = [name for name in self.library_bases if name.partition(".")[0] not in sys.stdlib_module_names]
-        if any(name.startswith(("torch.", "builtins.")) for name in names) or not names:
+        if any(name.startswith(("torch.", "builtins.", *_OTHER_FRAMEWORKS)) for name in names) or not names:
             return False
         if any(info._holds_parameters for info in self.mro):
             return True
@@ -117,7 +118,7 @@ class ClassInfo:
     @cached_property
     def makes_layers(self) -> bool:
         """Whether it makes layers of torch.nn that have parameters, or parameters."""
-        names = (self._public_name(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call))
+        names = (self.public_name(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call))
         return any(
             name == "torch.nn.Parameter" or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
             for name in names
@@ -133,7 +134,7 @@ class ClassInfo:
             root = node.func.value
             if isinstance(root, ast.Name) and root.id == "self" and node.func.attr in _EVIDENCE_CALLS:
                 return True
-            name = self._public_name(node.func)
+            name = self.public_name(node.func)
             if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
                 return True
         return False
@@ -157,11 +158,11 @@ class ClassInfo:
                 continue
             value = node.value
             for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
-                if isinstance(each, ast.Call) and self._public_name(each.func) == "torch.nn.Parameter":
+                if isinstance(each, ast.Call) and self.public_name(each.func) == "torch.nn.Parameter":
                     return True
         return False
 
-    def _public_name(self, node: ast.expr) -> str | None:
+    def public_name(self, node: ast.expr) -> str | None:
         """The public name of a chain of attributes on something imported, else None."""
         root, _, rest = (dotted_path(node) or "").partition(".")
         found = next((scope[root] for scope in self.closure.scopes if root in scope), None)

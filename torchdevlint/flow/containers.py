@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import contents, torch_api
 from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import MODEL, on_cpu
 from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
@@ -13,20 +13,38 @@ from torchdevlint.flow.joins import alternatives, is_number
 from torchdevlint.flow.machine import Frame, Machine, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import elements
-from torchdevlint.flow.values import NONE, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
+from torchdevlint.flow.values import (
+    NONE,
+    Choice,
+    Cls,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Ref,
+    Seq,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import nodes_in
 
 
 def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
     """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
     info = receiver.info
     info.assigned_at.setdefault(target.attr, target)
-    if not info.is_module or not isinstance(value, Tensor) or value.unwrapped is None or on_cpu(value.device):
+    if not info.is_module:
         return
-    machine, move = frame.machine, value.unwrapped
-    machine.record_anyway(
-        ("parameter", target),
-        lambda: MovedParameter(machine.span_of(move), target.attr, info.name, machine.text_of(move)),
-    )
+    machine = frame.machine
+    for _, each in alternatives(value, state.conditions):
+        if isinstance(each, Tensor) and each.unwrapped is not None and not on_cpu(each.device):
+            machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
+
+
+def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
+    return MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
 
 
 def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
@@ -34,19 +52,38 @@ def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
     for path, value in state.paths.items():
         attribute = path.removeprefix("self.")
         place = info.assigned_at.get(attribute)
-        holds = _holds(value)
-        if place is None or holds is None or not path.startswith("self."):
+        if place is None or not path.startswith("self."):
             continue
+        holds = _holds(value) if info.is_module else None
+        kind = "dict" if isinstance(value, Map) else "list"
+        meant = holds is not None and _is_meant_there(info, place)
+        if holds is None or meant:
+            found = _told_by_text(info, attribute, value)
+            if found is None:
+                continue
+            holds, kind = "modules", found
         used = _first_read(info, attribute)
         if used is None or _is_registered(info, attribute, place):
             continue
-        machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, value, holds, used))
+        machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used))
+
+
+def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
+    """The kind of a container of modules whose classes are not known here."""
+    if not isinstance(value, (Unknown, Choice, Seq, Map)):
+        return None
+    given = contents.holds_given_modules(info, attribute)
+    if given is not None:
+        return given
+    if info.is_module and isinstance(value, (Seq, Map)) and contents.holds_foreign_modules(info, attribute):
+        return "dict" if isinstance(value, Map) else "list"
+    return None
 
 
 def _fact(
-    machine: Machine, info: ClassInfo, attribute: str, place: ast.AST, value: Value, holds: str, used: ast.AST
+    machine: Machine, info: ClassInfo, attribute: str, place: ast.AST, kind: str, holds: str, used: ast.AST
 ) -> ModulesInContainer:
-    is_dict = isinstance(value, Map)
+    is_dict = kind == "dict"
     names = {
         ("modules", True): "nn.ModuleDict",
         ("modules", False): "nn.ModuleList",
@@ -57,7 +94,7 @@ def _fact(
         machine.span_of(place),
         attribute,
         info.name,
-        "dict" if is_dict else "list",
+        kind,
         holds,
         names[holds, is_dict],
         machine.span_of(used),
@@ -117,8 +154,6 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
         return True
     for each in info.mro:
         for node in ast.walk(each.node):
-            if isinstance(node, ast.Assign) and node.targets[0] is place and _is_meant(node.value, each):
-                return True
             if not isinstance(node, ast.Call):
                 continue
             callee = (dotted_path(node.func) or "").rpartition(".")[2]
@@ -129,6 +164,14 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
             if callee in ("add_module", "register_module", "setattr", "register_parameter"):
                 return True
     return False
+
+
+def _is_meant_there(info: ClassInfo, place: ast.AST) -> bool:
+    return any(
+        node.targets[0] is place and _is_meant(node.value, each)
+        for each in info.mro
+        for node in nodes_in(each.node, ast.Assign)
+    )
 
 
 def _is_meant(value: ast.expr, info: ClassInfo) -> bool:

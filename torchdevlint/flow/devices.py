@@ -108,7 +108,8 @@ def relation(one: Device, other: Device) -> Relation:
 
     The default CPU differs from everything that stands for an accelerator. A device that is literally the CPU differs
     only from literal accelerators and from a model's: an expression or an argument may be the CPU too. What a Module
-    keeps differs from where the Module is and from where its methods' arguments are.
+    keeps differs from where the Module is and from where its methods' arguments are. A loader and an argument come
+    from the same caller, who knows where they are.
     """
     if one.origin is Origin.TOP or other.origin is Origin.TOP:
         return Relation.UNKNOWN
@@ -136,6 +137,8 @@ def _from_cpu(cpu: Device, other: Device) -> Relation:
     if other.origin is Origin.LITERAL and other.name in VALUELESS_TYPES:
         return Relation.UNKNOWN
     if cpu.origin is Origin.LITERAL and other.origin in (Origin.EXPRESSION, Origin.ARGUMENT):
+        return Relation.UNKNOWN
+    if cpu.origin is Origin.LOADER and other.origin is Origin.ARGUMENT:
         return Relation.UNKNOWN
     return Relation.DIFFER
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.devices import LOADER, on_cpu
+from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.facts import BatchNotMoved, Operand
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import AT_LEAST_1, NUMBER, UNKNOWN, Func, Library, Obj, Step, Tensor, Unknown, Value
+from torchdevlint.flow.values import AT_LEAST_1, NUMBER, UNKNOWN, Func, Library, Obj, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -20,27 +22,66 @@ _MANAGED = frozenset(
     """.split()
 )
 """Words of files whose loaders or trainers move batches themselves."""
+_MOVES = frozenset({"to", "cuda"})
+_GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
+"""Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
 
 
 def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
     if frame.machine.words & _MANAGED or frame.machine.default_changed:
         return None
-    return _given_by(frame, loop.iter, loop.target, state)
+    return _given_by(frame, loop.iter, loop, state)
 
 
-def _given_by(frame: Frame, node: ast.expr, target: ast.expr, state: State) -> Value | None:
+def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
         callee = (dotted_path(node.func) or "").rpartition(".")[2]
         if callee == "zip":
-            found = [_given_by(frame, each, target, state) for each in node.args]
+            found = [_given_by(frame, each, loop, state) for each in node.args]
             return sequence([each or UNKNOWN for each in found]) if any(found) else None
         if callee in ("enumerate", "tqdm", "track", "islice", "iter"):
-            inner = _given_by(frame, node.args[0], target, state)
+            inner = _given_by(frame, node.args[0], loop, state)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
-    if not _is_loader(node, frame.evaluate(node, state)):
-        return None
-    return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", target),), opaque=True)
+    source = frame.evaluate(node, state)
+    if _is_loader(node, source):
+        return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", loop.target),), opaque=True)
+    if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(loop):
+        return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
+    return None
+
+
+def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop over anything unpacks what it gets and moves a part of that: the other parts came with it.
+
+    A part may be a number, so that these count only where a number would not do.
+    """
+    names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    unpacked = {
+        each.id
+        for node in nodes_in(loop, ast.Assign)
+        if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) in names
+        for target in node.targets
+        for each in ast.walk(target)
+        if isinstance(each, ast.Name)
+    }
+    if len(names | unpacked) < 2:
+        return False
+    return any(
+        call.func.attr in _MOVES and bool(call.args or call.keywords or call.func.attr == "cuda")
+        for node in nodes_in(loop, ast.Assign)
+        for call in (node.value,)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and _root(call.func.value) in names | unpacked
+    )
+
+
+def _root(node: ast.expr) -> str | None:
+    """`batch` in ``batch["x"]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _is_loader(node: ast.expr, source: Value) -> bool:
@@ -67,6 +108,17 @@ def is_from_loader(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device == LOADER
 
 
+def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """Whether it is a part of a batch that a model computes with; among graphs, only what is used as a tensor."""
+    if not is_from_loader(value):
+        return False
+    if not any(isinstance(each, Ref) and each.name.startswith(_GRAPHS) for each in frame.machine.globals.values()):
+        return True
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
+    return uses is not None and uses.is_tensor
+
+
 def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
     """``batch.to(d)`` as a statement: a container of tensors may have moved in place."""
     path = dotted_path(receiver)
@@ -80,13 +132,14 @@ def record(
 ) -> None:
     """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
     machine = frame.machine
-    loaded = stayed[1].steps[0].node if stayed[1].steps else node
+    steps = stayed[1].steps
+    loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
     while frame.called_at is not None and frame.context == "forward":
         node, frame = frame.called_at
     machine.record(
         ("batch", loaded),
         lambda: BatchNotMoved(
-            machine.span_of(node), operation, machine.text_of(stayed[0]), machine.span_of(loaded), other
+            machine.span_of(node), operation, machine.text_of(stayed[0]), machine.span_of(taken), other
         ),
         state,
     )

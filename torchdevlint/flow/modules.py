@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
@@ -69,7 +70,8 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if not operands or (module.name and not given and not layer):
         return UNKNOWN
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
-        return _call_unknown_class(frame, state, node, module, device or TOP, operands)
+        made = [each for each in arguments.pairs if _is_made_here(each[1])]
+        return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
@@ -115,18 +117,25 @@ def _call_without_parameters(
 
 
 def _call_unknown_class(
-    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands
+    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
 ) -> Value:
-    """A module of unknown class: its parameters are on `device`, and a batch as the loader gave it is not."""
-    batch = [each for each in operands if loaders.is_from_loader(each[1])]
-    if batch and not module.prefix:
+    """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
+    stayed = [each for each in operands if loaders.is_input(frame, *each)]
+    if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
+        stayed += made
+    if stayed and not module.prefix:
         parameters = (node.func, Tensor(device, AT_LEAST_1))
-        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
         return follows_input(operands)
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device)
     return Tensor(device, None, opaque=True)
+
+
+def _is_made_here(value: Value) -> bool:
+    """A tensor with dimensions that a factory made on the default device."""
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
 
 
 def opaque_result(operands: Operands, device: Device) -> Value:
@@ -139,16 +148,15 @@ def opaque_result(operands: Operands, device: Device) -> Value:
 
 
 def follows_input(operands: Operands) -> Value:
-    """What a module gives that came from elsewhere: it is where its input was moved to, or the call would fail."""
-    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and _is_told(value.device)]
-    same = bool(moved) and all(value.device == moved[0].device for value in moved)
-    return Tensor(moved[0].device, None, (), moved[0].steps, opaque=True) if same else UNKNOWN
+    """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
 
-
-def _is_told(device: Device) -> bool:
-    return device.origin is Origin.EXPRESSION or (
-        device.origin is Origin.LITERAL and device.name not in ("cpu", "meta")
-    )
+    Which one of several accelerators that is, the module decides.
+    """
+    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and not on_cpu(value.device)]
+    places = {
+        replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
+    }
+    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
 
 
 def _plain_children(module: Library) -> bool:

@@ -62,8 +62,10 @@ def _relocate(value: Value, device: Device) -> Value:
     target = TOP if device == DEFAULT else device
     if isinstance(value, Tensor) and value.device == MODEL:
         return replace(value, device=target)
-    if isinstance(value, (Library, Obj)) and value.device == MODEL:
+    if isinstance(value, Obj) and value.device == MODEL:
         return replace(value, device=target)
+    if isinstance(value, Library) and value.device == MODEL:
+        return replace(value, device=target, children=tuple(_relocate(each, device) for each in value.children))
     if isinstance(value, Choice):
         return distribute(value, lambda each: _relocate(each, device))
     return value

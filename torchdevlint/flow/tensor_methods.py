@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from torchdevlint.flow import environment, host_reads, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
-from torchdevlint.flow.devices import CPU, DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin
 from torchdevlint.flow.factories import data_ndim
 from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
 from torchdevlint.flow.machine import Frame, State, under_each
@@ -93,6 +93,8 @@ def _other(
         if name in torch_api.COMPARING:
             _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
         return NUMBER
+    if receiver.device == LOADER:
+        return receiver if name in ("get", "pop", "values", "items", "copy") else UNKNOWN
     return receiver if receiver.opaque and name not in ("tolist", "numpy", "keys") else UNKNOWN
 
 

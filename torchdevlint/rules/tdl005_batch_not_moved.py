@@ -3,7 +3,8 @@
 ## What it does
 Finds inputs, labels and masks that come out of a loader and reach the model, the loss or another operation as they
 were collated, while the model or the other part of the batch was moved. The classic is a training loop that moves `x`
-and forgets `y`.
+and forgets `y`. A loop over something of unknown kind counts as a loader if it unpacks what it gets and moves a part of
+that; a model of unknown kind is taken to be where its inputs were moved.
 
 ## Why is this bad?
 A `DataLoader` gives tensors of the CPU, and pinning them does not move them either. So the first step on an accelerator
@@ -47,7 +48,9 @@ the copy on the CPU.
 ## What it cannot see
 Loaders and models of which this file shows neither a move nor a device. Code that Lightning, Accelerate or the Trainer
 of transformers runs is left alone, because these move batches themselves; so are the inputs of `DataParallel` and
-`DistributedDataParallel`, which scatter them, but not the labels.
+`DistributedDataParallel`, which scatter them, but not the labels. In files that use DGL or PyTorch Geometric, a part
+that reaches the model counts only where it is used as a tensor: the others are graphs. A tensor that comes as an
+argument beside the loader is where the caller put both.
 
 ## References
 - [torch.utils.data](https://docs.pytorch.org/docs/stable/data.html): collation, and why workers return CPU tensors
@@ -64,7 +67,6 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """Labels that a `DataLoader` gives are on the CPU, and do not meet the output of a model on an accelerator."""
 import torch

@@ -48,9 +48,10 @@ themselves: a list of lists becomes a `ModuleList` of `ModuleList`s.
 There is no automatic fix: registering the modules adds keys to the state dict, which old checkpoints do not have.
 
 ## What it cannot see
-Modules that come from a function of another file, or as an argument whose annotation does not say that it holds
-modules. A list of one module that was given as an argument, `self.teacher = [teacher]`, is the usual way to keep a
-module *out* of the registry on purpose, and is left alone. So are modules without parameters, such as `nn.ReLU`,
+Modules that come from a function of another file, or as an argument of which neither an annotation nor a test says that
+it holds modules; files that do not contain the word `torch`. What `__init__` hands on to another constructor may be
+registered there. A list of one module that was given as an argument, `self.teacher = [teacher]`, is the usual way to
+keep a module *out* of the registry on purpose, and is left alone. So are modules without parameters, such as `nn.ReLU`,
 modules which are registered under another name as well, and classes that override `_apply`.
 
 ## References
@@ -68,7 +69,6 @@ from torchdevlint.flow.facts import ModulesInContainer
 from torchdevlint.model import Note, Report, Severity
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """Layers in a Python list are neither moved nor listed by the Module that holds them; those of a ModuleList are."""
 import torch

@@ -32,7 +32,8 @@ Best of all, leave the device out of `__init__`: `model.to(device)` moves the pa
 There is no automatic fix: on accelerators the repaired Module has one more parameter, and its state dict one more key.
 
 ## What it cannot see
-A parameter that gets a name of its own first and is moved in a helper of another file.
+A parameter that gets a name of its own first and is moved in a helper of another file, or in one arm of a conditional
+expression. `.double()` and other changes of dtype alone lose the parameter on every machine, and are left out.
 
 ## References
 - [torch.nn.parameter.Parameter](https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html)
@@ -49,7 +50,6 @@ from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
-PREVIEW = True
 PROBE = '''
 """A parameter that is moved after it was made is not registered; one made of a moved tensor is."""
 import torch
