@@ -7,12 +7,27 @@ import ast
 from torchdevlint.flow import containers, environment
 from torchdevlint.flow.devices import MODEL
 from torchdevlint.flow.evidence import uses_in
-from torchdevlint.flow.joins import blurred, distribute, element_of, join
+from torchdevlint.flow.joins import blurred, distribute, element_of, join, unpacked
 from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import assign_index
-from torchdevlint.flow.values import GIVEN, UNKNOWN, Choice, Cls, Const, Map, Obj, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.records import with_field
+from torchdevlint.flow.values import (
+    GIVEN,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Map,
+    Obj,
+    Record,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
@@ -62,6 +77,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: Sta
 
 def part_of(value: Value, place: int, count: int) -> Value:
     """The value at `place` when `value` is unpacked into `count` targets."""
+    value = unpacked(value)
     if isinstance(value, Seq) and value.items is not None:
         return value.items[place] if len(value.items) == count else value.element
     if isinstance(value, (Seq, Tensor)):
@@ -82,6 +98,11 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             (state.env if path in state.env else state.paths)[path] = value
         return
     held = value
+    if isinstance(receiver, Record):
+        root = dotted_path(target.value)
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
+        return
     if isinstance(receiver, Obj):
         containers.note_assignment(frame, target, receiver, value, state)
         held = write_attribute(receiver, target.attr, value)

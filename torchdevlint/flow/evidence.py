@@ -120,6 +120,20 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
     return found
 
 
+_STORED_INTO: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
+
+
+def stored_into(function: Scope) -> frozenset[str]:
+    """The names whose items or attributes a function assigns."""
+    found = _STORED_INTO.get(function)
+    if found is None:
+        targets = (*nodes_in(function, ast.Subscript), *nodes_in(function, ast.Attribute))
+        found = _STORED_INTO[function] = frozenset(
+            each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+        )
+    return found
+
+
 def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
     holder, entry = use(_container(node.value)), use(node.value)
     if holder is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from dataclasses import replace
 
 from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
@@ -23,6 +24,7 @@ from torchdevlint.flow.joins import (
     join_all,
     sequence,
     settle,
+    unpacked,
 )
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.names import dotted_path, mentions_device
@@ -46,6 +48,8 @@ from torchdevlint.flow.values import (
 )
 
 _BUILTINS = frozenset(dir(builtins))
+_MAX_MEMBERS = 6
+_LISTS_OF_MODULES = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
 
 
 def evaluate(frame: Frame, node: ast.expr, state: State) -> Value:
@@ -83,7 +87,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     if isinstance(left, Seq) and isinstance(right, Seq):
         if left.items is not None and right.items is not None:
             return sequence([*left.items, *right.items])
-        return Seq(None, join(left.element, right.element))
+        return Seq(None, join(left.element, right.element), _both(left, right))
     if isinstance(left, Seq) and is_number(right):
         return Seq(None, left.element)
     if is_number(left) and is_number(right):
@@ -94,6 +98,12 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     operands = [(node.left, left), (node.right, right)]
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
     return operations.matrix_product(result, left, right) if symbol == "@" else result
+
+
+def _both(left: Seq, right: Seq) -> tuple[Value, ...]:
+    """What the sum of two lists is known to hold: loops and comprehensions are taken to give something."""
+    parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
+    return tuple(dict.fromkeys((*parts[0], *parts[1])))[:_MAX_MEMBERS]
 
 
 def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
@@ -261,6 +271,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
     if isinstance(value, Tensor):
         return operations.index(frame, state, node, value, index)
+    value = unpacked(value)
     if isinstance(value, Seq):
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
             return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
@@ -269,8 +280,11 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         if isinstance(index, Const):
             found: Value = dict(value.items).get(index.value, value.element)
             return found
-        return join_all([each for _, each in value.items] + [value.element])
-    if isinstance(value, Library) and value.children:
+        rest = [] if value.closed and value.items else [value.element]
+        return join_all([*(each for _, each in value.items), *rest])
+    if isinstance(value, Library) and value.module and isinstance(node.slice, ast.Slice):
+        return replace(value, children=())
+    if isinstance(value, Library) and (value.children or value.name in _LISTS_OF_MODULES):
         if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
             return child_of(value, value.children[index.value])
         return element_of(value)

@@ -22,6 +22,7 @@ from torchdevlint.flow.values import (
     Map,
     Number,
     Obj,
+    Record,
     Seq,
     Site,
     Step,
@@ -167,6 +168,14 @@ def merge(one: Value, other: Value) -> Value | None:
         return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
     if isinstance(one, Map) and isinstance(other, Map):
         return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
+    if isinstance(one, Record) and isinstance(other, Record) and one.kind == other.kind:
+        theirs = dict(other.items)
+        if [name for name, _ in one.items] == list(theirs):
+            items = (
+                (name, value if value == theirs[name] else blurred(join(value, theirs[name])))
+                for name, value in one.items
+            )
+            return Record(one.kind, tuple(items))
     return None
 
 
@@ -200,8 +209,16 @@ def child_of(container: Library, child: Value) -> Value:
     return Library("", True, container.device) if isinstance(child, Unknown) else child
 
 
+def unpacked(value: Value) -> Value:
+    """A named tuple as the tuple that it is; anything else is given back."""
+    if isinstance(value, Record) and value.kind.ordered:
+        return sequence([each for name, each in value.items if name in value.kind.fields])
+    return value
+
+
 def element_of(value: Value) -> Value:
     """What iterating over `value` gives."""
+    value = unpacked(value)
     if isinstance(value, Seq):
         return value.element
     if isinstance(value, Tensor) and value.opaque:
@@ -226,6 +243,8 @@ def tensors_in(value: Value) -> Iterator[Tensor]:
         parts = [*(value.items or ()), *value.members, value.element]
     elif isinstance(value, Map):
         parts = [*(each for _, each in value.items), value.element]
+    elif isinstance(value, Record):
+        parts = [each for _, each in value.items]
     for each in parts:
         yield from tensors_in(each)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, environment, placement, torch_api
+from torchdevlint.flow import checkpoints, environment, placement, records, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import TOP, Device, Origin
@@ -17,7 +17,7 @@ from torchdevlint.flow.modules import construct, wrap
 from torchdevlint.flow.names import is_one_of
 from torchdevlint.flow.objects import elements, on_the_model
 from torchdevlint.flow.operations import combine
-from torchdevlint.flow.python_calls import call_builtin
+from torchdevlint.flow.python_calls import call_builtin, is_instance
 from torchdevlint.flow.tensor_methods import (
     call_tensor_method,
     method_ndim,
@@ -36,6 +36,9 @@ from torchdevlint.flow.values import (
     Library,
     Map,
     Obj,
+    Partial,
+    Record,
+    Ref,
     Seq,
     Step,
     Tensor,
@@ -259,6 +262,34 @@ def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Argumen
     return Map((), pair.items[1]) if isinstance(pair, Seq) and pair.items and len(pair.items) == 2 else UNKNOWN
 
 
+def _partial(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if not arguments.positional or arguments.starred or arguments.double_starred:
+        return UNKNOWN
+    (_, function), *positional = arguments.positional
+    return Partial(function, tuple(positional), tuple(arguments.keywords.items()))
+
+
+def _named_tuple(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return records.named_tuple(arguments.values, arguments.keyword_values)
+
+
+def _replaced(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    record = arguments.positional[0][1] if arguments.positional else UNKNOWN
+    if not isinstance(record, Record) or arguments.double_starred:
+        return UNKNOWN
+    return Record(record.kind, tuple({**dict(record.items), **arguments.keyword_values}.items()))
+
+
+def _as_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    record = arguments.positional[0][1] if arguments.positional else UNKNOWN
+    return Map(record.items, UNKNOWN, closed=True) if isinstance(record, Record) else UNKNOWN
+
+
+def _is_tensor(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    answer = is_instance(arguments.value(0, "obj"), Ref("torch.Tensor"))
+    return UNKNOWN if answer is None else Const(answer)
+
+
 def _save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return checkpoints.save(frame, state, node, arguments)
 
@@ -278,7 +309,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.rnn.pad_packed_sequence": _unpacked,
     "torch.nn.utils.rnn.pad_sequence": _padded,
     "torch.save": _save,
-    "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
+    "torch.is_tensor": _is_tensor,
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
     "torch.utils.data.DataLoader": _loader,
@@ -286,6 +317,10 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,
+    "collections.namedtuple": _named_tuple,
+    "dataclasses.replace": _replaced,
+    "dataclasses.asdict": _as_dict,
+    "functools.partial": _partial,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

@@ -35,7 +35,10 @@ def _given_by(frame: Frame, node: ast.expr, target: ast.expr, state: State) -> V
         if callee == "zip":
             found = [_given_by(frame, each, target, state) for each in node.args]
             return sequence([each or UNKNOWN for each in found]) if any(found) else None
-        if callee in ("enumerate", "tqdm", "track", "islice", "iter"):
+        if callee == "chain":
+            found = [_given_by(frame, each, target, state) for each in node.args]
+            return next((each for each in found if each is not None), None) if all(found) else None
+        if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
             inner = _given_by(frame, node.args[0], target, state)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     if not _is_loader(node, frame.evaluate(node, state)):

@@ -9,6 +9,7 @@ from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
 from torchdevlint.flow.joins import at, blurred, distribute, join, sites_in
 from torchdevlint.flow.machine import Entry, Frame
+from torchdevlint.flow.records import of_itself
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
 
 _MAX_ACTIVE = 20
@@ -49,8 +50,11 @@ def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: 
             machine.muted -= 1
 
 
-def self_of(info: ClassInfo) -> Obj:
+def self_of(info: ClassInfo) -> Value:
     """`self` in a method that is looked at on its own: the model is where models are."""
+    record = of_itself(info.record) if info.record is not None else None
+    if record is not None:
+        return record
     return Obj(info, MODEL if info.is_module else TOP)
 
 

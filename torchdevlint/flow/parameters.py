@@ -20,6 +20,7 @@ from torchdevlint.flow.functions import default_value, defaults
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of, mentions_device
+from torchdevlint.flow.records import by_annotation
 from torchdevlint.flow.values import (
     GIVEN,
     NONE,
@@ -124,6 +125,9 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return Map((), element) if contained == "dict" else Seq(None, element)
     inside = element_annotation(annotation)
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    if isinstance(named, Cls) and named.info.record is not None and inside is None:
+        tensor = _tensor(frame, parameter, entry)
+        return by_annotation(named.info.record, tensor.device, tensor.steps[0])
     if not isinstance(named, Ref):
         return None
     if inside is not None:

@@ -17,10 +17,13 @@ from torchdevlint.flow.values import (
     TEXT,
     UNKNOWN,
     Choice,
+    Cls,
     Const,
     Dev,
     Library,
     Map,
+    Obj,
+    Record,
     Ref,
     Seq,
     Tensor,
@@ -83,8 +86,13 @@ def _next(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
 
 
 def _dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    given, named = _first(arguments), arguments.keyword_values
+    if isinstance(given, Map) and not arguments.double_starred:
+        return Map(tuple({**dict(given.items), **named}.items()), given.element, given.closed)
     if arguments.positional or arguments.double_starred:
-        return Map(tuple(arguments.keyword_values.items()), UNKNOWN)
+        pair = element_of(given)
+        in_pairs = isinstance(pair, Seq) and pair.items is not None and len(pair.items) == 2
+        return Map(tuple(named.items()), pair.items[1] if in_pairs else UNKNOWN)  # type: ignore[union-attr, index]
     return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
 
 
@@ -105,15 +113,20 @@ def _isinstance(frame: Frame, state: State, node: ast.Call, arguments: Arguments
         return UNKNOWN
     value, kinds = arguments.values
     asked = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
-    answers = [_is_instance(value, kind) for kind in asked]
+    if isinstance(value, Seq) and {Ref("builtins.list"), Ref("builtins.tuple")} <= set(asked):
+        return Const(True)
+    answers = [is_instance(value, kind) for kind in asked]
     if True in answers:
         return Const(True)
     return UNKNOWN if None in answers or not answers else Const(False)
 
 
-def _is_instance(value: Value, kind: Value) -> bool | None:
+def is_instance(value: Value, kind: Value) -> bool | None:
+    """Whether a value is an instance of a class; None where that is not known."""
     if not isinstance(kind, Ref) or isinstance(value, (Unknown, Choice)):
         return None
+    if isinstance(value, (Seq, Map, Record)):
+        return _is_container(value, kind.name)
     if kind.name in torch_api.TENSOR_CLASSES:
         if isinstance(value, Tensor):
             return True if kind.name == "torch.Tensor" and not value.opaque else None
@@ -127,6 +140,27 @@ def _is_instance(value: Value, kind: Value) -> bool | None:
     if value == NONE:
         return False
     return None
+
+
+def _is_container(value: Seq | Map | Record, name: str) -> bool | None:
+    """Whether a container is an instance of a class with this name; lists and tuples are not told apart."""
+    if name.rpartition(".")[2] in ("dict", "Mapping", "MutableMapping") and "." in name:
+        return isinstance(value, Map)
+    if name in ("builtins.list", "builtins.tuple"):
+        unsure = isinstance(value, Seq) or (isinstance(value, Record) and value.kind.ordered)
+        return None if unsure else False
+    plain = name in torch_api.TENSOR_CLASSES or name in ("builtins.str", "builtins.int", "builtins.float")
+    return False if plain else None
+
+
+def _type(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``type(x)``, which may be called to make another one of its kind."""
+    value = _first(arguments)
+    if isinstance(value, Obj):
+        return Cls(value.info)
+    if isinstance(value, Record):
+        return value.kind
+    return Ref("builtins.list") if isinstance(value, Seq) else UNKNOWN
 
 
 def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -185,6 +219,7 @@ _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "min": _extreme,
     "map": _map,
     "isinstance": _isinstance,
+    "type": _type,
     "hasattr": _hasattr,
     "getattr": _getattr,
 }

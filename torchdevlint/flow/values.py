@@ -209,7 +209,7 @@ class Seq(Value):
     depth: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max(map(_depth, (self.element, *self.members, *(self.items or ()))))
+        depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
         object.__setattr__(self, "depth", depth)
         if depth > MAX_NESTING:
             object.__setattr__(self, "depth", 1)
@@ -228,13 +228,47 @@ class Map(Value):
     depth: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max(_depth(self.element), *(_depth(value) for _, value in self.items), 0)
+        depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
         object.__setattr__(self, "depth", depth)
         if depth > MAX_NESTING:
             object.__setattr__(self, "depth", 1)
             object.__setattr__(self, "items", ())
             object.__setattr__(self, "closed", False)
             object.__setattr__(self, "element", Unknown())
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType(Value):
+    """A class whose instances are named fields: a dataclass or a named tuple, which is `ordered`, of this file."""
+
+    name: str
+    fields: tuple[str, ...]
+    ordered: bool
+    info: ClassInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Value):
+    """An instance of a `RecordType`; `items` are its fields, and attributes that were assigned besides."""
+
+    kind: RecordType
+    items: tuple[tuple[str, Value], ...]
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((nesting_of(value) for _, value in self.items), default=0)
+        object.__setattr__(self, "depth", min(depth, MAX_NESTING))
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "items", tuple((name, Unknown()) for name, _ in self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """``functools.partial(function, *positional, **keywords)``."""
+
+    function: Value
+    positional: tuple[tuple[ast.expr, Value], ...]
+    keywords: tuple[tuple[str, tuple[ast.expr, Value]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +298,11 @@ class Choice(Value):
     alternatives: tuple[tuple[Conditions, Value], ...]
 
 
-def _depth(value: Value) -> int:
+def nesting_of(value: Value) -> int:
     """How many containers are inside each other, which bounds the work of comparing and hashing them."""
-    if isinstance(value, (Seq, Map)):
+    if isinstance(value, (Seq, Map, Record)):
         return value.depth
-    return max(_depth(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
+    return max(nesting_of(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
 
 
 UNKNOWN = Unknown()
