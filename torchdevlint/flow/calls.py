@@ -14,7 +14,7 @@ from torchdevlint.flow.joins import element_of, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
-from torchdevlint.flow.modules import call_module, opaque_result
+from torchdevlint.flow.modules import call_module, given_by, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import combine
@@ -97,7 +97,7 @@ def _brought_by_kind(
     """A method that no class of this file defines: what the kind of the receiver brings."""
     if isinstance(receiver, Obj) and _is_held(receiver, callee.attr):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        return opaque_result(operands, receiver.device)
+        return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
     if isinstance(receiver, (Obj, Library, Super)):
         return call_module_method(frame, state, node, callee, receiver, arguments)
     if isinstance(receiver, (Seq, Map)):
@@ -138,7 +138,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
-        return call_module(frame, state, node, Library("", True, callee.device), arguments)
+        module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
+        return call_module(frame, state, node, module, arguments)
     if isinstance(callee, Unknown) and _is_criterion(node.func):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         if any(loaders.is_from_loader(value) for _, value in operands):
@@ -238,11 +239,12 @@ def _container_method(
 def _grow_map(state: State, callee: ast.Attribute, receiver: Map, arguments: Arguments) -> Value:
     """``d.update(..)`` and ``d.setdefault(key, value)``; what other methods leave behind is unknown."""
     held, path = dict(receiver.items), dotted_path(callee.value)
-    grown, found = Map((), UNKNOWN), UNKNOWN
+    grown = Map((), UNKNOWN)
+    found: Value = UNKNOWN
     other = arguments.value(0, "other")
     if callee.attr == "setdefault" and isinstance(other, Const) and len(arguments.positional) == 2:
         added = arguments.positional[1][1]
-        found = held[other.value] if other.value in held else added if receiver.closed else UNKNOWN
+        found = held.get(other.value, added if receiver.closed else UNKNOWN)
         grown = Map(tuple({**held, other.value: found}.items()), receiver.element, receiver.closed)
     elif callee.attr == "update" and not (arguments.starred or arguments.double_starred):
         more = dict(other.items) if isinstance(other, Map) else {}
@@ -266,10 +268,10 @@ def _moved_unknown(frame: Frame, state: State, receiver: ast.expr, device: Devic
     path = dotted_path(receiver)
     if path is None or device == TOP:
         return UNKNOWN
+    step = Step(f"moved to {device.describe()}", receiver)
     if not _is_called(frame, receiver, path):
-        step = Step(f"moved to {device.describe()}", receiver)
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
-    moved = Library("", True, device)
+    moved = Library("", True, device, placed=step)
     (state.env if path in state.env else state.paths)[path] = moved
     if isinstance(receiver, ast.Attribute):
         write_attribute(frame.evaluate(receiver.value, state), receiver.attr, moved)
@@ -324,5 +326,6 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         return _moved_unknown(frame, state, callee.value, device)
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
-        return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)
+        device = Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP
+        return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN

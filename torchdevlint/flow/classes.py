@@ -92,7 +92,8 @@ class ClassInfo:
     def resolved(self) -> bool:
         """Whether every base is known, so that an attribute that is not seen here is not there."""
         return all(
-            isinstance(base, (Cls, RecordType)) or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
+            isinstance(base, (Cls, RecordType))
+            or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
             for info in self.mro
             for base in info.bases
         )

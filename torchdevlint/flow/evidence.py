@@ -127,7 +127,8 @@ def stored_into(function: Scope) -> frozenset[str]:
     """The names whose items or attributes a function assigns."""
     found = _STORED_INTO.get(function)
     if found is None:
-        targets = (*nodes_in(function, ast.Subscript), *nodes_in(function, ast.Attribute))
+        targets: list[ast.Subscript | ast.Attribute] = [*nodes_in(function, ast.Subscript)]
+        targets += nodes_in(function, ast.Attribute)
         found = _STORED_INTO[function] = frozenset(
             each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
         )

@@ -18,6 +18,7 @@ from torchdevlint.flow.joins import (
     blurred,
     child_of,
     choose,
+    concatenated,
     element_of,
     is_number,
     join,
@@ -48,7 +49,6 @@ from torchdevlint.flow.values import (
 )
 
 _BUILTINS = frozenset(dir(builtins))
-_MAX_MEMBERS = 6
 _LISTS_OF_MODULES = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
 
 
@@ -85,9 +85,7 @@ def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
 def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
     if isinstance(left, Seq) and isinstance(right, Seq):
-        if left.items is not None and right.items is not None:
-            return sequence([*left.items, *right.items])
-        return Seq(None, join(left.element, right.element), _both(left, right))
+        return concatenated(left, right)
     if isinstance(left, Seq) and is_number(right):
         return Seq(None, left.element)
     if is_number(left) and is_number(right):
@@ -98,12 +96,6 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     operands = [(node.left, left), (node.right, right)]
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
     return operations.matrix_product(result, left, right) if symbol == "@" else result
-
-
-def _both(left: Seq, right: Seq) -> tuple[Value, ...]:
-    """What the sum of two lists is known to hold: loops and comprehensions are taken to give something."""
-    parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
-    return tuple(dict.fromkeys((*parts[0], *parts[1])))[:_MAX_MEMBERS]
 
 
 def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:

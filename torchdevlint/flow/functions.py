@@ -190,9 +190,23 @@ def run_body(activation: Frame, state: State) -> Value:
         machine.execute(activation, function.body, state)
     finally:
         machine.active.pop()
+        _close(activation, state)
     if activation.yields:
         return Seq(None, join_all(activation.yields))
     return returned(activation, state)
+
+
+def _close(activation: Frame, state: State) -> None:
+    """Functions that were defined in it see its names as it leaves them; what has changed since then is unknown."""
+    names = activation.names
+    if not names or activation.function is None:
+        return
+    for end in (*activation.exits, state):
+        for name, value in end.env.items():
+            if name not in names:
+                names[name] = value
+            elif names[name] is not value and names[name] != value:
+                names[name] = UNKNOWN
 
 
 def returned(activation: Frame, state: State) -> Value:

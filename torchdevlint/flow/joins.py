@@ -40,6 +40,15 @@ def sequence(items: list[Value]) -> Seq:
     return Seq(tuple(items), blurred(join_all(items)))
 
 
+def concatenated(left: Seq, right: Seq) -> Seq:
+    """The sum of two lists; loops and comprehensions are taken to give something."""
+    if left.items is not None and right.items is not None:
+        return sequence([*left.items, *right.items])
+    parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
+    members = tuple(dict.fromkeys((*parts[0], *parts[1])))[:MAX_ALTERNATIVES]
+    return Seq(None, join(left.element, right.element), members)
+
+
 def blurred(value: Value) -> Value:
     """What any one of several values is: unknown where they differ, since no branch says which one it is."""
     if not isinstance(value, Choice):
@@ -193,7 +202,7 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
     if ndim is None and one.ndim and other.ndim:
         ndim = AT_LEAST_1
     if one.device == other.device:
-        return Tensor(one.device, ndim, both_creations(one, other), one.steps, one.moved and other.moved)
+        return Tensor(one.device, ndim, both_creations(one, other), one.steps or other.steps, one.moved and other.moved)
     if one.moved != other.moved and (same_root(one, other) or (_is_created(one) and _is_created(other))):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None

@@ -183,9 +183,10 @@ def _variable(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
 
 def _parameter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     data = arguments.value(0, "data")
+    step = Step("a parameter, which moves with its Module", node)
     if isinstance(data, Tensor):
-        return Tensor(data.device, data.ndim, data.creations, data.steps, data.moved, True)
-    return Tensor(TOP, None, parameter=True)
+        return Tensor(data.device, data.ndim, data.creations, (*data.steps, step), data.moved, True)
+    return Tensor(TOP, None, (), (step,), parameter=True)
 
 
 def _device(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

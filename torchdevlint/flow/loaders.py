@@ -8,8 +8,21 @@ from torchdevlint.flow.devices import LOADER, on_cpu
 from torchdevlint.flow.facts import BatchNotMoved, Operand
 from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import AT_LEAST_1, NUMBER, UNKNOWN, Func, Library, Obj, Step, Tensor, Unknown, Value
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.values import (
+    AT_LEAST_1,
+    NUMBER,
+    UNKNOWN,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Record,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -76,6 +89,23 @@ def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
     value = frame.evaluate(receiver, state) if path is not None else UNKNOWN
     if path is not None and is_from_loader(value):
         (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
+    """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
+    if not any(_says_device(each) for each in (call.func, *call.args, *(keyword.value for keyword in call.keywords))):
+        return
+    if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
+        return
+    for each in call.args:
+        path = dotted_path(each)
+        value = frame.evaluate(each, state) if path is not None else UNKNOWN
+        if path is not None and (isinstance(value, (Map, Record)) or (is_from_loader(value) and path in state.env)):
+            (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def _says_device(node: ast.expr) -> bool:
+    return mentions_device((dotted_path(node) or "").rpartition(".")[2])
 
 
 def record(

@@ -74,8 +74,11 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call gave, and what it left behind: a touch of CUDA, the attributes of `self` that it wrote, and what
-    the containers that it was given hold afterwards, by position or keyword."""
+    """What a call gave, and what it left behind.
+
+    That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
+    afterwards, by position or keyword.
+    """
 
     value: Value
     touched: Touch | None

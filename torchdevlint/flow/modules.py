@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
@@ -11,7 +12,7 @@ from torchdevlint.flow.joins import sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.tensor_methods import tensor_operands
-from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Const, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Const, Library, Map, Obj, Seq, Step, Tensor, Value
 
 
 def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -75,7 +76,7 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
-    parameters = Tensor(device, AT_LEAST_1)
+    parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
     scattered = module.prefix == "module."
     compared = [] if _scatters(module) else operands
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
@@ -83,14 +84,34 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if not isinstance(result, Tensor):
         return UNKNOWN
     if module.inner is not None:
-        return opaque_result(operands, device)
-    output = Tensor(device, AT_LEAST_1, (), result.steps)
+        return opaque_result(operands, device, given_by(module, device, node))
+    output = Tensor(device, AT_LEAST_1, (), given_by(module, device, node))
     if tail == "LSTM":
         return sequence([output, sequence([output, output])])
     if tail in torch_api.PAIR_MODULES:
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
-    return output if known else opaque_result(operands, device)
+    return output if known else opaque_result(operands, device, output.steps)
+
+
+def where_made(module: Library | Obj) -> tuple[Step, ...]:
+    """What says where the parameters of a module are: its move, or else where it was made."""
+    if module.placed is not None:
+        return (module.placed,)
+    if isinstance(module, Obj):
+        return (Step(f"`{module.info.name}` is a Module, which moves with its owner", module.info.node),)
+    if module.made_at is None:
+        return ()
+    how = "which moves with the model" if module.device == MODEL else "made here"
+    return (Step(f"a `{module.name}`, {how}", module.made_at),)
+
+
+def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
+    """The first step in the life of what a module gives."""
+    name = module.info.name if isinstance(module, Obj) else module.name
+    kind = f"`{name}`" if name else "module"
+    given = Step(f"given by a {kind} on {device.describe()}", node)
+    return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
 
 
 def _scatters(module: Library) -> bool:
@@ -122,19 +143,19 @@ def _call_unknown_class(
     """A module of unknown class: its parameters are on `device`, and a batch as the loader gave it is not."""
     batch = [each for each in operands if loaders.is_from_loader(each[1])]
     if batch and not module.prefix:
-        parameters = (node.func, Tensor(device, AT_LEAST_1))
+        parameters = (node.func, Tensor(device, AT_LEAST_1, (), where_made(module)))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *batch], True)
     if module.name or device in (MODEL, TOP) or on_cpu(device):
-        return opaque_result(operands, device)
-    return Tensor(device, None, opaque=True)
+        return opaque_result(operands, device, given_by(module, device, node))
+    return Tensor(device, None, (), given_by(module, device, node), opaque=True)
 
 
-def opaque_result(operands: Operands, device: Device) -> Value:
+def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
     """What a module of unknown class gives for tensors where it is: something on its device."""
     if on_cpu(device) or device == TOP:
         return UNKNOWN
     if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
-        return Tensor(device, None, opaque=True)
+        return Tensor(device, None, (), steps, opaque=True)
     return UNKNOWN
 
 

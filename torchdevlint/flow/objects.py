@@ -10,7 +10,7 @@ from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device
 from torchdevlint.flow.joins import at, blurred, distribute, join, sites_in
 from torchdevlint.flow.machine import Entry, Frame
 from torchdevlint.flow.records import of_itself
-from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Step, Tensor, Value
 
 _MAX_ACTIVE = 20
 """How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
@@ -121,7 +121,7 @@ def on_the_model(value: Value) -> Value:
 
 def registered(tensor: Tensor) -> Tensor:
     """A buffer or parameter: where the model is, whatever made it."""
-    return Tensor(MODEL, tensor.ndim, (), tensor.steps, parameter=tensor.parameter)
+    return Tensor(MODEL, tensor.ndim, (), tensor.steps[-1:], parameter=tensor.parameter)
 
 
 def attribute_of_library(receiver: Library, name: str) -> Value:
@@ -135,7 +135,12 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         and receiver.device is not None
         and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
-        return Tensor(receiver.device)
+        step = receiver.placed or (
+            Step(f"a parameter of the `{receiver.name}` here", receiver.made_at)
+            if receiver.made_at is not None
+            else None
+        )
+        return Tensor(receiver.device, None, (), (step,) if step is not None else ())
     return UNKNOWN
 
 

@@ -55,5 +55,6 @@ def _of_class(pattern: ast.MatchClass, subject: Value) -> Iterator[tuple[str, Va
 
 def _under(subject: Value, key: object) -> Value:
     if isinstance(subject, Map):
-        return dict(subject.items).get(key, subject.element)
+        found: Value = dict(subject.items).get(key, subject.element)
+        return found
     return subject if isinstance(subject, Unknown) or (isinstance(subject, Tensor) and subject.opaque) else UNKNOWN

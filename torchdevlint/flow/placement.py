@@ -37,7 +37,7 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
     for (_, placed), (node, given) in ((one, other), (other, one)):
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
-        place = placed.steps[-1].node if placed.steps else None
+        place = placed.steps[-1].node if placed.steps and not placed.steps[-1].of_module else None
         text = _names_cuda(place) if place is not None else None
         if text is None or place not in frame.machine.literals or not isinstance(place, ast.Call):
             continue
@@ -105,7 +105,7 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> tuple[str, str, ast
     down = value.steps[-1].node
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
     path = dotted_path(_stem(source)) if source is not None else None
-    return None if path is None else (f"{path}.device", f"`{path}` came from there", down)
+    return None if path in (None, "self") else (f"{path}.device", f"`{path}` came from there", down)
 
 
 def _stem(node: ast.expr) -> ast.expr:

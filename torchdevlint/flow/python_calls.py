@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.values import (
     NONE,
@@ -91,8 +92,8 @@ def _dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
         return Map(tuple({**dict(given.items), **named}.items()), given.element, given.closed)
     if arguments.positional or arguments.double_starred:
         pair = element_of(given)
-        in_pairs = isinstance(pair, Seq) and pair.items is not None and len(pair.items) == 2
-        return Map(tuple(named.items()), pair.items[1] if in_pairs else UNKNOWN)  # type: ignore[union-attr, index]
+        items = pair.items if isinstance(pair, Seq) and pair.items is not None else ()
+        return Map(tuple(named.items()), items[1] if len(items) == 2 else UNKNOWN)
     return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
 
 
@@ -178,6 +179,8 @@ def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
     if len(arguments.values) < 2:
         return UNKNOWN
     value, name = arguments.values[:2]
+    if isinstance(value, Record) and isinstance(name, Const):
+        return dict(value.items).get(name.value, UNKNOWN)
     if name != Const("module") and name != Const("_orig_mod"):
         return UNKNOWN
     default = arguments.value(2, "default")
@@ -186,6 +189,20 @@ def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
         return each.inner if isinstance(each, Library) and each.inner is not None else default
 
     return distribute(value, unwrap) if isinstance(value, Choice) else unwrap(value)
+
+
+def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A field of a record is written, or, under a computed name, any of them."""
+    if len(arguments.values) == 3 and isinstance(arguments.values[0], Record):
+        record, name, value = arguments.values
+        path = dotted_path(arguments.positional[0][0])
+        if path is not None and isinstance(record, Record):
+            written = dict.fromkeys(dict(record.items), UNKNOWN)
+            if isinstance(name, Const):
+                written = {**dict(record.items), name.value: value}
+            table = state.env if path in state.env else state.paths
+            table[path] = Record(record.kind, tuple(written.items()))
+    return NONE
 
 
 def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -222,4 +239,5 @@ _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "type": _type,
     "hasattr": _hasattr,
     "getattr": _getattr,
+    "setattr": _setattr,
 }

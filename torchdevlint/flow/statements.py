@@ -36,6 +36,8 @@ def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
         return
     moves.check_statement(frame, node, state)
     frame.evaluate(node.value, state)
+    if isinstance(node.value, ast.Call):
+        loaders.forget_if_sent(frame, node.value, state)
 
 
 def _assign(frame: Frame, node: ast.Assign, state: State) -> None:

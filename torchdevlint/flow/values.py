@@ -111,6 +111,8 @@ class Step:
     node: ast.AST
     created: bool = False
     """The tensor was made here, by a factory."""
+    of_module: bool = False
+    """Not the tensor was put there, but the module that gave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,8 @@ class Library(Value):
     inner: Value | None = None
     children: tuple[Value, ...] = ()
     made_at: ast.AST | None = field(default=None, compare=False)
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,8 @@ class Obj(Value):
 
     info: ClassInfo
     device: Device = TOP
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
 
 
 @dataclass(frozen=True, slots=True)
