@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from dataclasses import replace
 
 from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
@@ -16,7 +15,6 @@ from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
     alternatives,
     blurred,
-    child_of,
     choose,
     concatenated,
     element_of,
@@ -28,6 +26,7 @@ from torchdevlint.flow.joins import (
     unpacked,
 )
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
+from torchdevlint.flow.modules import item_of
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
     NONE,
@@ -49,7 +48,6 @@ from torchdevlint.flow.values import (
 )
 
 _BUILTINS = frozenset(dir(builtins))
-_LISTS_OF_MODULES = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
 
 
 def evaluate(frame: Frame, node: ast.expr, state: State) -> Value:
@@ -274,12 +272,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
             return found
         rest = [] if value.closed and value.items else [value.element]
         return join_all([*(each for _, each in value.items), *rest])
-    if isinstance(value, Library) and value.module and isinstance(node.slice, ast.Slice):
-        return replace(value, children=())
-    if isinstance(value, Library) and (value.children or value.name in _LISTS_OF_MODULES):
-        if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
-            return child_of(value, value.children[index.value])
-        return element_of(value)
+    if isinstance(value, Library) and value.module:
+        return item_of(value, isinstance(node.slice, ast.Slice), index)
     return value if isinstance(value, Unknown) else UNKNOWN
 
 

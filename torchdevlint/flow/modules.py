@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, on_cpu
-from torchdevlint.flow.joins import sequence
+from torchdevlint.flow.joins import child_of, element_of, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.tensor_methods import tensor_operands
@@ -92,6 +92,21 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
     return output if known else opaque_result(operands, device, output.steps)
+
+
+def item_of(module: Library, sliced: bool, index: Value) -> Value:
+    """``layers[i]`` and ``layers[:2]`` of a container of modules; what is in others is unknown."""
+    if sliced:
+        return replace(module, children=())
+    if not module.children:
+        return element_of(module) if module.name in _INDEXED else UNKNOWN
+    place = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+    if place is not None and abs(place) < len(module.children):
+        return child_of(module, module.children[place])
+    return element_of(module)
+
+
+_INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
 
 
 def where_made(module: Library | Obj) -> tuple[Step, ...]:

@@ -11,6 +11,7 @@ from torchdevlint.flow.joins import distribute, element_of, is_module, is_number
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.operations import combine
+from torchdevlint.flow.records import emptied, with_field
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -197,11 +198,8 @@ def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
         record, name, value = arguments.values
         path = dotted_path(arguments.positional[0][0])
         if path is not None and isinstance(record, Record):
-            written = dict.fromkeys(dict(record.items), UNKNOWN)
-            if isinstance(name, Const):
-                written = {**dict(record.items), name.value: value}
-            table = state.env if path in state.env else state.paths
-            table[path] = Record(record.kind, tuple(written.items()))
+            written = with_field(record, name.value, value) if isinstance(name, Const) else emptied(record)
+            (state.env if path in state.env else state.paths)[path] = written
     return NONE
 
 

@@ -97,6 +97,11 @@ def with_field(record: Record, name: str, value: Value) -> Record:
     return Record(record.kind, tuple({**dict(record.items), name: value}.items()))
 
 
+def emptied(record: Record) -> Record:
+    """The record when any of its fields may have been written."""
+    return Record(record.kind, tuple((name, UNKNOWN) for name, _ in record.items))
+
+
 def named_tuple(positional: list[Value], keywords: dict[str, Value]) -> Value:
     """``collections.namedtuple(name, fields)``."""
     if len(positional) < 2 or not isinstance(positional[0], Const):
