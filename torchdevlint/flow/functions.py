@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.evidence import bindings_in, stored_into
-from torchdevlint.flow.joins import choose, join_all, settle
+from torchdevlint.flow.joins import choose, join_all, settle, tensors_in
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
 
@@ -97,8 +97,9 @@ def _observe(activation: Frame, state: State) -> None:
     function, observed = activation.function, activation.machine.observed
     if function is None or activation.entry.kind == "module":
         return
-    given = {name: value for name, value in state.env.items() if isinstance(value, Tensor)}
-    here = all(on_cpu(value.device) or _is_just_made(value) for value in given.values())
+    given = {name: list(tensors_in(value)) for name, value in state.env.items() if isinstance(value, (Tensor, Record))}
+    given = {name: tensors for name, tensors in given.items() if tensors}
+    here = all(on_cpu(each.device) or _is_just_made(each) for tensors in given.values() for each in tensors)
     for name in given:
         observed[function, name] = observed.get((function, name), True) and here
 

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.devices import LOADER, on_cpu
 from torchdevlint.flow.facts import BatchNotMoved, Operand
-from torchdevlint.flow.joins import sequence
+from torchdevlint.flow.joins import only, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
@@ -37,7 +37,10 @@ _MANAGED = frozenset(
 
 def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
-    if frame.machine.words & _MANAGED or frame.machine.default_changed:
+    managed = frame.machine.words & _MANAGED
+    if managed:
+        managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
+    if managed or frame.machine.default_changed:
         return None
     return _given_by(frame, loop.iter, loop.target, state)
 
@@ -61,6 +64,7 @@ def _given_by(frame: Frame, node: ast.expr, target: ast.expr, state: State) -> V
 
 def _is_loader(node: ast.expr, source: Value) -> bool:
     """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
+    source = only(source, Library) or source
     if isinstance(source, Library):
         return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
     name = (dotted_path(node) or "").rpartition(".")[2].lower()
