@@ -270,8 +270,9 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         if isinstance(index, Const):
             found: Value = dict(value.items).get(index.value, value.element)
             return found
-        rest = [] if value.closed and value.items else [value.element]
-        return join_all([*(each for _, each in value.items), *rest])
+        held = [each for _, each in value.items]
+        of_data = value.closed and held and all(isinstance(each, (Seq, Const)) for each in held)
+        return join_all(held if of_data else [*held, value.element])
     if isinstance(value, Library) and value.module:
         return item_of(value, isinstance(node.slice, ast.Slice), index)
     return value if isinstance(value, Unknown) else UNKNOWN

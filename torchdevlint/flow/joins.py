@@ -265,9 +265,8 @@ def sites_in(value: Value) -> set[Site]:
 
 def same_root(one: Tensor, other: Tensor) -> bool:
     """Whether both came from the same creation or parameter: one may be the other one, conditionally moved."""
-    return bool(one.steps and other.steps and one.steps[0] == other.steps[0]) or any(
-        site in other.creations for site in one.creations
-    )
+    started = one.steps and other.steps and not one.steps[0].of_module and one.steps[0] == other.steps[0]
+    return bool(started) or any(site in other.creations for site in one.creations)
 
 
 def _is_created(tensor: Tensor) -> bool:

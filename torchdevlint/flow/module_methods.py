@@ -40,7 +40,7 @@ def call_module_method(
         return target
     device = target.device if target.device is not None and target.device != DEFAULT else TOP
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
-        steps = where_made(target) if target.placed is not None else (Step("the model's own", node),)
+        steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)
         each = Tensor(device, None, (), steps, parameter=True)
         return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
     if name == "state_dict":

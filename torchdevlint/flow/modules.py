@@ -112,20 +112,21 @@ _INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
 def where_made(module: Library | Obj) -> tuple[Step, ...]:
     """What says where the parameters of a module are: its move, or else where it was made."""
     if module.placed is not None:
-        return (module.placed,)
+        return (replace(module.placed, of_module=True),)
     if isinstance(module, Obj):
-        return (Step(f"`{module.info.name}` is a Module, which moves with its owner", module.info.node),)
+        text = f"`{module.info.name}` is a Module, which moves with its owner"
+        return (Step(text, module.info.node, of_module=True),)
     if module.made_at is None:
         return ()
     how = "which moves with the model" if module.device == MODEL else "made here"
-    return (Step(f"a `{module.name}`, {how}", module.made_at),)
+    return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
 
 
 def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
     """The first step in the life of what a module gives."""
     name = module.info.name if isinstance(module, Obj) else module.name
     kind = f"`{name}`" if name else "module"
-    given = Step(f"given by a {kind} on {device.describe()}", node)
+    given = Step(f"given by a {kind} on {device.describe()}", node, of_module=True)
     return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
 
 

@@ -135,13 +135,16 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         and receiver.device is not None
         and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
-        step = receiver.placed or (
-            Step(f"a parameter of the `{receiver.name}` here", receiver.made_at)
-            if receiver.made_at is not None
-            else None
-        )
-        return Tensor(receiver.device, None, (), (step,) if step is not None else ())
+        return Tensor(receiver.device, None, (), _where_weight_is(receiver))
     return UNKNOWN
+
+
+def _where_weight_is(layer: Library) -> tuple[Step, ...]:
+    if layer.placed is not None:
+        return (replace(layer.placed, of_module=True),)
+    if layer.made_at is None:
+        return ()
+    return (Step(f"a parameter of the `{layer.name}` here", layer.made_at, of_module=True),)
 
 
 _PARAMETER_NAMES = frozenset(

@@ -103,7 +103,7 @@ class Site:
     like: str | None = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One event in a tensor's life, for the related locations of a finding."""
 
@@ -112,7 +112,18 @@ class Step:
     created: bool = False
     """The tensor was made here, by a factory."""
     of_module: bool = False
-    """Not the tensor was put there, but the module that gave it."""
+    """Not the tensor was put there, but the module that gave it or owns it.
+
+    Such steps are only told, never compared: what a function does with the outputs of two layers is the same.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Step) or self.of_module or other.of_module:
+            return isinstance(other, Step) and self.of_module and other.of_module
+        return self.node is other.node and self.text == other.text and self.created is other.created
+
+    def __hash__(self) -> int:
+        return 0 if self.of_module else hash((self.text, self.node))
 
 
 @dataclass(frozen=True, slots=True)
