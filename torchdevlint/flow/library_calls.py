@@ -8,13 +8,13 @@ from collections.abc import Callable
 from torchdevlint.flow import checkpoints, environment, placement, records, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
-from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import element_of, is_number, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
-from torchdevlint.flow.names import is_one_of
+from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.objects import elements, on_the_model
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.python_calls import call_builtin, is_instance
@@ -91,6 +91,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])
+    if mentions_device(tail) and any(isinstance(each, Tensor) and on_cpu(each.device) for each in arguments.values):
+        return Dev(TOP)
     known = is_one_of(name, settings.in_place_movers) or tail.endswith("Loader")
     return Library(name) if known else UNKNOWN
 
