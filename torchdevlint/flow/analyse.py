@@ -63,7 +63,7 @@ def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | 
 
 
 def _enter_functions(machine: Machine, touched: Touch | None) -> None:
-    for called in (False, True):
+    for called in (False, True, False):
         for function in list(machine.functions.values()):
             if (function.node in machine.entered) is called and function.node not in machine.looked_at:
                 _enter_function(machine, function, Entry("function", function.qualname, function.owner), touched)

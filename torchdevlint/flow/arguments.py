@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin, literal
-from torchdevlint.flow.joins import alternatives
+from torchdevlint.flow.joins import alternatives, element_of, unpacked
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import UNKNOWN, Choice, Const, Dev, Dtype, Map, Number, Seq, Tensor, Text, Unknown, Value
@@ -25,6 +25,10 @@ class Arguments:
     keywords: dict[str, tuple[ast.expr, Value]]
     starred: bool = False
     double_starred: bool = False
+    star_at: int | None = None
+    """The position of the one star that stands for an unknown number of arguments, and there of what each is."""
+    rest: tuple[ast.expr, Value] | None = None
+    """What any argument is that two stars bring without saying its name."""
 
     def get(self, position: int, name: str) -> tuple[ast.expr, Value] | None:
         """The argument given by keyword or position, or None."""
@@ -41,6 +45,13 @@ class Arguments:
         """The same arguments with another value under one keyword."""
         keywords = {**self.keywords, name: (self.keywords[name][0], value)}
         return Arguments(self.positional, keywords, self.starred, self.double_starred)
+
+    def after(
+        self, positional: tuple[tuple[ast.expr, Value], ...], keywords: tuple[tuple[str, tuple[ast.expr, Value]], ...]
+    ) -> Arguments:
+        """These arguments behind those that were bound beforehand."""
+        bound = {**dict(keywords), **self.keywords}
+        return replace(self, positional=[*positional, *self.positional], keywords=bound)
 
     @property
     def values(self) -> list[Value]:
@@ -61,13 +72,16 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
         if not isinstance(each, ast.Starred):
             arguments.positional.append((each, frame.evaluate(each, state)))
             continue
-        value = frame.evaluate(each.value, state)
+        value = unpacked(frame.evaluate(each.value, state))
         if isinstance(value, Seq) and value.items is not None:
             arguments.positional += [(each.value, item) for item in value.items]
         else:
+            arguments.star_at = None if arguments.starred else len(arguments.positional)
             arguments.starred = True
-            if isinstance(value, Seq):
-                arguments.positional.append((each.value, value.element))
+            if isinstance(value, Seq) or (isinstance(value, Tensor) and value.opaque):
+                arguments.positional.append((each.value, element_of(value)))
+            else:
+                arguments.star_at = None
     for keyword in node.keywords:
         value = frame.evaluate(keyword.value, state)
         if keyword.arg is not None:
@@ -78,6 +92,10 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
             for key, item in value.items:
                 if isinstance(key, str):
                     arguments.keywords.setdefault(key, (keyword.value, item))
+        if arguments.double_starred:
+            element = value.element if isinstance(value, Map) else value
+            known = isinstance(element, Tensor) and arguments.rest is None
+            arguments.rest = (keyword.value, element if known else UNKNOWN)
     return arguments
 
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from torchdevlint.flow import containers, environment, host_reads
 from torchdevlint.flow.devices import LOADER
 from torchdevlint.flow.evidence import uses_in
-from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join
+from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join, unpacked
 from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import came_from, keep, write_attribute
 from torchdevlint.flow.operations import assign_index
+from torchdevlint.flow.records import with_field
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     UNKNOWN,
@@ -21,6 +22,7 @@ from torchdevlint.flow.values import (
     Const,
     Map,
     Obj,
+    Record,
     Seq,
     Step,
     Tensor,
@@ -79,6 +81,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: Sta
 
 def part_of(value: Value, place: int, count: int) -> Value:
     """The value at `place` when `value` is unpacked into `count` targets."""
+    value = unpacked(value)
     if isinstance(value, Seq) and value.items is not None:
         return value.items[place] if len(value.items) == count else value.element
     if isinstance(value, (Seq, Tensor)):
@@ -99,6 +102,11 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             (state.env if path in state.env else state.paths)[path] = value
         return
     held = value
+    if isinstance(receiver, Record):
+        root = dotted_path(target.value)
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
+        return
     if isinstance(receiver, Obj):
         containers.note_assignment(frame, target, receiver, value, state)
         held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))

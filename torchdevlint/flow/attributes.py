@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import distributions, torch_api
+from torchdevlint.flow import distributions, records, torch_api
 from torchdevlint.flow.classes import is_property
 from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin
 from torchdevlint.flow.functions import run_function
@@ -26,6 +26,7 @@ from torchdevlint.flow.values import (
     Guard,
     Library,
     Obj,
+    Record,
     Ref,
     Seq,
     Step,
@@ -49,6 +50,8 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Cls):
         found = receiver.info.attributes.get(name)
         return found if found is not None else receiver.info.method(name, None) or UNKNOWN
+    if isinstance(receiver, Record):
+        return _record_attribute(frame, node, state, receiver)
     if isinstance(receiver, Super):
         return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
     if isinstance(receiver, Choice):
@@ -99,6 +102,13 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     return settle(value, state.conditions)
+
+
+def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Record) -> Value:
+    value = records.attribute(receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    return _unknown_attribute(frame, node) if isinstance(value, Unknown) else settle(value, state.conditions)
 
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:

@@ -7,18 +7,27 @@ import re
 import sys
 from typing import Any
 
-from torchdevlint.flow import checkpoints, distributions, environment, host_reads, loaders, placement, torch_api
+from torchdevlint.flow import (
+    checkpoints,
+    distributions,
+    environment,
+    host_reads,
+    loaders,
+    placement,
+    records,
+    torch_api,
+)
 from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
-from torchdevlint.flow.evidence import uses_in
-from torchdevlint.flow.functions import run_function
+from torchdevlint.flow.evidence import Uses, uses_in
+from torchdevlint.flow.functions import run_function, spread
 from torchdevlint.flow.joins import element_of, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
-from torchdevlint.flow.modules import call_module, follows_input, opaque_result
+from torchdevlint.flow.modules import call_module, follows_input, given_by, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.objects import came_from, write_attribute
 from torchdevlint.flow.operations import combine
@@ -36,6 +45,9 @@ from torchdevlint.flow.values import (
     Loaded,
     Map,
     Obj,
+    Partial,
+    Record,
+    RecordType,
     Ref,
     Seq,
     StateDict,
@@ -49,6 +61,8 @@ from torchdevlint.flow.values import (
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_DISTRIBUTED = 3
+_PLACED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
+"""Where something unknown was moved: if it is called, it is a module."""
 
 
 def call(frame: Frame, node: ast.Call, state: State) -> Value:
@@ -97,7 +111,7 @@ def _brought_by_kind(
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         placement.note_layer_input(frame, state, node, operands)
         if _is_held(receiver, callee.attr):
-            return opaque_result(operands, receiver.device)
+            return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
         if _is_module_by_use(frame, callee):
             return follows_input(operands)
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
@@ -108,6 +122,8 @@ def _brought_by_kind(
         return _of_inputs(frame, node, arguments) if found == UNKNOWN and own else found
     if isinstance(receiver, (Seq, Map)):
         return _container_method(frame, state, callee, receiver, arguments)
+    if isinstance(receiver, Record):
+        return _record_method(callee.attr, receiver, arguments)
     if isinstance(receiver, (Const, Text)):
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
@@ -134,18 +150,24 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         found = call_library(frame, state, node, callee.name, arguments)
         return _of_inputs(frame, node, arguments) if found == UNKNOWN and not _is_known(callee.name) else found
     if isinstance(callee, Func):
-        if arguments.starred or arguments.double_starred:
-            return UNKNOWN
         placement.note_default(frame, state, node, callee, arguments)
-        found = run_function(frame, state, node, callee, arguments.values, arguments.keyword_values)
+        given = spread(callee, arguments)
+        found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
         declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
         return _as_tensor(_of_inputs(frame, node, arguments, declared), node) if declared else found
+    if isinstance(callee, RecordType):
+        return _make_record(callee, arguments)
+    if isinstance(callee, Partial):
+        return call_value(frame, state, node, callee.function, arguments.after(callee.positional, callee.keywords))
     if isinstance(callee, Cls):
         return _construct(frame, state, node, callee, arguments)
     if isinstance(callee, Obj):
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
         return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
+        module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
+        return call_module(frame, state, node, module, arguments)
     if isinstance(callee, Unknown):
         return _call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
@@ -221,22 +243,38 @@ def _super(frame: Frame) -> Value:
 
 def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
     info = callee.info
+    if info.record is not None:
+        return _make_record(info.record, arguments)
     info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
     made = Obj(info, DEFAULT if info.is_module else TOP)
     init = info.method("__init__", made)
-    if init is not None and not (arguments.starred or arguments.double_starred):
-        run_function(frame, state, node, init, arguments.values, arguments.keyword_values)
+    given = spread(init, arguments) if init is not None else None
+    if init is not None and given is not None:
+        run_function(frame, state, node, init, *given)
     if info.resolved or info.is_module or init is not None:
         return made
     return UNKNOWN
 
 
+def _make_record(kind: RecordType, arguments: Arguments) -> Value:
+    if arguments.starred or arguments.double_starred:
+        given = [value for _, value in arguments.positional]
+        spread = given[0] if len(given) == 1 and not arguments.keywords and arguments.starred else UNKNOWN
+        return records.make(kind, [spread] * len(kind.fields), {})
+    return records.make(kind, arguments.values, arguments.keyword_values)
+
+
 def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
     method = callee.info.method(name, callee)
-    if method is None or arguments.starred or arguments.double_starred:
-        return UNKNOWN
-    return run_function(frame, state, node, method, arguments.values, arguments.keyword_values)
+    given = spread(method, arguments) if method is not None else None
+    return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
+
+
+def _record_method(name: str, receiver: Record, arguments: Arguments) -> Value:
+    if name == "_replace" and not arguments.double_starred:
+        return Record(receiver.kind, tuple({**dict(receiver.items), **arguments.keyword_values}.items()))
+    return Map(receiver.items, UNKNOWN, closed=True) if name == "_asdict" else UNKNOWN
 
 
 def _container_method(
@@ -259,6 +297,8 @@ def _container_method(
                 return known[key.value]
             found = receiver.element if isinstance(key, Const) else element
             return Choice((((), found), ((), default))) if isinstance(default, Tensor) and found != default else found
+        if name in ("update", "setdefault", "clear", "popitem"):
+            return _grow_map(state, callee, receiver, arguments)
         return UNKNOWN
     if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
         added = arguments.positional[-1][1]
@@ -279,6 +319,26 @@ def _container_method(
     return receiver if name in ("copy", "__reversed__") else UNKNOWN
 
 
+def _grow_map(state: State, callee: ast.Attribute, receiver: Map, arguments: Arguments) -> Value:
+    """``d.update(..)`` and ``d.setdefault(key, value)``; what other methods leave behind is unknown."""
+    held, path = dict(receiver.items), dotted_path(callee.value)
+    grown = Map((), UNKNOWN)
+    found: Value = UNKNOWN
+    other = arguments.value(0, "other")
+    if callee.attr == "setdefault" and isinstance(other, Const) and len(arguments.positional) == 2:
+        added = arguments.positional[1][1]
+        found = held.get(other.value, added if receiver.closed else UNKNOWN)
+        grown = Map(tuple({**held, other.value: found}.items()), receiver.element, receiver.closed)
+    elif callee.attr == "update" and not (arguments.starred or arguments.double_starred):
+        more = dict(other.items) if isinstance(other, Map) else {}
+        whole = not arguments.positional or (isinstance(other, Map) and other.closed)
+        items = tuple({**(held if whole else {}), **more, **arguments.keyword_values}.items())
+        grown = Map(items, receiver.element if whole else UNKNOWN, receiver.closed and whole)
+    if path is not None:
+        (state.env if path in state.env else state.paths)[path] = grown
+    return found
+
+
 def _append(receiver: Seq, value: Value) -> Seq:
     if receiver.items is not None and len(receiver.items) < MAX_MEMBERS:
         return sequence([*receiver.items, value])
@@ -291,12 +351,12 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     path = dotted_path(receiver)
     if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
+    step = Step(f"moved to {device.describe()}", node)
     if path is None:
-        return Library("", True, device) if _constructs(frame, state, receiver) else UNKNOWN
+        return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else UNKNOWN
     if not _is_called(frame, receiver, path):
-        step = Step(f"moved to {device.describe()}", node)
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
-    moved = Library("", True, device)
+    moved = Library("", True, device, placed=step)
     (state.env if path in state.env else state.paths)[path] = moved
     if isinstance(receiver, ast.Attribute):
         holder = frame.evaluate(receiver.value, state)
@@ -337,7 +397,7 @@ def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
     scope = frame.function or frame.machine.tree
     if isinstance(receiver, ast.Name):
         uses = uses_in(scope).get(receiver.id) if scope is not None else None
-        return uses is not None and (uses.is_module or uses.called)
+        return uses is not None and (uses.is_module or uses.called or _is_called_elsewhere(frame, uses))
     if frame.owner is None or not path.startswith("self."):
         return False
     return any(
@@ -349,6 +409,20 @@ def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
         )
         for node in nodes_in(frame.owner.node, ast.Call)
     )
+
+
+def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
+    """Whether it is given to a function of this file that calls it, or asks it for parameters."""
+    for given, place in uses.arguments:
+        callee = frame.evaluate(given.func, State({})) if isinstance(given.func, ast.Name) else UNKNOWN
+        before = given.args[:place] if isinstance(place, int) else []
+        if isinstance(callee, Func) and not any(isinstance(each, ast.Starred) for each in before):
+            names = [each.arg for each in (*callee.node.args.posonlyargs, *callee.node.args.args)]
+            name = place if isinstance(place, str) else names[place] if place < len(names) else ""
+            there = uses_in(callee.node).get(name)
+            if there is not None and (there.is_module or there.called):
+                return True
+    return False
 
 
 def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
@@ -372,5 +446,6 @@ def _unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attr
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
-        return Tensor(Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP)
+        device = Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP
+        return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN

@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
-from torchdevlint.flow.values import Closure, Cls, Func, Ref, Value
+from torchdevlint.flow.records import fields_of
+from torchdevlint.flow.values import Closure, Cls, Func, RecordType, Ref, Value
 from torchdevlint.source.nodes import nodes_in
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class ClassInfo:
         """Where each attribute of `self` is first assigned."""
         self.touched: Touch | None = None
         """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
+        self.wrappers: dict[ast.AST, Func] = {}
+        """What the decorators of this file make of a method."""
         self.in_pipeline = False
         """Whether an instance is part of the input pipeline, where tensors are on the CPU."""
 
@@ -92,10 +96,24 @@ class ClassInfo:
     def resolved(self) -> bool:
         """Whether every base is known, so that an attribute that is not seen here is not there."""
         return all(
-            isinstance(base, Cls) or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
+            isinstance(base, (Cls, RecordType))
+            or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
             for info in self.mro
             for base in info.bases
         )
+
+    @cached_property
+    def is_dataclass(self) -> bool:
+        """Whether it, or a base in this file, is decorated as a dataclass."""
+        decorators = (
+            each.func if isinstance(each, ast.Call) else each for info in self.mro for each in info.node.decorator_list
+        )
+        return any(self.public_name(each) == "dataclasses.dataclass" for each in decorators)
+
+    @cached_property
+    def record(self) -> RecordType | None:
+        """What its instances hold under names, if that is all that they are."""
+        return fields_of(self)
 
     @cached_property
     def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -186,13 +204,13 @@ class ClassInfo:
     def method(self, name: str, receiver: Value | None) -> Func | None:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""
         found = self.all_methods.get(name)
-        return None if found is None else bind(*found, receiver)
+        return None if found is None else _decorated(*found, receiver)
 
     def inherited(self, name: str, receiver: Value) -> Func | None:
         """What ``super().name`` is."""
         for info in self.mro[1:]:
             if name in info.methods:
-                return bind(info, info.methods[name], receiver)
+                return _decorated(info, info.methods[name], receiver)
         return None
 
 
@@ -217,9 +235,20 @@ def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver
     return Func(node, info.closure, f"{info.name}.{node.name}", info, receiver, is_plain(node))
 
 
+def _decorated(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+    """The method as reading it gives it, where a decorator of this file made something else of it."""
+    bound, wrapper = bind(info, node, receiver), info.wrappers.get(node)
+    return bound if wrapper is None or bound.receiver is None else replace(wrapper, receiver=bound.receiver, owner=info)
+
+
 def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether no decorator could change what a call of the function gives."""
     return not set(decorator_names(node)) - _HARMLESS_DECORATORS
+
+
+def is_harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator changes nothing about what a call gives, or how it is called."""
+    return _decorator_name(decorator) in _HARMLESS_DECORATORS
 
 
 _HARMLESS_DECORATORS = frozenset(
@@ -233,14 +262,12 @@ _HARMLESS_DECORATORS = frozenset(
 
 def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """The last component of each decorator's name."""
-    for decorator in node.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(target, ast.Attribute):
-            yield target.attr
-        elif isinstance(target, ast.Name):
-            yield target.id
-        else:
-            yield "?"
+    return map(_decorator_name, node.decorator_list)
+
+
+def _decorator_name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "?"
 
 
 def is_property(node: ast.AST) -> bool:

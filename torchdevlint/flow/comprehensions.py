@@ -5,17 +5,37 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.assignment import assign
-from torchdevlint.flow.joins import element_of
+from torchdevlint.flow.joins import element_of, sequence, unpacked
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.values import Map, Seq, Value
+
+_MAX_ITEMS = 4
+"""Up to how many items a comprehension is evaluated for each of them."""
 
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, state: State) -> Value:
     inner = state.copy()
+    items = _items(frame, node.generators, inner)
+    if items is not None:
+        values: list[Value] = []
+        for item in items:
+            assign(frame, node.generators[0].target, item, inner)
+            values.append(frame.evaluate(node.elt, inner))
+        _leave(node, inner, state)
+        return sequence(values)
     _bind_generators(frame, node.generators, inner)
     value = frame.evaluate(node.elt, inner)
     _leave(node, inner, state)
     return Seq(None, value)
+
+
+def _items(frame: Frame, generators: list[ast.comprehension], state: State) -> tuple[Value, ...] | None:
+    """What the one loop of a comprehension goes through, if each of few different items is known; else None."""
+    if len(generators) > 1 or generators[0].ifs:
+        return None
+    source = unpacked(frame.evaluate(generators[0].iter, state))
+    items = source.items if isinstance(source, Seq) else None
+    return items if items and len(items) <= _MAX_ITEMS and len(set(items)) > 1 else None
 
 
 def dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:

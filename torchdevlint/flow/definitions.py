@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from torchdevlint.flow.classes import ClassInfo, is_plain
+from torchdevlint.flow.classes import ClassInfo, bind, is_harmless, is_plain, is_property
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.machine import Frame, State, closure_of
 from torchdevlint.flow.names import canonical, is_dtype_name
-from torchdevlint.flow.values import UNKNOWN, Cls, Dtype, Func, Ref
+from torchdevlint.flow.values import UNKNOWN, Cls, Dtype, Func, Ref, Value
 
 
 def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
     for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:
             frame.evaluate(default, state)
-    _apply_decorators(frame, node, state)
     qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
     owner = frame.owner if frame.function is not None else None
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
-    state.env[node.name] = function
+    state.env[node.name] = _apply_decorators(frame, node, state, function) or function
     frame.machine.functions.setdefault(node, function)
     if frame.function is not None:
         _share_names(frame, node, state)
@@ -33,12 +33,25 @@ def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
             state.env.update(dict.fromkeys(each.names, UNKNOWN))
 
 
-def _apply_decorators(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, state: State) -> None:
-    """A decorator of this file runs when the definition does."""
-    for decorator in node.decorator_list:
+def _apply_decorators(
+    frame: Frame,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    state: State,
+    function: Func | None = None,
+) -> Func | None:
+    """A decorator of this file runs when the definition does; gives the function that takes the place of `function`.
+
+    That is known where each decorator of the function is one of this file, or one that changes nothing.
+    """
+    made: Value = UNKNOWN if function is None else replace(function, plain=True)
+    replaced = False
+    for decorator in reversed(node.decorator_list):
         value = frame.evaluate(decorator, state)
         if isinstance(value, Func):
-            run_function(frame, state, decorator, value, (UNKNOWN,), {})
+            made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
+        elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):
+            made = UNKNOWN
+    return made if replaced and isinstance(made, Func) else None
 
 
 def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
@@ -49,13 +62,18 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
         info = machine.classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
     state.env[node.name] = Cls(info)
     _apply_decorators(frame, node, state)
-    inner = state.copy()
+    inner, context = state.copy(), frame.context
+    if info.is_module:
+        frame.context = "init"
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for default in (*statement.args.defaults, *statement.args.kw_defaults):
                 if default is not None:
                     frame.evaluate(default, inner)
-            _apply_decorators(frame, statement, inner)
+            method = replace(bind(info, statement, None), receiver=None)
+            wrapper = _apply_decorators(frame, statement, inner, method)
+            if wrapper is not None and not is_property(statement):
+                info.wrappers[statement] = wrapper
         elif isinstance(statement, ast.ClassDef):
             define_class(frame, statement, inner)
             info.attributes.setdefault(statement.name, inner.env[statement.name])
@@ -66,7 +84,7 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                 if isinstance(target, ast.Name):
                     info.attributes.setdefault(target.id, value)
                     inner.env[target.id] = value
-    state.touched = inner.touched
+    state.touched, frame.context = inner.touched, context
 
 
 def import_modules(frame: Frame, node: ast.Import, state: State) -> None:

@@ -153,6 +153,21 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
+_STORED_INTO: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
+
+
+def stored_into(function: Scope) -> frozenset[str]:
+    """The names whose items or attributes a function assigns."""
+    found = _STORED_INTO.get(function)
+    if found is None:
+        targets: list[ast.Subscript | ast.Attribute] = [*nodes_in(function, ast.Subscript)]
+        targets += nodes_in(function, ast.Attribute)
+        found = _STORED_INTO[function] = frozenset(
+            each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+        )
+    return found
+
+
 def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
     holder, entry = use(_container(node.value)), use(node.value)
     if holder is not None:

@@ -15,19 +15,20 @@ from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
     alternatives,
     blurred,
-    child_of,
     choose,
+    concatenated,
     element_of,
     is_number,
     join,
     join_all,
     sequence,
     settle,
+    unpacked,
 )
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
+from torchdevlint.flow.modules import item_of
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
-    MAX_MEMBERS,
     NONE,
     NUMBER,
     TEXT,
@@ -82,10 +83,7 @@ def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
 def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
     if isinstance(left, Seq) and isinstance(right, Seq):
-        if left.items is not None and right.items is not None:
-            return sequence([*left.items, *right.items])
-        held = (each for side in (left, right) for each in (side.items or side.members))
-        return Seq(None, join(left.element, right.element), tuple(dict.fromkeys(held))[:MAX_MEMBERS])
+        return concatenated(left, right)
     if isinstance(left, Seq) and is_number(right):
         return Seq(None, left.element)
     if is_number(left) and is_number(right):
@@ -267,6 +265,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
     if isinstance(value, Tensor):
         return operations.index(frame, state, node, value, index)
+    value = unpacked(value)
     if isinstance(value, Seq):
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
             return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
@@ -275,11 +274,11 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         if isinstance(index, Const):
             found: Value = dict(value.items).get(index.value, value.element)
             return found
-        return join_all([each for _, each in value.items] + [value.element])
-    if isinstance(value, Library) and value.children:
-        if isinstance(index, Const) and isinstance(index.value, int) and abs(index.value) < len(value.children):
-            return child_of(value, value.children[index.value])
-        return element_of(value)
+        held = [each for _, each in value.items]
+        of_data = value.closed and held and all(isinstance(each, (Seq, Const)) for each in held)
+        return join_all(held if of_data else [*held, value.element])
+    if isinstance(value, Library) and value.module:
+        return item_of(value, isinstance(node.slice, ast.Slice), index)
     return value if isinstance(value, Unknown) else UNKNOWN
 
 

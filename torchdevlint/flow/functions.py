@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import TOP, on_cpu
-from torchdevlint.flow.joins import choose, join_all, settle
+from torchdevlint.flow.evidence import bindings_in, stored_into
+from torchdevlint.flow.joins import choose, join_all, settle, tensors_in
 from torchdevlint.flow.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
-from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Seq, Tensor, Value
+from torchdevlint.flow.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
 
 
 def run_function(
@@ -26,7 +28,10 @@ def run_function(
     machine = frame.machine
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
-    if frame.depth >= MAX_DEPTH or machine.calls_left <= 0 or function.node in machine.active:
+    if frame.depth >= MAX_DEPTH or machine.calls_left <= 0:
+        return UNKNOWN
+    nesting = max((nesting_of(value) for value in arguments), default=0)
+    if function.node in machine.active and not _goes_inside(frame, function, nesting):
         return UNKNOWN
     if frame.names:
         bring_up_to_date(frame, state)
@@ -56,6 +61,7 @@ def run_function(
             receiver=arguments[0] if arguments else None,
             depth=frame.depth + 1,
             called_at=(node, frame),
+            nesting=nesting,
             without_accelerator=state.without_accelerator,
             context=_context(function, frame.context),
         )
@@ -64,12 +70,23 @@ def run_function(
         bind_parameters(activation, function.node, arguments, keywords, inner)
         _observe(activation, inner)
         value = run_body(activation, inner)
-        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner))
+        changed = tuple(_changed(activation, inner, function.node, arguments, keywords))
+        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed)
         machine.memo[signature] = outcome
+    for place, value in outcome.changed:
+        _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
     state.touched = state.touched or outcome.touched
     if outcome.paths is not None and _is_on_self(frame, arguments):
         state.paths.update(outcome.paths)
     return settle(outcome.value, state.conditions)
+
+
+def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
+    """Whether a function that calls itself gives itself less nested containers than it was given."""
+    around: Frame | None = frame
+    while around is not None and around.function is not function.node:
+        around = around.called_at[1] if around.called_at is not None else None
+    return around is not None and nesting < around.nesting
 
 
 def _observe(activation: Frame, state: State) -> None:
@@ -80,8 +97,9 @@ def _observe(activation: Frame, state: State) -> None:
     function, observed = activation.function, activation.machine.observed
     if function is None or activation.entry.kind == "module":
         return
-    given = {name: value for name, value in state.env.items() if isinstance(value, Tensor)}
-    here = all(on_cpu(value.device) or _is_just_made(value) for value in given.values())
+    given = {name: list(tensors_in(value)) for name, value in state.env.items() if isinstance(value, (Tensor, Record))}
+    given = {name: tensors for name, tensors in given.items() if tensors}
+    here = all(on_cpu(each.device) or _is_just_made(each) for tensors in given.values() for each in tensors)
     for name in given:
         observed[function, name] = observed.get((function, name), True) and here
 
@@ -121,6 +139,41 @@ def _effects(activation: Frame, state: State) -> tuple[Touch | None, dict[str, V
     return touched, paths or None
 
 
+def _changed(
+    activation: Frame, state: State, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> Iterator[tuple[int | str, Value]]:
+    """The containers among the arguments that the function wrote to, with what they hold at its end."""
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    places: list[tuple[int | str, str, Value]] = [
+        (place, name, value) for place, (name, value) in enumerate(zip(names, arguments, strict=False))
+    ]
+    places += [(name, name, value) for name, value in keywords.items() if name in names]
+    containers = [each for each in places if _can_change(each[2])]
+    if not containers or isinstance(node, ast.Lambda):
+        return
+    ends = [*activation.exits, *([state] if state.alive else [])]
+    bound = bindings_in(node)
+    for place, name, value in containers:
+        held = [end.env.get(name, UNKNOWN) for end in ends]
+        if all(each is value for each in held):
+            continue
+        if not any(binds for _, binds, _ in bound.get(name, ())):
+            yield place, join_all(held)
+        elif name in stored_into(node):
+            yield place, UNKNOWN
+
+
+def _can_change(value: Value) -> bool:
+    return isinstance(value, (Map, Seq, Record)) or (isinstance(value, Tensor) and value.opaque)
+
+
+def _write_back(state: State, given: Value, value: Value) -> None:
+    """What a container holds that a call wrote to, under the name that it has here; under several, nobody knows."""
+    held = [(table, name) for table in (state.env, state.paths) for name, each in table.items() if each is given]
+    for table, name in held:
+        table[name] = value if len(held) == 1 else UNKNOWN
+
+
 def run_body(activation: Frame, state: State) -> Value:
     """Run the body of `activation.function` and give what it returns."""
     machine, function = activation.machine, activation.function
@@ -138,9 +191,23 @@ def run_body(activation: Frame, state: State) -> Value:
         machine.execute(activation, function.body, state)
     finally:
         machine.active.pop()
+        _close(activation, state)
     if activation.yields:
         return Seq(None, join_all(activation.yields))
     return returned(activation, state)
+
+
+def _close(activation: Frame, state: State) -> None:
+    """Functions that were defined in it see its names as it leaves them; what has changed since then is unknown."""
+    names = activation.names
+    if not names or activation.function is None:
+        return
+    for end in (*activation.exits, state):
+        for name, value in end.env.items():
+            if name not in names:
+                names[name] = value
+            elif names[name] is not value and names[name] != value:
+                names[name] = UNKNOWN
 
 
 def returned(activation: Frame, state: State) -> Value:
@@ -153,6 +220,37 @@ def returned(activation: Frame, state: State) -> Value:
     return choose(results)
 
 
+def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str, Value]] | None:
+    """The arguments of a call as those of `function`, which says how many a star stands for; None if it does not.
+
+    Under the names ``*`` and ``**`` stand what may be given besides.
+    """
+    spec = function.node.args
+    values, keywords = arguments.values, arguments.keyword_values
+    names = [each.arg for each in (*spec.posonlyargs, *spec.args)][function.receiver is not None :]
+    if arguments.starred:
+        place = arguments.star_at
+        if place is None:
+            return None
+        element, behind = values[place], values[place + 1 :]
+        count = len([name for name in names if name not in keywords]) - place - len(behind)
+        if spec.vararg is not None:
+            if behind or count > 0:
+                return None
+            keywords["*"] = element
+        elif count < 0 or len(spec.defaults) > 0 or arguments.double_starred:
+            return None
+        values = [*values[:place], *([element] * max(count, 0)), *behind]
+    if arguments.double_starred:
+        missing = [each.arg for each in spec.kwonlyargs] + names[len(values) :]
+        by_default = {name for name, _ in defaults(function.node)}
+        element = arguments.rest[1] if arguments.rest is not None else UNKNOWN
+        for name in missing:
+            keywords.setdefault(name, UNKNOWN if name in by_default else element)
+        keywords["**"] = element
+    return values, keywords
+
+
 def bind_parameters(
     activation: Frame, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
 ) -> None:
@@ -163,16 +261,20 @@ def bind_parameters(
     for name, value in zip(names, arguments, strict=False):
         env[name] = value
     if spec.vararg is not None:
-        env[spec.vararg.arg] = Seq(tuple(arguments[len(names) :]), join_all(list(arguments[len(names) :])))
+        extra = tuple(arguments[len(names) :])
+        more = keywords.get("*")
+        env[spec.vararg.arg] = (
+            Seq(extra, join_all(list(extra))) if more is None else Seq(None, join_all([*extra, more]))
+        )
     rest: dict[str, Value] = {}
     known = {*names, *(each.arg for each in spec.kwonlyargs)}
     for name, value in keywords.items():
         if name in known:
             env[name] = value
-        else:
+        elif name not in ("*", "**"):
             rest[name] = value
     if spec.kwarg is not None:
-        env[spec.kwarg.arg] = Map(tuple(rest.items()), UNKNOWN)
+        env[spec.kwarg.arg] = Map(tuple(rest.items()), keywords.get("**", UNKNOWN), closed="**" not in keywords)
     for name, default in defaults(node):
         if name not in env:
             env[name] = UNKNOWN if default is None else default_value(activation, default)

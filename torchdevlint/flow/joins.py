@@ -22,6 +22,7 @@ from torchdevlint.flow.values import (
     Map,
     Number,
     Obj,
+    Record,
     Seq,
     Site,
     Step,
@@ -37,6 +38,15 @@ _HOPELESS = 4 * MAX_ALTERNATIVES
 def sequence(items: list[Value]) -> Seq:
     """A sequence of known items."""
     return Seq(tuple(items), blurred(join_all(items)))
+
+
+def concatenated(left: Seq, right: Seq) -> Seq:
+    """The sum of two lists; loops and comprehensions are taken to give something."""
+    if left.items is not None and right.items is not None:
+        return sequence([*left.items, *right.items])
+    parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
+    members = tuple(dict.fromkeys((*parts[0], *parts[1])))[:MAX_ALTERNATIVES]
+    return Seq(None, join(left.element, right.element), members)
 
 
 def blurred(value: Value) -> Value:
@@ -167,6 +177,14 @@ def merge(one: Value, other: Value) -> Value | None:
         return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
     if isinstance(one, Map) and isinstance(other, Map):
         return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
+    if isinstance(one, Record) and isinstance(other, Record) and one.kind == other.kind:
+        theirs = dict(other.items)
+        if [name for name, _ in one.items] == list(theirs):
+            items = (
+                (name, value if value == theirs[name] else blurred(join(value, theirs[name])))
+                for name, value in one.items
+            )
+            return Record(one.kind, tuple(items))
     return None
 
 
@@ -184,7 +202,7 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
     if ndim is None and one.ndim and other.ndim:
         ndim = AT_LEAST_1
     if one.device == other.device:
-        return Tensor(one.device, ndim, both_creations(one, other), one.steps, one.moved and other.moved)
+        return Tensor(one.device, ndim, both_creations(one, other), one.steps or other.steps, one.moved and other.moved)
     if one.moved != other.moved and (same_root(one, other) or (_is_created(one) and _is_created(other))):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None
@@ -200,8 +218,16 @@ def child_of(container: Library, child: Value) -> Value:
     return Library("", True, container.device) if isinstance(child, Unknown) else child
 
 
+def unpacked(value: Value) -> Value:
+    """A named tuple as the tuple that it is; anything else is given back."""
+    if isinstance(value, Record) and value.kind.ordered:
+        return sequence([each for name, each in value.items if name in value.kind.fields])
+    return value
+
+
 def element_of(value: Value) -> Value:
     """What iterating over `value` gives."""
+    value = unpacked(value)
     if isinstance(value, Seq):
         return value.element
     if isinstance(value, Tensor) and value.opaque:
@@ -228,6 +254,8 @@ def tensors_in(value: Value) -> Iterator[Tensor]:
         parts = [*(each for _, each in value.items), value.element]
     elif isinstance(value, Library) and not value.module:
         parts = list(value.children)
+    elif isinstance(value, Record):
+        parts = [each for _, each in value.items]
     for each in parts:
         yield from tensors_in(each)
 
@@ -239,9 +267,8 @@ def sites_in(value: Value) -> set[Site]:
 
 def same_root(one: Tensor, other: Tensor) -> bool:
     """Whether both came from the same creation or parameter: one may be the other one, conditionally moved."""
-    return bool(one.steps and other.steps and one.steps[0] == other.steps[0]) or any(
-        site in other.creations for site in one.creations
-    )
+    started = one.steps and other.steps and not one.steps[0].of_module and one.steps[0] == other.steps[0]
+    return bool(started) or any(site in other.creations for site in one.creations)
 
 
 def _is_created(tensor: Tensor) -> bool:

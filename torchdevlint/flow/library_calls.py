@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import checkpoints, distributions, environment, host_reads, torch_api
+from torchdevlint.flow import checkpoints, distributions, environment, host_reads, records, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
-from torchdevlint.flow.devices import MODEL, TOP, Device, Origin
+from torchdevlint.flow.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.factories import call_factory, is_factory
 from torchdevlint.flow.joins import element_of, is_number, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
-from torchdevlint.flow.names import is_one_of
+from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.objects import elements, on_the_model
 from torchdevlint.flow.operations import combine
-from torchdevlint.flow.python_calls import call_builtin
+from torchdevlint.flow.python_calls import call_builtin, is_instance
 from torchdevlint.flow.tensor_methods import (
     call_tensor_method,
     method_ndim,
@@ -36,6 +36,9 @@ from torchdevlint.flow.values import (
     Library,
     Map,
     Obj,
+    Partial,
+    Record,
+    Ref,
     Seq,
     Step,
     Tensor,
@@ -91,6 +94,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])
+    if mentions_device(tail) and any(isinstance(each, Tensor) and on_cpu(each.device) for each in arguments.values):
+        return Dev(TOP)
     known = is_one_of(name, settings.in_place_movers) or tail.endswith("Loader")
     return Library(name) if known else UNKNOWN
 
@@ -183,9 +188,10 @@ def _variable(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
 
 def _parameter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     data = arguments.value(0, "data")
+    step = Step("a parameter, which moves with its Module", node)
     if isinstance(data, Tensor):
-        return Tensor(data.device, data.ndim, data.creations, data.steps, data.moved, True)
-    return Tensor(TOP, None, parameter=True)
+        return Tensor(data.device, data.ndim, data.creations, (*data.steps, step), data.moved, True)
+    return Tensor(TOP, None, (), (step,), parameter=True)
 
 
 def _device(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -276,6 +282,34 @@ def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Argumen
     return Map((), pair.items[1]) if isinstance(pair, Seq) and pair.items and len(pair.items) == 2 else UNKNOWN
 
 
+def _partial(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if not arguments.positional or arguments.starred or arguments.double_starred:
+        return UNKNOWN
+    (_, function), *positional = arguments.positional
+    return Partial(function, tuple(positional), tuple(arguments.keywords.items()))
+
+
+def _named_tuple(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return records.named_tuple(arguments.values, arguments.keyword_values)
+
+
+def _replaced(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    record = arguments.positional[0][1] if arguments.positional else UNKNOWN
+    if not isinstance(record, Record) or arguments.double_starred:
+        return UNKNOWN
+    return Record(record.kind, tuple({**dict(record.items), **arguments.keyword_values}.items()))
+
+
+def _as_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    record = arguments.positional[0][1] if arguments.positional else UNKNOWN
+    return Map(record.items, UNKNOWN, closed=True) if isinstance(record, Record) else UNKNOWN
+
+
+def _is_tensor(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    answer = is_instance(arguments.value(0, "obj"), Ref("torch.Tensor"))
+    return UNKNOWN if answer is None else Const(answer)
+
+
 def _save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return checkpoints.save(frame, state, node, arguments)
 
@@ -297,7 +331,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.clip_grad_norm_": _gradient_norm,
     "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.save": _save,
-    "torch.is_tensor": lambda frame, state, node, arguments: UNKNOWN,
+    "torch.is_tensor": _is_tensor,
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
     "torch.utils.data.DataLoader": _loader,
@@ -311,6 +345,10 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.vmap": _first_argument,
     "torch.func.vmap": _first_argument,
     "functorch.vmap": _first_argument,
+    "collections.namedtuple": _named_tuple,
+    "dataclasses.replace": _replaced,
+    "dataclasses.asdict": _as_dict,
+    "functools.partial": _partial,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

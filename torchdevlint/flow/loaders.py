@@ -7,10 +7,24 @@ import ast
 from torchdevlint.flow.devices import LOADER, on_cpu
 from torchdevlint.flow.evidence import uses_in
 from torchdevlint.flow.facts import BatchNotMoved, Operand
-from torchdevlint.flow.joins import sequence
+from torchdevlint.flow.joins import only, sequence
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.values import AT_LEAST_1, NUMBER, UNKNOWN, Func, Library, Obj, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.values import (
+    AT_LEAST_1,
+    NUMBER,
+    UNKNOWN,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Record,
+    Ref,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torchdevlint.source.nodes import nodes_in
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -29,7 +43,10 @@ _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 
 def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
-    if frame.machine.words & _MANAGED or frame.machine.default_changed:
+    managed = frame.machine.words & _MANAGED
+    if managed:
+        managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
+    if managed or frame.machine.default_changed:
         return None
     return _given_by(frame, loop.iter, loop, state)
 
@@ -40,7 +57,10 @@ def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state:
         if callee == "zip":
             found = [_given_by(frame, each, loop, state) for each in node.args]
             return sequence([each or UNKNOWN for each in found]) if any(found) else None
-        if callee in ("enumerate", "tqdm", "track", "islice", "iter"):
+        if callee == "chain":
+            found = [_given_by(frame, each, loop, state) for each in node.args]
+            return next((each for each in found if each is not None), None) if all(found) else None
+        if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
             inner = _given_by(frame, node.args[0], loop, state)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
@@ -86,6 +106,7 @@ def _root(node: ast.expr) -> str | None:
 
 def _is_loader(node: ast.expr, source: Value) -> bool:
     """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
+    source = only(source, Library) or source
     if isinstance(source, Library):
         return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
     name = (dotted_path(node) or "").rpartition(".")[2].lower()
@@ -125,6 +146,23 @@ def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
     value = frame.evaluate(receiver, state) if path is not None else UNKNOWN
     if path is not None and is_from_loader(value):
         (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
+    """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
+    if not any(_says_device(each) for each in (call.func, *call.args, *(keyword.value for keyword in call.keywords))):
+        return
+    if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
+        return
+    for each in call.args:
+        path = dotted_path(each)
+        value = frame.evaluate(each, state) if path is not None else UNKNOWN
+        if path is not None and (isinstance(value, (Map, Record)) or (is_from_loader(value) and path in state.env)):
+            (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def _says_device(node: ast.expr) -> bool:
+    return mentions_device((dotted_path(node) or "").rpartition(".")[2])
 
 
 def record(

@@ -76,11 +76,16 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call gave, and what it left behind: a touch of CUDA, and the attributes of `self` that it wrote."""
+    """What a call gave, and what it left behind.
+
+    That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
+    afterwards, by position or keyword.
+    """
 
     value: Value
     touched: Touch | None
     paths: dict[str, Value] | None
+    changed: tuple[tuple[int | str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,8 @@ class Frame:
     """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
     called_at: tuple[ast.AST, Frame] | None = None
     """The call that runs this function, and the frame that it stands in."""
+    nesting: int = 0
+    """How many containers are inside each other in the arguments that it is called with."""
     expects_errors: bool = False
     """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
     activation: int = 0

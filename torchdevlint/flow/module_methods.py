@@ -10,11 +10,11 @@ from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP
 from torchdevlint.flow.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.machine import Frame, State
-from torchdevlint.flow.modules import call_module
+from torchdevlint.flow.modules import call_module, where_made
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.objects import registered, write_attribute
 from torchdevlint.flow.tensor_methods import method_device, to_device
-from torchdevlint.flow.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Super, Tensor, Value
+from torchdevlint.flow.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
 
 _IN_PLACE_MODULE_METHODS = frozenset(
     "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
@@ -39,10 +39,10 @@ def call_module_method(
     if name in _IN_PLACE_MODULE_METHODS:
         return target
     device = target.device if target.device is not None and target.device != DEFAULT else TOP
-    if name in ("parameters", "buffers"):
-        return Seq(None, Tensor(device, None, parameter=True))
-    if name in ("named_parameters", "named_buffers"):
-        return Seq(None, sequence([TEXT, Tensor(device, None, parameter=True)]))
+    if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
+        steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)
+        each = Tensor(device, None, (), steps, parameter=True)
+        return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
     if name == "state_dict":
         return checkpoints.state_dict(frame, state, node, callee, target)
     if name == "load_state_dict":
@@ -72,7 +72,7 @@ def _move_module(
     environment.note_device(frame, state, node, device)
     if target.device == MODEL:
         return target
-    moved = replace(target, device=device)
+    moved = replace(target, device=device, placed=Step(f"moved to {device.describe()}", node))
     path = dotted_path(callee.value)
     if path is not None:
         table = state.env if path in state.env else state.paths
@@ -89,10 +89,11 @@ def _register(state: State, callee: ast.Attribute, target: Obj | Library, argume
     name, value = arguments.value(0, "name"), _registered_value(arguments)
     if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
+    step = Step("registered here, and moves with the Module", callee)
     if isinstance(value, Tensor):
-        value = registered(value)
+        value = replace(registered(value), steps=(step,))
     elif callee.attr in ("register_buffer", "register_parameter"):
-        value = Tensor(MODEL, parameter=callee.attr == "register_parameter")
+        value = Tensor(MODEL, None, (), (step,), parameter=callee.attr == "register_parameter")
     held = write_attribute(target, name.value, value)
     path = dotted_path(callee.value)
     if path is not None:

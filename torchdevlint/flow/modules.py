@@ -8,11 +8,11 @@ from dataclasses import replace
 from torchdevlint.flow import loaders, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.joins import sequence
+from torchdevlint.flow.joins import child_of, element_of, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import Operands, combine
 from torchdevlint.flow.tensor_methods import tensor_operands
-from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Const, Library, Map, Obj, Seq, Tensor, Value
+from torchdevlint.flow.values import AT_LEAST_1, UNKNOWN, Choice, Const, Library, Map, Obj, Seq, Step, Tensor, Value
 
 
 def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -64,6 +64,8 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
+    if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):
+        operands.append(arguments.rest)
     device = TOP if module.device == DEFAULT else module.device
     given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
     layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
@@ -75,7 +77,7 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
     if device is None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
-    parameters = Tensor(device, AT_LEAST_1)
+    parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
     scattered = module.prefix == "module."
     compared = [] if _scatters(module) else operands
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
@@ -83,14 +85,50 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     if not isinstance(result, Tensor):
         return UNKNOWN
     if module.inner is not None:
-        return opaque_result(operands, device)
-    output = Tensor(device, AT_LEAST_1, (), result.steps)
+        return opaque_result(operands, device, given_by(module, device, node))
+    output = Tensor(device, AT_LEAST_1, (), given_by(module, device, node))
     if tail == "LSTM":
         return sequence([output, sequence([output, output])])
     if tail in torch_api.PAIR_MODULES:
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
-    return output if known else opaque_result(operands, device)
+    return output if known else opaque_result(operands, device, output.steps)
+
+
+def item_of(module: Library, sliced: bool, index: Value) -> Value:
+    """``layers[i]`` and ``layers[:2]`` of a container of modules; what is in others is unknown."""
+    if sliced:
+        return replace(module, children=())
+    if not module.children:
+        return element_of(module) if module.name in _INDEXED else UNKNOWN
+    place = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+    if place is not None and abs(place) < len(module.children):
+        return child_of(module, module.children[place])
+    return element_of(module)
+
+
+_INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
+
+
+def where_made(module: Library | Obj) -> tuple[Step, ...]:
+    """What says where the parameters of a module are: its move, or else where it was made."""
+    if module.placed is not None:
+        return (replace(module.placed, of_module=True),)
+    if isinstance(module, Obj):
+        text = f"`{module.info.name}` is a Module, which moves with its owner"
+        return (Step(text, module.info.node, of_module=True),)
+    if module.made_at is None:
+        return ()
+    how = "which moves with the model" if module.device == MODEL else "made here"
+    return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
+
+
+def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
+    """The first step in the life of what a module gives."""
+    name = module.info.name if isinstance(module, Obj) else module.name
+    kind = f"`{name}`" if name else "module"
+    given = Step(f"given by a {kind} on {device.describe()}", node, of_module=True)
+    return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
 
 
 def _scatters(module: Library) -> bool:
@@ -124,13 +162,13 @@ def _call_unknown_class(
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:
-        parameters = (node.func, Tensor(device, AT_LEAST_1))
+        parameters = (node.func, Tensor(device, AT_LEAST_1, (), where_made(module)))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
         return follows_input(operands)
     if module.name or device == MODEL or on_cpu(device):
-        return opaque_result(operands, device)
-    return Tensor(device, None, opaque=True)
+        return opaque_result(operands, device, given_by(module, device, node))
+    return Tensor(device, None, (), given_by(module, device, node), opaque=True)
 
 
 def _is_made_here(value: Value) -> bool:
@@ -138,12 +176,12 @@ def _is_made_here(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
 
 
-def opaque_result(operands: Operands, device: Device) -> Value:
+def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
     """What a module of unknown class gives for tensors where it is: something on its device."""
     if on_cpu(device) or device == TOP:
         return UNKNOWN
     if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
-        return Tensor(device, None, opaque=True)
+        return Tensor(device, None, (), steps, opaque=True)
     return UNKNOWN
 
 

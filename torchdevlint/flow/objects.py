@@ -10,6 +10,7 @@ from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
 from torchdevlint.flow.joins import alternatives, at, blurred, distribute, join, sites_in
 from torchdevlint.flow.machine import Entry, Frame
+from torchdevlint.flow.records import of_itself
 from torchdevlint.flow.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Site, Step, Tensor, Value
 
 _MAX_ACTIVE = 20
@@ -50,8 +51,11 @@ def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: 
             machine.muted -= 1
 
 
-def self_of(info: ClassInfo) -> Obj:
+def self_of(info: ClassInfo) -> Value:
     """`self` in a method that is looked at on its own: the model is where models are."""
+    record = of_itself(info.record) if info.record is not None else None
+    if record is not None:
+        return record
     return Obj(info, MODEL if info.is_module else TOP)
 
 
@@ -152,7 +156,7 @@ def came_from(device: Device) -> str:
 
 def registered(tensor: Tensor) -> Tensor:
     """A buffer or parameter: where the model is, whatever made it."""
-    return Tensor(MODEL, tensor.ndim, (), tensor.steps, parameter=tensor.parameter)
+    return Tensor(MODEL, tensor.ndim, (), tensor.steps[-1:], parameter=tensor.parameter)
 
 
 def attribute_of_library(receiver: Library, name: str) -> Value:
@@ -166,8 +170,16 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         and receiver.device is not None
         and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
-        return Tensor(receiver.device)
+        return Tensor(receiver.device, None, (), _where_weight_is(receiver))
     return UNKNOWN
+
+
+def _where_weight_is(layer: Library) -> tuple[Step, ...]:
+    if layer.placed is not None:
+        return (replace(layer.placed, of_module=True),)
+    if layer.made_at is None:
+        return ()
+    return (Step(f"a parameter of the `{layer.name}` here", layer.made_at, of_module=True),)
 
 
 _PARAMETER_NAMES = frozenset(

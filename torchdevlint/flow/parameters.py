@@ -16,6 +16,7 @@ from torchdevlint.flow.host_reads import followed_in
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Entry, Frame, FunctionNode, State
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
+from torchdevlint.flow.records import by_annotation
 from torchdevlint.flow.values import (
     AT_LEAST_1,
     NONE,
@@ -134,6 +135,9 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
     named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    if isinstance(named, Cls) and named.info.record is not None and inside is None:
+        tensor = _tensor(frame, parameter, entry)
+        return by_annotation(named.info.record, tensor.device, tensor.steps[0])
     if not isinstance(named, Ref):
         return None
     if inside is not None:

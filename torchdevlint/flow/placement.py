@@ -250,7 +250,7 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     down = value.steps[-1].node
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
     path = dotted_path(_stem(source)) if source is not None else None
-    return None if path is None else Given(f"{path}.device", f"`{path}` came from there", down)
+    return None if path in (None, "self") else Given(f"{path}.device", f"`{path}` came from there", down)
 
 
 def _stem(node: ast.expr) -> ast.expr:

@@ -9,7 +9,9 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.operations import combine
+from torchdevlint.flow.records import emptied, with_field
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -17,10 +19,13 @@ from torchdevlint.flow.values import (
     TEXT,
     UNKNOWN,
     Choice,
+    Cls,
     Const,
     Dev,
     Library,
     Map,
+    Obj,
+    Record,
     Ref,
     Seq,
     Tensor,
@@ -89,8 +94,13 @@ def _next(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
 
 
 def _dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    given, named = _first(arguments), arguments.keyword_values
+    if isinstance(given, Map) and not arguments.double_starred:
+        return Map(tuple({**dict(given.items), **named}.items()), given.element, given.closed)
     if arguments.positional or arguments.double_starred:
-        return Map(tuple(arguments.keyword_values.items()), UNKNOWN)
+        pair = element_of(given)
+        items = pair.items if isinstance(pair, Seq) and pair.items is not None else ()
+        return Map(tuple(named.items()), items[1] if len(items) == 2 else UNKNOWN)
     return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
 
 
@@ -111,15 +121,20 @@ def _isinstance(frame: Frame, state: State, node: ast.Call, arguments: Arguments
         return UNKNOWN
     value, kinds = arguments.values
     asked = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
-    answers = [_is_instance(value, kind) for kind in asked]
+    if isinstance(value, Seq) and {Ref("builtins.list"), Ref("builtins.tuple")} <= set(asked):
+        return Const(True)
+    answers = [is_instance(value, kind) for kind in asked]
     if True in answers:
         return Const(True)
     return UNKNOWN if None in answers or not answers else Const(False)
 
 
-def _is_instance(value: Value, kind: Value) -> bool | None:
+def is_instance(value: Value, kind: Value) -> bool | None:
+    """Whether a value is an instance of a class; None where that is not known."""
     if not isinstance(kind, Ref) or isinstance(value, (Unknown, Choice)):
         return None
+    if isinstance(value, (Seq, Map, Record)):
+        return _is_container(value, kind.name)
     if kind.name in torch_api.TENSOR_CLASSES:
         if isinstance(value, Tensor):
             return True if kind.name == "torch.Tensor" and not value.opaque else None
@@ -133,6 +148,27 @@ def _is_instance(value: Value, kind: Value) -> bool | None:
     if value == NONE:
         return False
     return None
+
+
+def _is_container(value: Seq | Map | Record, name: str) -> bool | None:
+    """Whether a container is an instance of a class with this name; lists and tuples are not told apart."""
+    if name.rpartition(".")[2] in ("dict", "Mapping", "MutableMapping") and "." in name:
+        return isinstance(value, Map)
+    if name in ("builtins.list", "builtins.tuple"):
+        unsure = isinstance(value, Seq) or (isinstance(value, Record) and value.kind.ordered)
+        return None if unsure else False
+    plain = name in torch_api.TENSOR_CLASSES or name in ("builtins.str", "builtins.int", "builtins.float")
+    return False if plain else None
+
+
+def _type(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``type(x)``, which may be called to make another one of its kind."""
+    value = _first(arguments)
+    if isinstance(value, Obj):
+        return Cls(value.info)
+    if isinstance(value, Record):
+        return value.kind
+    return Ref("builtins.list") if isinstance(value, Seq) else UNKNOWN
 
 
 def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -150,6 +186,8 @@ def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
     if len(arguments.values) < 2:
         return UNKNOWN
     value, name = arguments.values[:2]
+    if isinstance(value, Record) and isinstance(name, Const):
+        return dict(value.items).get(name.value, UNKNOWN)
     if name != Const("module") and name != Const("_orig_mod"):
         return UNKNOWN
     default = arguments.value(2, "default")
@@ -158,6 +196,17 @@ def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
         return each.inner if isinstance(each, Library) and each.inner is not None else default
 
     return distribute(value, unwrap) if isinstance(value, Choice) else unwrap(value)
+
+
+def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A field of a record is written, or, under a computed name, any of them."""
+    if len(arguments.values) == 3 and isinstance(arguments.values[0], Record):
+        record, name, value = arguments.values
+        path = dotted_path(arguments.positional[0][0])
+        if path is not None and isinstance(record, Record):
+            written = with_field(record, name.value, value) if isinstance(name, Const) else emptied(record)
+            (state.env if path in state.env else state.paths)[path] = written
+    return NONE
 
 
 def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -191,6 +240,8 @@ _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "min": _extreme,
     "map": _map,
     "isinstance": _isinstance,
+    "type": _type,
     "hasattr": _hasattr,
     "getattr": _getattr,
+    "setattr": _setattr,
 }

@@ -14,6 +14,7 @@ from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.patterns import captured
 from torchdevlint.flow.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
@@ -35,6 +36,8 @@ def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
         return
     moves.check_statement(frame, node, state)
     frame.evaluate(node.value, state)
+    if isinstance(node.value, ast.Call):
+        loaders.forget_if_sent(frame, node.value, state)
 
 
 def _assign(frame: Frame, node: ast.Assign, state: State) -> None:
@@ -287,14 +290,14 @@ def _assert(frame: Frame, node: ast.Assert, state: State) -> None:
 
 
 def _match(frame: Frame, node: ast.Match, state: State) -> None:
-    frame.evaluate(node.subject, state)
+    subject = frame.evaluate(node.subject, state)
     before = state.copy()
     for case in node.cases:
         arm = before.copy()
-        for pattern in ast.walk(case.pattern):
-            name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
-            if isinstance(name, str):
-                arm.env[name] = UNKNOWN
+        for name, value in captured(case.pattern, subject):
+            arm.env[name] = value
+        if case.guard is not None:
+            frame.evaluate(case.guard, arm)
         execute(frame, case.body, arm)
         merge_states(state, state.copy(), arm, tagged=False)
 

@@ -106,7 +106,7 @@ class Site:
     like: str | None = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One event in a tensor's life, for the related locations of a finding."""
 
@@ -114,6 +114,19 @@ class Step:
     node: ast.AST
     created: bool = False
     """The tensor was made here, by a factory."""
+    of_module: bool = False
+    """Not the tensor was put there, but the module that gave it or owns it.
+
+    Such steps are only told, never compared: what a function does with the outputs of two layers is the same.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Step) or self.of_module or other.of_module:
+            return isinstance(other, Step) and self.of_module and other.of_module
+        return self.node is other.node and self.text == other.text and self.created is other.created
+
+    def __hash__(self) -> int:
+        return 0 if self.of_module else hash((self.text, self.node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +165,8 @@ class Library(Value):
     inner: Value | None = None
     children: tuple[Value, ...] = ()
     made_at: ast.AST | None = field(default=None, compare=False)
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,8 @@ class Obj(Value):
 
     info: ClassInfo
     device: Device = TOP
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +227,7 @@ class Seq(Value):
     depth: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max(map(_depth, (self.element, *self.members, *(self.items or ()))))
+        depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
         object.__setattr__(self, "depth", depth)
         if depth > MAX_NESTING:
             object.__setattr__(self, "depth", 1)
@@ -229,13 +246,47 @@ class Map(Value):
     depth: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        depth = 1 + max(_depth(self.element), *(_depth(value) for _, value in self.items), 0)
+        depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
         object.__setattr__(self, "depth", depth)
         if depth > MAX_NESTING:
             object.__setattr__(self, "depth", 1)
             object.__setattr__(self, "items", ())
             object.__setattr__(self, "closed", False)
             object.__setattr__(self, "element", Unknown())
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType(Value):
+    """A class whose instances are named fields: a dataclass or a named tuple, which is `ordered`, of this file."""
+
+    name: str
+    fields: tuple[str, ...]
+    ordered: bool
+    info: ClassInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Value):
+    """An instance of a `RecordType`; `items` are its fields, and attributes that were assigned besides."""
+
+    kind: RecordType
+    items: tuple[tuple[str, Value], ...]
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((nesting_of(value) for _, value in self.items), default=0)
+        object.__setattr__(self, "depth", min(depth, MAX_NESTING))
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "items", tuple((name, Unknown()) for name, _ in self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """``functools.partial(function, *positional, **keywords)``."""
+
+    function: Value
+    positional: tuple[tuple[ast.expr, Value], ...]
+    keywords: tuple[tuple[str, tuple[ast.expr, Value]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +316,11 @@ class Choice(Value):
     alternatives: tuple[tuple[Conditions, Value], ...]
 
 
-def _depth(value: Value) -> int:
+def nesting_of(value: Value) -> int:
     """How many containers are inside each other, which bounds the work of comparing and hashing them."""
-    if isinstance(value, (Seq, Map)):
+    if isinstance(value, (Seq, Map, Record)):
         return value.depth
-    return max(_depth(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
+    return max(nesting_of(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
 
 
 UNKNOWN = Unknown()
