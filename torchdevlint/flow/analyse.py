@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from torchdevlint.config import Settings
 from torchdevlint.flow import pipeline, torch_api
 from torchdevlint.flow.calls import call_value
+from torchdevlint.flow.causes import nearest
 from torchdevlint.flow.classes import ClassInfo, bind
 from torchdevlint.flow.containers import check_containers
 from torchdevlint.flow.contents import is_composite
@@ -48,7 +49,7 @@ def analyse(
         _enter_functions(machine, touched)
         if len(seen) == len(machine.classes):
             break
-    return sorted(_consistent(machine), key=lambda fact: (fact.at, type(fact).__name__))
+    return sorted(nearest(_consistent(machine)), key=lambda fact: (fact.at, type(fact).__name__))
 
 
 def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | None) -> None:

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow import distributions, records, torch_api
 from torchdevlint.flow.classes import is_property
-from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin
+from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.functions import run_function
 from torchdevlint.flow.joins import distribute, settle
 from torchdevlint.flow.machine import Frame, State
@@ -81,9 +81,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Va
     if name == "dtype":
         return Dtype()
     if name == "is_cuda":
-        if receiver.device == CPU:
-            return Const(False)
-        return UNKNOWN if receiver.device == DEFAULT else Guard(True)
+        return Const(False) if on_cpu(receiver.device) else Guard(True)
     if name == "ndim":
         return NUMBER
     if name in _FOR_THE_HOST:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 from collections.abc import Callable
+from typing import Any
 
 from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
@@ -114,22 +116,40 @@ def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     rights = [frame.evaluate(each, state) for each in node.comparators]
     if len(rights) > 1:
         return UNKNOWN
-    operator, right = node.ops[0], rights[0]
-    ordinal = _ordinal_test(node, right)
+    symbol, right = node.ops[0], rights[0]
+    ordinal = None if isinstance(left, Const) else _ordinal_test(node, right)
     if ordinal is not None:
         return ordinal
-    if isinstance(operator, (ast.Is, ast.IsNot)):
-        return _identity(left, right, isinstance(operator, ast.IsNot))
+    if isinstance(symbol, (ast.Is, ast.IsNot)):
+        return _identity(left, right, isinstance(symbol, ast.IsNot))
     if isinstance(left, Dev) or isinstance(right, Dev):
-        return device_test(left, right, isinstance(operator, (ast.NotEq, ast.NotIn)))
-    if isinstance(operator, (ast.In, ast.NotIn)):
+        return device_test(left, right, isinstance(symbol, (ast.NotEq, ast.NotIn)))
+    if isinstance(symbol, (ast.In, ast.NotIn)):
         return UNKNOWN
     if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
         operands = [(node.left, left), (node.comparators[0], right)]
-        return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(operator)]}`", operands)
-    if isinstance(left, Const) and isinstance(right, Const) and isinstance(operator, (ast.Eq, ast.NotEq)):
-        return Const((left.value == right.value) is isinstance(operator, ast.Eq))
+        return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _constants(left, right, symbol)
     return UNKNOWN
+
+
+def _constants(left: Const, right: Const, symbol: ast.cmpop) -> Value:
+    """The comparison of two literals, or of two numbers."""
+    if isinstance(symbol, (ast.Eq, ast.NotEq)):
+        return Const((left.value == right.value) is isinstance(symbol, ast.Eq))
+    transfer = _ORDERS.get(type(symbol))
+    if transfer is None or not all(isinstance(each.value, (int, float)) for each in (left, right)):
+        return UNKNOWN
+    return Const(transfer(left.value, right.value))
+
+
+_ORDERS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def _ordinal_test(node: ast.Compare, right: Value) -> Guard | None:

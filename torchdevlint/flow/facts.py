@@ -68,6 +68,8 @@ class MixedDevices:
     other_like: str | None = None
     other_origin: str = "model"
     """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
+    literal: Span | None = None
+    """Where the other operand was put on CUDA by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
 """What takes sizes, or gives what it gets to functions of the caller."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
-_TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch")
+_TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
 _OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
 _KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)

@@ -199,7 +199,7 @@ def _record(
     if stayed[1].device == LOADER:
         loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
         return
-    sites = stayed[1].creations
+    sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
 
     def make(first: Site | None) -> MixedDevices:
         rest = [site for site in sites if site is not first][:_MAX_FURTHER]
@@ -213,6 +213,7 @@ def _record(
             model_side=other[1].device.origin is Origin.MODEL,
             other_like=first.like if first else None,
             other_origin=other[1].device.origin.value,
+            literal=None if place is None else machine.span_of(place),
         )
 
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None

@@ -44,7 +44,7 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
     for (_, placed), (node, given) in ((one, other), (other, one)):
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
-        place = _literal_place(frame, placed)
+        place = literal_place(frame, placed)
         if place is not None:
             text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
             _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
@@ -56,7 +56,7 @@ def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[
     if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
         return
     for _, value in operands:
-        place = _literal_place(frame, value) if isinstance(value, Tensor) else None
+        place = literal_place(frame, value) if isinstance(value, Tensor) else None
         if place is not None:
             text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"next({path}.parameters()).device"
             _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
@@ -100,7 +100,7 @@ def _is_elsewhere(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
 
 
-def _literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
+def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     """What put the tensor on CUDA by name, if nothing around it asked for CUDA: the call, or the device that it names.
 
     That is a local name which is bound once, to ``torch.device("cuda")``.

@@ -1,0 +1,46 @@
+"""One cause, one finding: of several facts that one edit would end, the one nearest to that edit stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torchdevlint.flow.facts import (
+    BatchNotMoved,
+    DeadLoopMove,
+    DiscardedMove,
+    Fact,
+    IgnoresGivenDevice,
+    MixedDevices,
+    MovedParameter,
+)
+from torchdevlint.model import Span
+
+
+def nearest(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts without those that another one explains.
+
+    A batch that was left behind explains the operation that it is used in, a literal device explains what its tensor
+    meets, and a move whose result is lost explains that its device is a literal.
+    """
+    held = list(facts)
+    lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
+    literals = {
+        fact.at
+        for fact in held
+        if isinstance(fact, IgnoresGivenDevice) and not any(_within(fact.at, each) for each in lost)
+    }
+    batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
+    return [fact for fact in held if not _is_explained(fact, batches, literals)]
+
+
+def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
+    if isinstance(fact, IgnoresGivenDevice):
+        return fact.at not in literals
+    if not isinstance(fact, MixedDevices):
+        return False
+    return fact.at in batches or fact.literal in literals
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    start, end = (inner.row, inner.column), (inner.end_row, inner.end_column)
+    return (outer.row, outer.column) <= start and end <= (outer.end_row, outer.end_column)
