@@ -18,6 +18,7 @@ from torchdevlint.flow.functions import run_body
 from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
 from torchdevlint.flow.names import dotted_path, is_one_of
 from torchdevlint.flow.objects import self_of
+from torchdevlint.flow.operations import check_returns
 from torchdevlint.flow.parameters import symbolic_parameters
 from torchdevlint.flow.statements import execute
 from torchdevlint.flow.values import Closure, Func
@@ -201,6 +202,7 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)
+    check_returns(frame, State({}), frame.returned)
     machine.entry_owner, machine.entry_node, machine.standing = around
     return state
 

@@ -8,14 +8,24 @@ from dataclasses import replace
 from torchdevlint.flow import containers, environment, host_reads
 from torchdevlint.flow.devices import LOADER
 from torchdevlint.flow.evidence import uses_in
-from torchdevlint.flow.joins import alternatives, blurred, distribute, element_of, join, unpacked
+from torchdevlint.flow.joins import (
+    alternatives,
+    blurred,
+    distribute,
+    element_of,
+    given_tensor,
+    join,
+    same_root,
+    unpacked,
+)
 from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.objects import came_from, keep, write_attribute
+from torchdevlint.flow.objects import keep, write_attribute
 from torchdevlint.flow.operations import assign_index
 from torchdevlint.flow.records import with_field
 from torchdevlint.flow.values import (
     AT_LEAST_1,
+    MAX_MEMBERS,
     UNKNOWN,
     Choice,
     Cls,
@@ -51,7 +61,7 @@ def as_used(function: FunctionNode, name: str, value: Unknown, node: ast.AST) ->
     if uses is None or not uses.is_tensor or value.given is None:
         return value
     ndim = AT_LEAST_1 if uses.has_dimensions else None
-    return Tensor(value.given, ndim, (), (Step(f"`{name}` {came_from(value.given)}", node),))
+    return given_tensor(value.given, node, ndim, f"`{name}`")
 
 
 def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
@@ -140,9 +150,17 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             table[root] = Map(items, value if empty else blurred(join(base.element, value)))
         return
     if isinstance(base, Seq) and root is not None:
-        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)))
+        held = base.items if base.items is not None else base.members or (base.element,)
+        kept = (each for each in held if not _is_replaced(each, value))
+        members = tuple(dict.fromkeys((*kept, value)))[:MAX_MEMBERS]
+        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)), members)
         return
     path = dotted_path(target)
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
         state.paths[path] = value
+
+
+def _is_replaced(held: Value, value: Value) -> bool:
+    """``x[i] = x[i].to(d)``: what a list held is there no more, if something was made of it that takes its place."""
+    return isinstance(held, Tensor) and isinstance(value, Tensor) and same_root(held, value)

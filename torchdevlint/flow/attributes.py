@@ -118,6 +118,8 @@ def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
         return Guard(True)
     if node.attr == "dtype":
         return Dtype()
+    if node.attr == "shape":
+        return NUMBERS
     if node.attr in ("weight", "bias") and _is_layer_of_self(frame, node.value):
         return Tensor(
             MODEL, None, (), (Step(f"`{dotted_path(node)}` is a parameter of the model", node),), parameter=True

@@ -23,13 +23,13 @@ from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.devices import DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.functions import run_function, spread
-from torchdevlint.flow.joins import element_of, join, sequence
+from torchdevlint.flow.joins import element_of, given_tensor, join, sequence
 from torchdevlint.flow.library_calls import call_library
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.module_methods import call_module_method
 from torchdevlint.flow.modules import call_module, follows_input, given_by, opaque_result
 from torchdevlint.flow.names import canonical, dotted_path
-from torchdevlint.flow.objects import came_from, write_attribute
+from torchdevlint.flow.objects import write_attribute
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.tensor_methods import call_tensor_method, method_device, tensor_operands, to_device
 from torchdevlint.flow.values import (
@@ -130,12 +130,14 @@ def _brought_by_kind(
         return checkpoints.method(frame, state, node, callee, receiver, arguments)
     given = receiver.given if isinstance(receiver, Unknown) else None
     if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
-        tensor = Tensor(given, None, (), (Step(came_from(given), callee.value),))
+        tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     if not isinstance(receiver, Unknown):
         return UNKNOWN
     found = _unknown_method(frame, state, node, callee, arguments)
-    return _of_inputs(frame, node, arguments) if found == UNKNOWN else found
+    if found != UNKNOWN or callee.attr in _LEAVES_TENSORS:
+        return found
+    return receiver if given is not None else _of_inputs(frame, node, arguments)
 
 
 def _is_held(receiver: Obj, name: str) -> bool:
@@ -195,9 +197,7 @@ def _is_own_method(node: ast.expr) -> bool:
 
 def _as_tensor(value: Unknown, node: ast.Call) -> Value:
     """What a function gives that is declared to give a tensor."""
-    if value.given is None:
-        return value
-    return Tensor(value.given, None, (), (Step(came_from(value.given), node),))
+    return value if value.given is None else given_tensor(value.given, node)
 
 
 def _is_known(name: str) -> bool:
@@ -222,6 +222,8 @@ def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: boo
     return Unknown(given=device) if places and follows else UNKNOWN
 
 
+_LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
+"""Methods that give no tensor of the same place."""
 _LEAVES_DEVICE = re.compile(
     r"cpu|numpy|(?:^|[._])np(?:$|[._])|list|ind(?:ex|ices)|idx|match|assign|len|mask|pos|sampl|nms|item|host",
     re.IGNORECASE,

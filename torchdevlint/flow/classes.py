@@ -150,12 +150,24 @@ class ClassInfo:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             root = node.func.value
-            if isinstance(root, ast.Name) and root.id == "self" and node.func.attr in _EVIDENCE_CALLS:
+            if isinstance(root, ast.Name) and node.func.attr in _EVIDENCE_CALLS and root.id in self._own_names:
                 return True
             name = self.public_name(node.func)
             if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
                 return True
         return False
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        """`self`, and names for copies of it: ``new = deepcopy(self)``."""
+        return frozenset(
+            node.targets[0].id
+            for node in nodes_in(self.node, ast.Assign)
+            if isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and (self.public_name(node.value.func) or "") in ("copy.copy", "copy.deepcopy")
+            and [dotted_path(each) for each in node.value.args[:1]] == ["self"]
+        ) | {"self"}
 
     @cached_property
     def _forwards_tensors(self) -> bool:

@@ -86,7 +86,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
     if isinstance(left, Seq) and isinstance(right, Seq):
         return concatenated(left, right)
-    if isinstance(left, Seq) and is_number(right):
+    if isinstance(left, Seq) and isinstance(node.op, ast.Mult):
         return Seq(None, left.element)
     if is_number(left) and is_number(right):
         return NUMBER
@@ -108,7 +108,7 @@ def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
         return UNKNOWN
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
         return Const(-value.value)
-    return value if isinstance(value, (Tensor, Choice)) or is_number(value) else UNKNOWN
+    return value if isinstance(value, (Tensor, Choice, Unknown)) or is_number(value) else UNKNOWN
 
 
 def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:

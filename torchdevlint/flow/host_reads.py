@@ -81,7 +81,7 @@ def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list
 def note_array_item(frame: Frame, state: State, target: ast.Subscript, value_node: ast.expr, value: Value) -> None:
     """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim."""
     found = _one_tensor(value, state)
-    if found is not None and _is_array(frame, target.value, state):
+    if found is not None and (found.ndim or found.opaque) and _is_array(frame, target.value, state):
         note_host_read(frame, state, target, value_node, found)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torchdevlint.flow.devices import LOADER, TOP, Device
+from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device
 from torchdevlint.flow.devices import join as join_devices
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -164,6 +165,8 @@ def merge(one: Value, other: Value) -> Value | None:
     for this, that in ((one, other), (other, one)):
         if isinstance(this, Unknown) and isinstance(that, Tensor) and that.device == LOADER:
             return this
+        if isinstance(this, Unknown) and isinstance(that, Tensor) and this.given == that.device:
+            return that
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return _merge_tensors(one, other)
     if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
@@ -291,6 +294,12 @@ def is_module(value: Value) -> bool:
     if isinstance(value, Library):
         return value.module
     return isinstance(value, Obj) and value.info.is_module
+
+
+def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: str = "it") -> Tensor:
+    """The tensor that something unknown turned out to be, which came from an input or argument on `device`."""
+    how = "came with the inputs of forward" if device == MODEL else f"comes from the argument `{device.name}`"
+    return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
 
 
 def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:

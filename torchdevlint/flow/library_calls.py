@@ -10,7 +10,7 @@ from torchdevlint.flow.arguments import Arguments, as_device
 from torchdevlint.flow.classes import is_module_class
 from torchdevlint.flow.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.factories import call_factory, is_factory
-from torchdevlint.flow.joins import element_of, is_number, sequence
+from torchdevlint.flow.joins import element_of, is_number, join_all, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.modules import construct, wrap
@@ -143,9 +143,11 @@ def _operation(
         return UNKNOWN
     if plain in torch_api.CROSSING:
         return UNKNOWN
-    if "out" in arguments.keywords:
-        return UNKNOWN
     operands = operands_of(plain, arguments, 0)
+    if "out" in arguments.keywords:
+        written = tensor_operands(*arguments.keywords["out"])
+        combine(frame, state, node, f"`{_short(name)}()`", [*operands, *written], True)
+        return UNKNOWN
     result = combine(frame, state, node, f"`{_short(name)}()`", operands, plain in torch_api.STRICT, in_place)
     if not isinstance(result, Tensor):
         return UNKNOWN if is_number(result) else without_ndim(plain, result)
@@ -271,6 +273,10 @@ def _first_argument(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return arguments.positional[0][1] if arguments.positional else UNKNOWN
 
 
+def _chained(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Seq(None, join_all([element_of(value) for value in arguments.values]))
+
+
 def _current_device(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return Dev(Device(Origin.LITERAL, "cuda"))
 
@@ -349,6 +355,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "dataclasses.replace": _replaced,
     "dataclasses.asdict": _as_dict,
     "functools.partial": _partial,
+    "itertools.chain": _chained,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

@@ -149,11 +149,6 @@ def on_the_model(value: Value) -> Value:
     return UNKNOWN
 
 
-def came_from(device: Device) -> str:
-    """How a tensor on that device got there, as the end of a sentence about it."""
-    return "came with the inputs of forward" if device == MODEL else f"comes from the argument `{device.name}`"
-
-
 def registered(tensor: Tensor) -> Tensor:
     """A buffer or parameter: where the model is, whatever made it."""
     return Tensor(MODEL, tensor.ndim, (), tensor.steps[-1:], parameter=tensor.parameter)

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from functools import partial
 from itertools import product
 
 from torchdevlint.flow import environment, loaders, placement, torch_api
-from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device, Origin, Relation, on_cpu, relation, stays_behind
+from torchdevlint.flow.devices import (
+    DEFAULT,
+    LOADER,
+    MODEL,
+    TOP,
+    Device,
+    Origin,
+    Relation,
+    on_cpu,
+    relation,
+    stays_behind,
+)
 from torchdevlint.flow.facts import Creation, MixedDevices, Operand
 from torchdevlint.flow.joins import alternatives, choose, compatible, distribute, is_number
 from torchdevlint.flow.machine import Frame, State
@@ -66,7 +78,7 @@ def combine(
 ) -> Value:
     """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
     if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
-        return NUMBER if all(is_number(value) for _, value in operands) else UNKNOWN
+        return NUMBER if all(is_number(value) for _, value in operands) else _unknown_of([v for _, v in operands])
     if not any(isinstance(value, Choice) for _, value in operands):
         return _combine(frame, state, node, operation, [(at, value) for at, value in operands], strict, in_place)
     choices = [alternatives(value, state.conditions) for _, value in operands]
@@ -82,6 +94,12 @@ def combine(
             continue
         results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
     return choose(results)
+
+
+def _unknown_of(values: list[Value]) -> Unknown:
+    """What an operation makes of unknown values: something that is where they are, if that is one place."""
+    unknown = {value.given for value in values if isinstance(value, Unknown)}
+    return Unknown(given=unknown.pop()) if len(unknown) == 1 else UNKNOWN
 
 
 def _together(conditions: list[Conditions]) -> Conditions | None:
@@ -314,6 +332,36 @@ def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> 
             source = frame.machine.filled.get((frame.machine.entry_node, site))
             if source is not None:
                 _record(frame, state, node, "`return`", (node, replace(each, creations=(site,))), source)
+
+
+def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Conditions, Value]]) -> None:
+    """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is."""
+    made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
+    elsewhere = [
+        (node, each)
+        for node, _, each in made
+        if each.device.origin in (Origin.MODEL, Origin.ARGUMENT) and each.steps and not each.moved
+    ]
+    for node, conditions, each in made:
+        if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
+            continue
+        other = next((one for one in elsewhere if _is_at_hand(one[1].device, conditions)), None)
+        if other is not None and each.creations:
+            _record(frame, state, node, OTHER_RETURNS, (node, each), other)
+
+
+OTHER_RETURNS = "another `return`"
+
+
+def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:
+    """The tensors that a returned value may be, or that a returned list holds, with the conditions that lead there."""
+    held = value.members if isinstance(value, Seq) and value.items is None else (value,)
+    return [(path + at, each) for part in held for at, each in alternatives(part, path) if isinstance(each, Tensor)]
+
+
+def _is_at_hand(device: Device, conditions: Conditions) -> bool:
+    """Whether the tensor that a device is taken from is given where these conditions hold."""
+    return not any(re.search(rf"\b{re.escape(device.name)} is None$", key) and arm for key, arm in conditions)
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:

@@ -266,7 +266,7 @@ _MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"fro
 
 def _library_takes_tensor(name: str, place: int | str) -> bool:
     head, _, tail = name.rpartition(".")
-    if place != 0 and tail not in torch_api.STRICT:
+    if (place != 0 and tail not in torch_api.STRICT) or (place == 0 and tail in torch_api.MAYBE_NUMBER_FIRST):
         return False
     if head == "torch.nn.functional":
         return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE

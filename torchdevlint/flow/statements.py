@@ -86,6 +86,7 @@ def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
     if frame.depth == 0 and node.value is not None:
         operations.check_returned(frame, state, node.value, value)
+        frame.returned.append((node.value, state.conditions, value))
     if frame.without_accelerator or not state.without_accelerator:
         frame.returns.append((state.conditions, value))
     frame.exits.append(state.copy())

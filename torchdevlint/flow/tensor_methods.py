@@ -9,7 +9,7 @@ from torchdevlint.flow import environment, host_reads, torch_api
 from torchdevlint.flow.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin
 from torchdevlint.flow.factories import data_ndim
-from torchdevlint.flow.joins import at, distribute, element_of, is_number, sequence
+from torchdevlint.flow.joins import at, distribute, element_of, given_tensor, is_number, sequence
 from torchdevlint.flow.machine import Frame, State, under_each
 from torchdevlint.flow.operations import Operands, combine, product_ndim
 from torchdevlint.flow.values import (
@@ -27,6 +27,7 @@ from torchdevlint.flow.values import (
     Seq,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 
@@ -177,12 +178,21 @@ def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
     positions = torch_api.OPERANDS.get(name, _ONLY_FIRST)
     found: Operands = []
     for place, (node, value) in enumerate(arguments.positional, first):
-        if place in positions or name in torch_api.ANY_NUMBER:
-            found += tensor_operands(node, value)
+        if place not in positions and name not in torch_api.ANY_NUMBER:
+            continue
+        operands = tensor_operands(node, value)
+        surely = place == 0 and name not in torch_api.MAYBE_NUMBER_FIRST
+        found += [_as_tensor(*each) for each in operands] if surely else operands
     for keyword, (node, value) in arguments.keywords.items():
         if keyword in torch_api.TENSOR_KEYWORDS:
             found += tensor_operands(node, value)
     return found
+
+
+def _as_tensor(node: ast.expr, value: Value) -> tuple[ast.expr, Value]:
+    """The first operand of an operation of torch is a tensor, whatever it came from."""
+    given = value.given if isinstance(value, Unknown) else None
+    return (node, value) if given is None else (node, given_tensor(given, node))
 
 
 _ONLY_FIRST = frozenset({0})

@@ -239,6 +239,13 @@ OPERANDS: dict[str, frozenset[int]] = {
     name: frozenset(positions) for positions, names in _OPERAND_POSITIONS.items() for name in names.split()
 }
 """The positions of tensor arguments, the receiver of a method being 0; operations not listed take only the first."""
+MAYBE_NUMBER_FIRST = frozenset(
+    """
+    bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor einsum float_power pow remainder
+    result_type xlogy
+    """.split()
+)
+"""Take a number, or a text, as their first operand too."""
 ANY_NUMBER = frozenset("einsum block_diag cartesian_prod meshgrid atleast_1d atleast_2d atleast_3d".split())
 """Take their operands as any number of arguments."""
 
@@ -485,6 +492,10 @@ LOADERS = {
     "torch.utils.model_zoo.load_url": 2,
     "torchvision.models.utils.load_state_dict_from_url": 2,
     "torchvision._internally_replaced_utils.load_state_dict_from_url": 2,
+    "TTS.utils.io.load_fsspec": 1,
+    "mmcv.runner.load_checkpoint": 2,
+    "mmcv.runner.checkpoint.load_checkpoint": 2,
+    "pytorch_lightning.utilities.cloud_io.load": 1,
 }
 """Calls that read storages, and the position of their ``map_location``."""
 

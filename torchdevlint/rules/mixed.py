@@ -42,12 +42,19 @@ def is_returned(fact: MixedDevices) -> bool:
     return fact.operation == "`return`"
 
 
+def is_one_of_two(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: a function returns the one or the other."""
+    return fact.operation == "another `return`"
+
+
 def claim(fact: MixedDevices, first: Creation) -> str:
     """What is wrong with the tensor that `first` makes."""
     place = f" in `{first.scope}`" if first.scope else ""
     made = f"`{first.function}`{place} makes a tensor on the default device"
     if is_returned(fact):
         return f"{made}, which is returned, filled with values from {fact.other.device}"
+    if is_one_of_two(fact):
+        return f"{made}, which is returned in one case, and {code(fact.other.text)} on {fact.other.device} in another"
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
@@ -55,6 +62,8 @@ def symptom(fact: MixedDevices) -> str:
     """The exception that the operation raises."""
     if is_returned(fact):
         return "nothing raises here: what is returned is silently on the CPU, filled copy by copy"
+    if is_one_of_two(fact):
+        return "nothing raises here: where the result is depends on the input, and what it meets later may not be there"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation.endswith(_RECURRENT):
@@ -70,11 +79,13 @@ def symptom(fact: MixedDevices) -> str:
 def notes(fact: MixedDevices) -> tuple[Note, ...]:
     """Where the operands meet, further factories, and where each side got its device; not the first creation."""
     first, *further = fact.creations
-    if is_returned(fact):
+    if is_returned(fact) or is_one_of_two(fact):
         meeting = f"{code(fact.stayed.text)} is returned here"
     else:
         meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"
     found = {fact.at: Note(meeting, fact.at)}
+    if is_one_of_two(fact):
+        found[fact.other.span] = Note(f"{code(fact.other.text)} is returned here", fact.other.span)
     for creation in further:
         found.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
     for message, span in (*fact.other.evidence, *fact.stayed.evidence):
