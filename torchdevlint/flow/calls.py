@@ -217,6 +217,8 @@ def _of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: boo
     device = places[0] if places else TOP
     if device.origin is Origin.MODEL:
         follows = frame.context == "forward" and all(each == device for each in places)
+    elif device.origin is Origin.EXPRESSION:
+        follows = all(each == device for each in places)
     else:
         follows = all(each.origin is Origin.ARGUMENT for each in places) and (declared or not _is_own_method(node.func))
     return Unknown(given=device) if places and follows else UNKNOWN

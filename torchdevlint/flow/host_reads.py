@@ -90,10 +90,10 @@ def _one_tensor(value: Value, state: State) -> Tensor | None:
     if isinstance(value, Tensor):
         return value
     found = alternatives(value, state.conditions)
-    if any(conditions or not isinstance(each, (Tensor, Unknown)) for conditions, each in found):
+    tensors = [(conditions, each) for conditions, each in found if isinstance(each, Tensor)]
+    if len(tensors) != 1 or tensors[0][0] or any(not isinstance(each, (Tensor, Unknown)) for _, each in found):
         return None
-    tensors = [each for _, each in found if isinstance(each, Tensor)]
-    return tensors[0] if len(tensors) == 1 else None
+    return tensors[0][1]
 
 
 def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:

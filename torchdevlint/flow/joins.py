@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torchdevlint.flow.devices import LOADER, MODEL, TOP, Device
+from torchdevlint.flow.devices import LOADER, TOP, Device, Origin
 from torchdevlint.flow.devices import join as join_devices
 from torchdevlint.flow.values import (
     AT_LEAST_1,
@@ -298,7 +298,10 @@ def is_module(value: Value) -> bool:
 
 def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: str = "it") -> Tensor:
     """The tensor that something unknown turned out to be, which came from an input or argument on `device`."""
-    how = "came with the inputs of forward" if device == MODEL else f"comes from the argument `{device.name}`"
+    how = {
+        Origin.MODEL: "came with the inputs of forward",
+        Origin.ARGUMENT: f"comes from the argument `{device.name}`",
+    }.get(device.origin, f"is made of what is on {device.describe()}")
     return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
 
 

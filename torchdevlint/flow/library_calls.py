@@ -273,6 +273,12 @@ def _first_argument(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return arguments.positional[0][1] if arguments.positional else UNKNOWN
 
 
+def _prepared(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``model, optimizer = amp.initialize(model, optimizer)``: both as they came."""
+    model = arguments.get(0, "models") or arguments.get(0, "model")
+    return sequence([UNKNOWN if model is None else model[1], arguments.value(1, "optimizers")])
+
+
 def _chained(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return Seq(None, join_all([element_of(value) for value in arguments.values]))
 
@@ -356,6 +362,7 @@ _SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "dataclasses.asdict": _as_dict,
     "functools.partial": _partial,
     "itertools.chain": _chained,
+    "apex.amp.initialize": _prepared,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }
