@@ -18,8 +18,8 @@ from torchdevlint.flow.functions import run_body
 from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
 from torchdevlint.flow.names import dotted_path, is_one_of
 from torchdevlint.flow.objects import self_of
-from torchdevlint.flow.operations import check_returns
 from torchdevlint.flow.parameters import symbolic_parameters
+from torchdevlint.flow.returns import check_returns
 from torchdevlint.flow.statements import execute
 from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-import operator
 from collections.abc import Callable
-from typing import Any
 
 from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms, asked_tensor
 from torchdevlint.flow.calls import call
+from torchdevlint.flow.comparisons import compare
 from torchdevlint.flow.comprehensions import comprehension, dict_comprehension
-from torchdevlint.flow.devices import TOP, on_cpu
 from torchdevlint.flow.joins import (
     alternatives,
     blurred,
@@ -29,7 +27,7 @@ from torchdevlint.flow.joins import (
 )
 from torchdevlint.flow.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.modules import item_of
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import (
     NONE,
     NUMBER,
@@ -37,7 +35,6 @@ from torchdevlint.flow.values import (
     UNKNOWN,
     Choice,
     Const,
-    Dev,
     Func,
     Guard,
     Library,
@@ -109,79 +106,6 @@ def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
         return Const(-value.value)
     return value if isinstance(value, (Tensor, Choice, Unknown)) or is_number(value) else UNKNOWN
-
-
-def _compare(frame: Frame, node: ast.Compare, state: State) -> Value:
-    left = frame.evaluate(node.left, state)
-    rights = [frame.evaluate(each, state) for each in node.comparators]
-    if len(rights) > 1:
-        return UNKNOWN
-    symbol, right = node.ops[0], rights[0]
-    ordinal = None if isinstance(left, Const) else _ordinal_test(node, right)
-    if ordinal is not None:
-        return ordinal
-    if isinstance(symbol, (ast.Is, ast.IsNot)):
-        return _identity(left, right, isinstance(symbol, ast.IsNot))
-    if isinstance(left, Dev) or isinstance(right, Dev):
-        return device_test(left, right, isinstance(symbol, (ast.NotEq, ast.NotIn)))
-    if isinstance(symbol, (ast.In, ast.NotIn)):
-        return UNKNOWN
-    if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
-        operands = [(node.left, left), (node.comparators[0], right)]
-        return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
-    if isinstance(left, Const) and isinstance(right, Const):
-        return _constants(left, right, symbol)
-    return UNKNOWN
-
-
-def _constants(left: Const, right: Const, symbol: ast.cmpop) -> Value:
-    """The comparison of two literals, or of two numbers."""
-    if isinstance(symbol, (ast.Eq, ast.NotEq)):
-        return Const((left.value == right.value) is isinstance(symbol, ast.Eq))
-    transfer = _ORDERS.get(type(symbol))
-    if transfer is None or not all(isinstance(each.value, (int, float)) for each in (left, right)):
-        return UNKNOWN
-    return Const(transfer(left.value, right.value))
-
-
-_ORDERS: dict[type, Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
-def _ordinal_test(node: ast.Compare, right: Value) -> Guard | None:
-    """``device > -1``, ``gpu >= 0``, ``device == -1``: by the number of a device, where a negative one is the CPU."""
-    name = (dotted_path(node.left) or "").rpartition(".")[2]
-    if not isinstance(right, Const) or right.value not in (-1, 0) or not (mentions_device(name) or name in _ORDINALS):
-        return None
-    operator = type(node.ops[0])
-    if right.value == 0:
-        return Guard(operator is ast.GtE) if operator in (ast.GtE, ast.Lt) else None
-    return Guard(operator in (ast.Gt, ast.NotEq)) if operator in (ast.Gt, ast.NotEq, ast.Eq, ast.LtE) else None
-
-
-_ORDINALS = frozenset({"gpu", "gpu_id", "gpu_ids", "cuda", "cuda_device", "gpuid"})
-
-
-def device_test(one: Value, other: Value, negated: bool) -> Value:
-    """``device.type == "cuda"``, ``"cpu" in str(device)``: where an accelerator is there, a device is not the CPU."""
-    name = next((each.value for each in (one, other) if isinstance(each, Const) and isinstance(each.value, str)), None)
-    known = next((each.device for each in (one, other) if isinstance(each, Dev)), TOP)
-    if name is None or on_cpu(known):
-        return UNKNOWN
-    if name == "cpu":
-        return Guard(negated)
-    return Guard(not negated) if name.startswith(("cuda", "gpu")) else UNKNOWN
-
-
-def _identity(left: Value, right: Value, negated: bool) -> Value:
-    """``left is right`` where one side is None; UNKNOWN where it could be either."""
-    if right != NONE or isinstance(left, (Unknown, Choice)):
-        return UNKNOWN
-    return Const((left == NONE) is not negated)
 
 
 def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
@@ -347,7 +271,7 @@ _TRANSFER: dict[type, Callable[..., Value]] = {
     ast.Call: call,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
-    ast.Compare: _compare,
+    ast.Compare: compare,
     ast.BoolOp: _boolean,
     ast.IfExp: _if_expression,
     ast.Tuple: _sequence,

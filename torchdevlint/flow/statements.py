@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import loaders, moves, operations, wrappers
+from torchdevlint.flow import loaders, moves, operations, returns, wrappers
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, asked_tensor, merge_states
@@ -85,7 +85,7 @@ def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
 def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
     if frame.depth == 0 and node.value is not None:
-        operations.check_returned(frame, state, node.value, value)
+        returns.check_returned(frame, state, node.value, value)
         frame.returned.append((node.value, state.conditions, value))
     if frame.without_accelerator or not state.without_accelerator:
         frame.returns.append((state.conditions, value))

@@ -1,0 +1,68 @@
+"""What functions return: a tensor that is on the CPU, though it was made of, or stands for, one that is not."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from torchdevlint.flow.devices import (
+    DEFAULT,
+    Device,
+    Origin,
+    on_cpu,
+)
+from torchdevlint.flow.joins import alternatives
+from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.operations import record_mixed
+from torchdevlint.flow.values import (
+    Conditions,
+    Seq,
+    Tensor,
+    Value,
+)
+
+
+def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
+    """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from where the model or an argument is."""
+    if isinstance(value, Seq):
+        for each in value.items if value.items is not None else value.members:
+            check_returned(frame, state, node, each)
+        return
+    for _, each in alternatives(value, state.conditions):
+        if not isinstance(each, Tensor) or not on_cpu(each.device):
+            continue
+        for site in each.creations:
+            source = frame.machine.filled.get((frame.machine.entry_node, site))
+            if source is not None:
+                record_mixed(frame, state, node, "`return`", (node, replace(each, creations=(site,))), source)
+
+
+def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Conditions, Value]]) -> None:
+    """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is."""
+    made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
+    elsewhere = [
+        (node, each)
+        for node, _, each in made
+        if each.device.origin in (Origin.MODEL, Origin.ARGUMENT) and each.steps and not each.moved
+    ]
+    for node, conditions, each in made:
+        if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
+            continue
+        other = next((one for one in elsewhere if _is_at_hand(one[1].device, conditions)), None)
+        if other is not None and each.creations:
+            record_mixed(frame, state, node, OTHER_RETURNS, (node, each), other)
+
+
+OTHER_RETURNS = "another `return`"
+
+
+def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:
+    """The tensors that a returned value may be, or that a returned list holds, with the conditions that lead there."""
+    held = value.members if isinstance(value, Seq) and value.items is None else (value,)
+    return [(path + at, each) for part in held for at, each in alternatives(part, path) if isinstance(each, Tensor)]
+
+
+def _is_at_hand(device: Device, conditions: Conditions) -> bool:
+    """Whether the tensor that a device is taken from is given where these conditions hold."""
+    return not any(re.search(rf"\b{re.escape(device.name)} is None$", key) and arm for key, arm in conditions)
