@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 
-from torchdevlint.flow.devices import (
-    DEFAULT,
-    Device,
-    Origin,
-    on_cpu,
-)
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.joins import alternatives
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import record_mixed
-from torchdevlint.flow.values import (
-    Conditions,
-    Seq,
-    Tensor,
-    Value,
-)
+from torchdevlint.flow.values import Conditions, Seq, Site, Tensor, Value
 
 
 def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
@@ -49,8 +39,8 @@ def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Cond
     for node, conditions, each in made:
         if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
             continue
-        other = next((one for one in elsewhere if _is_at_hand(one[1].device, conditions)), None)
-        if other is not None and each.creations:
+        other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
+        if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
             record_mixed(frame, state, node, OTHER_RETURNS, (node, each), other)
 
 
@@ -63,6 +53,16 @@ def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor
     return [(path + at, each) for part in held for at, each in alternatives(part, path) if isinstance(each, Tensor)]
 
 
-def _is_at_hand(device: Device, conditions: Conditions) -> bool:
-    """Whether the tensor that a device is taken from is given where these conditions hold."""
-    return not any(re.search(rf"\b{re.escape(device.name)} is None$", key) and arm for key, arm in conditions)
+def _holds_data(site: Site) -> bool:
+    """Whether the tensor was made of data, as functions do that take arrays and numbers as well as tensors."""
+    maker = site.function.rpartition(".")[2]
+    made_of = site.node.args[:1] if isinstance(site.node, ast.Call) else []
+    empty = any(isinstance(each, ast.List) and not each.elts for each in made_of)
+    return not empty and maker in torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
+
+
+def _is_at_hand(node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
+    """Whether the tensor that another path returns something of is given on the path with these conditions."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {tensor.device.name}
+    tested = (key.partition(":")[2] for key, arm in conditions if arm)
+    return names.isdisjoint(test.removesuffix(" is None") for test in tested if test.endswith(" is None"))
