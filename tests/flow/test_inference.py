@@ -102,7 +102,7 @@ def test_arms_of_one_test_are_never_mixed() -> None:
             a, b = x, x
         else:
             a, b = torch.zeros(3), torch.zeros(3)
-        return a + b
+        return (a + b).sum()
     """)
         == []
     )

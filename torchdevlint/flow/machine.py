@@ -230,14 +230,17 @@ class Machine:
 
         None for a class that overrides how it is moved, which can move anything along.
         """
-        held = (
-            (name, any(isinstance(each, Tensor) for _, each in alternatives(value)))
+        held = [
+            (_assigned_before(info.assigned_at.get(name), site), name, value)
             for info in self.classes.values()
             if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
             for name, value in info.attributes.items()
             if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
-        )
-        return next(held, None)
+        ]
+        if not held:
+            return None
+        _, name, value = max(held, key=lambda each: each[0])
+        return name, any(isinstance(each, Tensor) for _, each in alternatives(value))
 
     def facts(self) -> Iterator[Fact]:
         for key, (_, fact) in self._facts.items():
@@ -249,6 +252,12 @@ class Machine:
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)
+
+
+def _assigned_before(target: ast.AST | None, site: Site) -> int:
+    """The line of an assignment, if it is not after the tensor was made: the nearest one is that of the tensor."""
+    line = getattr(target, "lineno", 0)
+    return line if line <= getattr(site.node, "lineno", 0) else -1
 
 
 def bring_up_to_date(frame: Frame, state: State) -> None:

@@ -91,8 +91,9 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
 
 def judge(probe: Probe, flagged: Outcome, repaired: Outcome) -> tuple[Verdict, str]:
     """The verdict on a probe's claim, with the reason in words."""
-    if flagged.ended in (Ended.DIED, Ended.TIMED_OUT):
-        return Verdict.INCONCLUSIVE, f"the probe did not finish: {flagged.detail}"
+    unfinished = next((each for each in (flagged, repaired) if each.ended in (Ended.DIED, Ended.TIMED_OUT)), None)
+    if unfinished is not None:
+        return Verdict.INCONCLUSIVE, f"the probe did not finish: {unfinished.detail}"
     if not shows_symptom(probe, flagged):
         if flagged.ended is Ended.RAISED:
             return Verdict.INCONCLUSIVE, f"the probe raised something else than its symptom: {exception_line(flagged)}"
