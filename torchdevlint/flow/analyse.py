@@ -23,8 +23,10 @@ from torchdevlint.flow.returns import check_returns
 from torchdevlint.flow.statements import execute
 from torchdevlint.flow.values import Closure, Func
 from torchdevlint.model import Span
+from torchdevlint.source.nodes import nodes_in
 
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
+_LONGEST_WORD = 40
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -72,31 +74,26 @@ def _enter_functions(machine: Machine, touched: Touch | None) -> None:
 
 
 def _scan(machine: Machine, tree: ast.Module) -> None:
-    """One walk for what a whole file says: the words in it, and which loads feed `load_state_dict`."""
-    words: set[str] = set()
-    fed: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            words.add(node.attr)
-        elif isinstance(node, ast.Name):
-            words.add(node.id)
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and len(node.value) < 40:
-                words.add(node.value)
-        elif isinstance(node, ast.keyword):
-            words.add(node.arg or "")
-        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
-            words.add(node.name)
-        elif isinstance(node, ast.alias):
-            words.add(node.name.rpartition(".")[2])
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
-                fed.update(node.args[:1])
-            elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
-                machine.default_changed = True
+    """What a whole file says: the words in it, which loads feed `load_state_dict`, and whether the default changes."""
+    words = {each.attr for each in nodes_in(tree, ast.Attribute)}
+    words.update(each.id for each in nodes_in(tree, ast.Name))
+    words.update(each.arg or "" for each in nodes_in(tree, ast.keyword))
+    words.update(each.name for each in nodes_in(tree, ast.ClassDef))
+    words.update(each.name for each in nodes_in(tree, ast.FunctionDef))
+    words.update(each.name.rpartition(".")[2] for each in nodes_in(tree, ast.alias))
+    texts = (each.value for each in nodes_in(tree, ast.Constant))
+    words.update(text for text in texts if isinstance(text, str) and len(text) < _LONGEST_WORD)
     machine.words = frozenset(words)
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
+    fed: set[ast.AST] = set()
+    for node in nodes_in(tree, ast.Call):
+        if not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
+            fed.update(node.args[:1])
+        elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
+            machine.default_changed = True
     machine.fed = frozenset(fed)
 
 

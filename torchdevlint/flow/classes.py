@@ -136,7 +136,7 @@ class ClassInfo:
     @cached_property
     def makes_layers(self) -> bool:
         """Whether it makes layers of torch.nn that have parameters, or parameters."""
-        names = (self.public_name(node.func) for node in ast.walk(self.node) if isinstance(node, ast.Call))
+        names = (self.public_name(node.func) for node in nodes_in(self.node, ast.Call))
         return any(
             name == "torch.nn.Parameter" or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
             for name in names
@@ -146,8 +146,8 @@ class ClassInfo:
     @cached_property
     def _registers(self) -> bool:
         """Whether a method puts a layer of torch.nn or a parameter on `self`, or asks `self` for parameters."""
-        for node in ast.walk(self.node):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        for node in nodes_in(self.node, ast.Call):
+            if not isinstance(node.func, ast.Attribute):
                 continue
             root = node.func.value
             if isinstance(root, ast.Name) and node.func.attr in _EVIDENCE_CALLS and root.id in self._own_names:
@@ -183,8 +183,8 @@ class ClassInfo:
     @cached_property
     def _holds_parameters(self) -> bool:
         """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
-        for node in ast.walk(self.node):
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+        for node in nodes_in(self.node, ast.Assign):
+            if not isinstance(node.targets[0], ast.Attribute):
                 continue
             value = node.value
             for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
@@ -310,17 +310,13 @@ def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str
     if not method.args.args and not method.args.posonlyargs:
         return
     name = (method.args.posonlyargs + method.args.args)[0].arg
-    for node in ast.walk(method):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == name
-        ):
+    for node in nodes_in(method, ast.Attribute):
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == name:
             yield node.attr
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            first = node.args[0]
-            if node.func.attr in ("register_buffer", "register_parameter", "add_module") and isinstance(
-                first, ast.Constant
-            ):
-                yield str(first.value)
+    for call in nodes_in(method, ast.Call):
+        first = call.args[0] if call.args else None
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER and isinstance(first, ast.Constant):
+            yield str(first.value)
+
+
+_REGISTER = ("register_buffer", "register_parameter", "add_module")

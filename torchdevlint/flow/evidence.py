@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import below, nodes_in
 
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
@@ -80,24 +81,13 @@ def _collect(function: Scope) -> dict[str, Uses]:
     def use(node: ast.expr | None) -> Uses | None:
         return found.setdefault(node.id, Uses()) if isinstance(node, ast.Name) else None
 
-    body = function.body if isinstance(function.body, list) else [function.body]
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        stack.extend(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Attribute):
-            _attribute(node, use)
-        elif isinstance(node, ast.Call):
-            _call(node, use)
-        elif isinstance(node, ast.Subscript):
-            _subscript(node, use)
-        elif isinstance(node, ast.Compare):
-            _compare(node, use)
-        elif isinstance(node, ast.For):
-            for target in node.target.elts if isinstance(node.target, ast.Tuple) else (node.target,):
-                entry = use(target)
-                if entry is not None:
-                    entry.looped_over = _looped_over(node.iter)
+    level: list[Any] = list(function.body) if isinstance(function.body, list) else [function.body]
+    while level:
+        for node in level:
+            collect = _COLLECTORS.get(type(node))
+            if collect is not None:
+                collect(node, use)
+        level = below(level)
     return found
 
 
@@ -270,6 +260,22 @@ def _elementwise(node: ast.expr) -> ast.expr | None:
         else:
             return None
     return node
+
+
+def _loop(node: ast.For, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    for target in node.target.elts if isinstance(node.target, ast.Tuple) else (node.target,):
+        entry = use(target)
+        if entry is not None:
+            entry.looped_over = _looped_over(node.iter)
+
+
+_COLLECTORS: dict[type, Callable[[Any, Callable[[ast.expr | None], Uses | None]], None]] = {
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.Compare: _compare,
+    ast.For: _loop,
+}
 
 
 def _asked_for_size(node: ast.Call) -> ast.expr | None:
