@@ -213,7 +213,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
     if isinstance(value, Seq):
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
             return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
-        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else value.element
+        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
     if isinstance(value, Map):
         if isinstance(index, Const):
             found: Value = dict(value.items).get(index.value, value.element)

@@ -232,7 +232,7 @@ def element_of(value: Value) -> Value:
     """What iterating over `value` gives."""
     value = unpacked(value)
     if isinstance(value, Seq):
-        return value.element
+        return join_all(list(value.members)) if value.members and value.element == UNKNOWN else value.element
     if isinstance(value, Tensor) and value.opaque:
         return value
     if isinstance(value, Tensor):
