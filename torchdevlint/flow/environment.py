@@ -47,6 +47,19 @@ def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: 
         _update(frame, state, node, arguments)
 
 
+def note_context(frame: Frame, state: State, node: ast.expr, name: str) -> None:
+    """``with torch.cuda.device(1)``: entering it initialises CUDA."""
+    if name in torch_api.CONTEXTS_OF_CUDA:
+        touch(frame, state, node, f"with {name}()", "initialises")
+
+
+def note_union(frame: Frame, state: State, node: ast.AugAssign, value: Value) -> None:
+    """``os.environ |= {name: value}``."""
+    if isinstance(node.op, ast.BitOr) and isinstance(value, Map) and _is_environ(frame, node.target, state):
+        for key, each in value.items:
+            _check(frame, state, node, Const(key), each)
+
+
 def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
     if arguments.value(2, "enabled") == Const(False):
         return None

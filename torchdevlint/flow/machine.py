@@ -129,6 +129,8 @@ class Frame:
     shared: set[str] = field(default_factory=set)
     """Names that a function defined here binds too."""
     left: list[State] = field(default_factory=list)
+    following: list[ast.stmt] = field(default_factory=list)
+    """What comes after the `if` that is run, in the same block."""
     returned: list[tuple[ast.expr, Conditions, Value]] = field(default_factory=list)
     """The expressions that the function that was entered returns, with the conditions of their paths."""
     exits: list[State] = field(default_factory=list)

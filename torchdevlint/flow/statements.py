@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import loaders, moves, operations, returns, wrappers
+from torchdevlint.flow import environment, loaders, moves, operations, returns, wrappers
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, asked_tensor, merge_states
@@ -23,9 +23,11 @@ _MAX_REPEATED_LOOPS = 3
 
 def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
     """Run statements in order until the path ends; `state` is changed in place."""
-    for statement in body:
+    for number, statement in enumerate(body, start=1):
         if not state.alive:
             return
+        if isinstance(statement, ast.If):
+            frame.following = body[number:]
         transfer = _TRANSFER.get(type(statement))
         if transfer is not None:
             transfer(frame, statement, state)
@@ -53,6 +55,7 @@ def _annotated(frame: Frame, node: ast.AnnAssign, state: State) -> None:
 
 def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
     target, value = node.target, frame.evaluate(node.value, state)
+    environment.note_union(frame, state, node, value)
     load = _as_load(target)
     held = frame.evaluate(load, state)
     if isinstance(held, Seq) and isinstance(value, Seq) and held.items is not None and value.items is not None:
@@ -114,7 +117,8 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         return
     holds, fails = arms(frame, node.test, state)
     holds.cuda_of = None if node.orelse else asked_tensor(frame, node.test) or holds.cuda_of
-    if _places_load_of(frame, node.body, node.orelse) or _places_load_of(frame, node.orelse, node.body):
+    other = node.orelse or (frame.following if isinstance(node.body[-1], ast.Return) else [])
+    if _places_load_of(frame, node.body, other) or _places_load_of(frame, other, node.body):
         holds.guarded = fails.guarded = True
     wrappers.refine_by_use(frame, node.body, node.orelse, holds, fails)
     execute(frame, node.body, holds)
@@ -235,6 +239,8 @@ def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
     if target == Ref("torch.device") and isinstance(node, ast.Call) and node.args:
         state.default_device = as_device(frame, node.args[0], frame.evaluate(node.args[0], state))
         return
+    if isinstance(target, Ref):
+        environment.note_context(frame, state, node, target.name)
     if isinstance(target, Ref) and target.name in ("torch.cuda.device", "torch.cuda.device_of"):
         state.guarded = True
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):

@@ -517,4 +517,6 @@ INITIALISES_CUDA = frozenset(
     torch.cuda.get_rng_state_all
     """.split()
 )
+CONTEXTS_OF_CUDA = frozenset({"torch.cuda.device", "torch.cuda.device_of", "torch.cuda.stream"})
+"""Contexts that initialise CUDA when they are entered."""
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
