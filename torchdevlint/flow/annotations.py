@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 _TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
+_SHAPED = frozenset("Float Int Bool Shaped Num Inexact Complex Integer UInt Float32 Int64 Float16 Float64".split())
+"""What jaxtyping puts before a tensor and its shape: ``Float[Tensor, "b c"]``."""
 
 
 def annotated_tensor(annotation: ast.expr | None) -> bool:
@@ -20,7 +22,10 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
         return annotation.id in _TENSOR_ANNOTATIONS
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
         name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
-        return name in ("Optional", "Float", "Int", "Bool") and annotated_tensor(annotation.slice)
+        inside = annotation.slice
+        if isinstance(inside, ast.Tuple) and name in _SHAPED and inside.elts:
+            return annotated_tensor(inside.elts[0])
+        return name == "Optional" and annotated_tensor(inside)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         sides = (annotation.left, annotation.right)
         return any(annotated_tensor(side) for side in sides) and all(
@@ -49,8 +54,9 @@ def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
         return None
     name, inside = annotation_name(annotation.value), annotation.slice
     if isinstance(inside, ast.Tuple):
-        alike = name in ("Tuple", "tuple") and len({annotation_name(each) or each for each in inside.elts} - {""}) == 1
-        return inside.elts[0] if alike else None
+        parts = [each for each in inside.elts if not (isinstance(each, ast.Constant) and each.value is Ellipsis)]
+        alike = name in ("Tuple", "tuple") and len({ast.dump(each) for each in parts}) == 1
+        return parts[0] if alike else None
     return inside if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
 
 

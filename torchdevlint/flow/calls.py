@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow import (
     checkpoints,
     distributions,
+    loaders,
     placement,
     records,
     torch_api,
@@ -85,6 +86,9 @@ def call_attribute(
         if path is not None and path not in state.env:
             state.paths.setdefault(path, receiver)
         return under_each(state, receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments))
+    if loaders.is_from_loader(receiver) and callee.attr in ("update", "setdefault"):
+        loaders.forget(callee.value, state)
+        return UNKNOWN
     if isinstance(receiver, Tensor):
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if isinstance(receiver, Ref):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
-_NOT_MODULE_NAMES = re.compile(r"Transform|Function|Pipeline|Dataset|Processor|Scheduler")
+NO_MODULE = re.compile(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
 _OTHER_FRAMEWORKS = ("mxnet.", "tensorflow.", "keras.", "paddle.", "mindspore.", "flax.", "chainer.", "tf.")
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 
@@ -112,8 +112,10 @@ class ClassInfo:
 
     @cached_property
     def record(self) -> RecordType | None:
-        """What its instances hold under names, if that is all that they are."""
-        return fields_of(self)
+        """What its instances hold under names, if that is all that they are, and nothing writes behind the names."""
+        behind = any(each.attr in ("__dict__", "__setattr__") for each in nodes_in(self.node, ast.Attribute))
+        behind = behind or any(each.id == "vars" for each in nodes_in(self.node, ast.Name))
+        return None if behind else fields_of(self)
 
     @cached_property
     def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -173,7 +175,7 @@ class ClassInfo:
     def _forwards_tensors(self) -> bool:
         """Whether it has a forward that takes tensors by annotation, besides `self`, and lets a base set itself up."""
         found = self.all_methods.get("forward")
-        if found is None or _NOT_MODULE_NAMES.search(" ".join((self.name, *self.library_bases))):
+        if found is None or NO_MODULE.search(" ".join((self.name, *self.library_bases))):
             return False
         spec = found[1].args
         annotated = any(annotated_tensor(each.annotation) for each in (*spec.posonlyargs, *spec.args)[1:])

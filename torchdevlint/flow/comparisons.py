@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdevlint.flow import operations
-from torchdevlint.flow.devices import TOP, on_cpu
+from torchdevlint.flow.devices import CPU, TOP, on_cpu
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import (
@@ -82,7 +82,11 @@ _ORDINALS = frozenset({"gpu", "gpu_id", "gpu_ids", "cuda", "cuda_device", "gpuid
 def device_test(one: Value, other: Value, negated: bool) -> Value:
     """``device.type == "cuda"``, ``"cpu" in str(device)``: where an accelerator is there, a device is not the CPU."""
     name = next((each.value for each in (one, other) if isinstance(each, Const) and isinstance(each.value, str)), None)
-    known = next((each.device for each in (one, other) if isinstance(each, Dev)), TOP)
+    devices = [each.device for each in (one, other) if isinstance(each, Dev)]
+    if name is None and CPU in devices and len(devices) == 2:
+        name = "cpu"
+        devices.remove(CPU)
+    known = devices[0] if devices else TOP
     if name is None or on_cpu(known):
         return UNKNOWN
     if name == "cpu":

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchdevlint.flow.annotations import annotation_name, element_annotation
-from torchdevlint.flow.classes import ClassInfo, is_module_class
+from torchdevlint.flow.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.element_calls import calls_elements
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.values import Cls
@@ -297,6 +297,8 @@ def is_composite(info: ClassInfo) -> bool:
     """
     forward = info.methods.get("forward")
     if forward is None or "__call__" in info.all_methods or not forward.args.args:
+        return False
+    if NO_MODULE.search(" ".join((info.name, *info.library_bases))):
         return False
     calls = (name for call in nodes_in(forward, ast.Call) if (name := info.public_name(call.func)) is not None)
     return any(name.startswith("torch.") for name in calls)

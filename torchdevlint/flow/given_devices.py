@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.evidence import bindings_in
-from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.functions import defaults
+from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import Dev
 from torchdevlint.source.nodes import nodes_in
 
 _FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
+_FOR_SOMETHING_ELSE = re.compile(
+    r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
+)
+"""Names of devices that are not where the model and its inputs are, or of numbers of devices."""
 _KNOWN = (Origin.EXPRESSION, Origin.MODEL, Origin.ARGUMENT)
 
 
@@ -52,6 +58,8 @@ def _in_a_name(frame: Frame, state: State) -> Given | None:
     for name, value in state.env.items():
         if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
             continue
+        if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
+            continue
         if value.device == Device(Origin.EXPRESSION, name):
             return Given(name, f"the function is given `{name}`", frame.function)
         if mentions_device(name):
@@ -60,6 +68,16 @@ def _in_a_name(frame: Frame, state: State) -> Given | None:
             if bound is not None and (taken or value.device.origin in _KNOWN):
                 return Given(name, f"`{name}` is the device here", bound)
     return None
+
+
+def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
+    """The parameters whose default says CPU: where something is kept, not where it is computed."""
+    return frozenset(
+        name
+        for name, default in defaults(function)
+        if default is not None
+        and any(isinstance(each, ast.Constant) and each.value == "cpu" for each in ast.walk(default))
+    )
 
 
 def _binds(node: ast.Assign, name: str) -> bool:
@@ -92,6 +110,16 @@ def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     return False
 
 
+def _is_kept_from_cpu(info: ClassInfo, path: str) -> bool:
+    """Whether an attribute holds a parameter of ``__init__`` whose default says CPU."""
+    init = info.methods.get("__init__")
+    names = _on_the_cpu_by_default(init) if init is not None else frozenset()
+    return any(
+        dotted_path(node.targets[0]) == path and bool(names & {each.id for each in nodes_in(node, ast.Name)})
+        for node in (nodes_in(init, ast.Assign) if init is not None and names else [])
+    )
+
+
 def _of_self(frame: Frame, state: State) -> Given | None:
     """``self.device``, which another method uses or chooses."""
     if frame.owner is None or not _is_visible(frame, state, "self"):
@@ -102,7 +130,8 @@ def _of_self(frame: Frame, state: State) -> Given | None:
             if any(other.lineno <= each.lineno <= (other.end_lineno or 0) for other in inner):
                 continue
             path = dotted_path(each) or ""
-            if path.startswith("self.") and path.count(".") == 1 and not _is_literal(frame, each, state):
+            own = path.startswith("self.") and path.count(".") == 1 and not _FOR_SOMETHING_ELSE.search(path[5:])
+            if own and not _is_literal(frame, each, state) and not _is_kept_from_cpu(info, path):
                 return Given(path, "the object knows its device", each)
         for node in nodes_in(info.node, ast.Assign):
             path = dotted_path(node.targets[0]) or ""

@@ -140,6 +140,13 @@ def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
     return uses is not None and uses.is_tensor
 
 
+def forget(node: ast.expr, state: State) -> None:
+    """A batch whose items are written anew: they may have been moved."""
+    path = dotted_path(node)
+    if path is not None:
+        (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
 def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
     """``batch.to(d)`` as a statement: a container of tensors may have moved in place."""
     path = dotted_path(receiver)

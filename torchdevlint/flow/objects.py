@@ -128,6 +128,8 @@ def adopt(value: Value) -> Value:
     """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists (S1)."""
     if isinstance(value, Tensor) and value.parameter:
         return registered(value)
+    if isinstance(value, Library) and value.placed is not None and value.device != DEFAULT:
+        return replace(value, device=TOP)
     if isinstance(value, Library) and value.module and (value.device is not None or not value.name):
         return replace(value, device=MODEL, children=tuple(adopt(each) for each in value.children))
     if isinstance(value, Obj) and value.info.is_module:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.devices import DEFAULT, Origin, on_cpu
-from torchdevlint.flow.joins import alternatives
+from torchdevlint.flow.joins import alternatives, tensors_in
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.operations import record_mixed
 from torchdevlint.flow.values import Conditions, Seq, Site, Tensor, Value
@@ -29,15 +30,21 @@ def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> 
 
 
 def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Conditions, Value]]) -> None:
-    """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is."""
+    """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is.
+
+    A list that holds both is returned by one statement.
+    """
     made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
     elsewhere = [
         (node, each)
         for node, _, each in made
         if each.device.origin in (Origin.MODEL, Origin.ARGUMENT) and each.steps and not each.moved
     ]
+    listed = {each: node for node, _, value in returns if isinstance(value, Seq) for each in tensors_in(value)}
     for node, conditions, each in made:
         if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
+            continue
+        if not (_is_by_content(conditions) or node is listed.get(each)):
             continue
         other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
@@ -66,3 +73,14 @@ def _is_at_hand(node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {tensor.device.name}
     tested = (key.partition(":")[2] for key, arm in conditions if arm)
     return names.isdisjoint(test.removesuffix(" is None") for test in tested if test.endswith(" is None"))
+
+
+def _is_by_content(conditions: Conditions) -> bool:
+    """Whether what was found decides, such as an empty result: not a type, a device, a mode or what a machine has."""
+    return any(_OF_CONTENT.search(key) for key, _ in conditions) and not any(
+        _OF_ANOTHER_KIND.search(key) for key, _ in conditions
+    )
+
+
+_OF_CONTENT = re.compile(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
+_OF_ANOTHER_KIND = re.compile(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")

@@ -58,8 +58,10 @@ def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
     environment.note_union(frame, state, node, value)
     load = _as_load(target)
     held = frame.evaluate(load, state)
-    if isinstance(held, Seq) and isinstance(value, Seq) and held.items is not None and value.items is not None:
-        result: Value = sequence([*held.items, *value.items])
+    if isinstance(node.op, ast.BitOr) and loaders.is_from_loader(held):
+        result: Value = UNKNOWN
+    elif isinstance(held, Seq) and isinstance(value, Seq) and held.items is not None and value.items is not None:
+        result = sequence([*held.items, *value.items])
     elif isinstance(held, Seq) and isinstance(node.op, ast.Add):
         inner = element_of(value)
         result = Seq(None, inner if held.items == () else join(held.element, inner))
@@ -89,7 +91,8 @@ def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
     if frame.depth == 0 and node.value is not None:
         returns.check_returned(frame, state, node.value, value)
-        frame.returned.append((node.value, state.conditions, value))
+        if not state.guarded and not state.without_accelerator:
+            frame.returned.append((node.value, state.conditions, value))
     if frame.without_accelerator or not state.without_accelerator:
         frame.returns.append((state.conditions, value))
     frame.exits.append(state.copy())
@@ -291,7 +294,9 @@ def _global(frame: Frame, node: ast.Global, state: State) -> None:
 
 
 def _assert(frame: Frame, node: ast.Assert, state: State) -> None:
-    frame.evaluate(node.test, state)
+    test = frame.evaluate(node.test, state)
+    if isinstance(test, Guard) and not test.holds:
+        state.without_accelerator = True
     holds, _ = arms(frame, node.test, state)
     state.env, state.paths = holds.env, holds.paths
 

@@ -105,7 +105,8 @@ def _message(fact: IgnoresGivenDevice) -> str:
         return f"{code(fact.text)} is done whatever {code(fact.given)} says, which decides the other moves"
     if fact.kind == "default":
         return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
-    return f"{code(fact.text)} means the current GPU, but {code(fact.given)} says which device it has to be"
+    which = "first" if "cuda:0" in fact.text else "current"
+    return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} says which device it has to be"
 
 
 def _help(fact: IgnoresGivenDevice) -> str:
