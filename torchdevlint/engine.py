@@ -166,7 +166,8 @@ def _result(found: _Findings, facts: Iterable[Fact], ran: frozenset[str]) -> Fil
     kept, unused = found.suppressions.apply(diagnostics, ran - crashed)
     more, further = found.of(unused)
     kept += found.suppressions.apply(more)[0]
-    ordered = sorted(dict.fromkeys(kept), key=lambda diagnostic: diagnostic.sort_key)
+    first = {(each.code, each.span): each for each in reversed(kept)}
+    ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
     problems = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
     return FileResult(found.filename, tuple(ordered), tuple(problems))
 

@@ -60,7 +60,7 @@ NOT_OPERANDS = {
     ),
     "fractional_max_pool2d fractional_max_pool3d": "random samples are for tests of torch",
     "fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices": "the same",
-    "index": "CPU indices are right",
+    "index index_put": "CPU indices are right",
     "is_set_to": "compares storages, wherever they are",
     "linspace logspace narrow randint_like": "0-dim tensors in the place of numbers",
     "multi_head_attention_forward": "what the layer calls",

@@ -21,12 +21,13 @@ from torchdevlint.flow.objects import self_of
 from torchdevlint.flow.parameters import symbolic_parameters
 from torchdevlint.flow.returns import check_returns
 from torchdevlint.flow.statements import execute
-from torchdevlint.flow.values import Closure, Func
+from torchdevlint.flow.values import UNKNOWN, Closure, Const, Dev, Func, Number
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in
 
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _LONGEST_WORD = 40
+_OTHER_FRAMEWORKS = ("tensorflow", "mxnet", "jax", "paddle", "keras", "flax")
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -84,6 +85,11 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     texts = (each.value for each in nodes_in(tree, ast.Constant))
     words.update(text for text in texts if isinstance(text, str) and len(text) < _LONGEST_WORD)
     machine.words = frozenset(words)
+    sources = [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
+    sources += [each.name for each in nodes_in(tree, ast.alias)]
+    machine.imports_torch = any("torch" in each for each in sources) or not any(
+        each.partition(".")[0] in _OTHER_FRAMEWORKS for each in sources
+    )
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
     fed: set[ast.AST] = set()
@@ -117,6 +123,9 @@ def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
             touched = state.touched
         bring_up_to_date(frame, state)
         state.env = machine.globals
+    for name in {each for node in nodes_in(tree, ast.Global) for each in node.names}:
+        if isinstance(machine.globals.get(name), (Const, Dev, Number)):
+            machine.globals[name] = UNKNOWN
     return touched
 
 

@@ -108,7 +108,8 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         return
     if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
         path = dotted_path(target.value)
-        if target.attr == "data" and path is not None and isinstance(value, Tensor):
+        plain = isinstance(target.value, ast.Name) and not receiver.parameter
+        if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
             (state.env if path in state.env else state.paths)[path] = value
         return
     held = value

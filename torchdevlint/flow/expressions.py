@@ -10,7 +10,7 @@ from torchdevlint.flow import operations, wrappers
 from torchdevlint.flow.attributes import attribute
 from torchdevlint.flow.branches import arms, asked_tensor
 from torchdevlint.flow.calls import call
-from torchdevlint.flow.comparisons import compare
+from torchdevlint.flow.comparisons import compare, compares_devices
 from torchdevlint.flow.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.joins import (
     alternatives,
@@ -113,7 +113,7 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     results, within = [], state
     for each in node.values:
         results.append(frame.evaluate(each, within))
-        if within is state and _compares_devices(each):
+        if within is state and compares_devices(each):
             within = state.copy()
             within.without_accelerator = True
     guards = [value for value in results if isinstance(value, Guard)]
@@ -126,15 +126,6 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
         return UNKNOWN
     held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
     return choose([*(each for group in held for each in group), *alternatives(results[-1])])
-
-
-def _compares_devices(test: ast.expr) -> bool:
-    """``a.device == b.device``: what follows in the same test runs only where they agree."""
-    while isinstance(test, ast.UnaryOp):
-        test = test.operand
-    return isinstance(test, ast.Compare) and all(
-        isinstance(side, ast.Attribute) and side.attr == "device" for side in (test.left, *test.comparators)
-    )
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.classes import ClassInfo
 from torchdevlint.flow.devices import Device, Origin
 from torchdevlint.flow.evidence import bindings_in
 from torchdevlint.flow.functions import defaults
@@ -18,6 +17,8 @@ from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.values import Dev
 from torchdevlint.source.nodes import nodes_in
 
+_OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
+"""What modules have and optimizers have not."""
 _FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
 _FOR_SOMETHING_ELSE = re.compile(
     r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
@@ -87,6 +88,8 @@ def _binds(node: ast.Assign, name: str) -> bool:
 def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
     for each in devices_in(scope):
         path = dotted_path(each) or ""
+        if _FOR_SOMETHING_ELSE.search(path.rpartition(".")[2]) or _is_kept_on_cpu(frame, path):
+            continue
         seen = _is_visible(frame, state, path) and not _is_bound_inside(scope, each, path)
         if seen and not _is_literal(frame, each, state):
             return Given(path, f"`{path}` is used beside it", each)
@@ -110,13 +113,15 @@ def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     return False
 
 
-def _is_kept_from_cpu(info: ClassInfo, path: str) -> bool:
-    """Whether an attribute holds a parameter of ``__init__`` whose default says CPU."""
-    init = info.methods.get("__init__")
-    names = _on_the_cpu_by_default(init) if init is not None else frozenset()
-    return any(
+def _is_kept_on_cpu(frame: Frame, path: str) -> bool:
+    """Whether an attribute of `self` holds a parameter of ``__init__`` whose default says CPU."""
+    init = frame.owner.methods.get("__init__") if frame.owner is not None and path.startswith("self.") else None
+    if init is None:
+        return False
+    names = _on_the_cpu_by_default(init)
+    return bool(names) and any(
         dotted_path(node.targets[0]) == path and bool(names & {each.id for each in nodes_in(node, ast.Name)})
-        for node in (nodes_in(init, ast.Assign) if init is not None and names else [])
+        for node in nodes_in(init, ast.Assign)
     )
 
 
@@ -131,7 +136,7 @@ def _of_self(frame: Frame, state: State) -> Given | None:
                 continue
             path = dotted_path(each) or ""
             own = path.startswith("self.") and path.count(".") == 1 and not _FOR_SOMETHING_ELSE.search(path[5:])
-            if own and not _is_literal(frame, each, state) and not _is_kept_from_cpu(info, path):
+            if own and not _is_literal(frame, each, state) and not _is_kept_on_cpu(frame, path):
                 return Given(path, "the object knows its device", each)
         for node in nodes_in(info.node, ast.Assign):
             path = dotted_path(node.targets[0]) or ""
@@ -228,6 +233,6 @@ def _of_kept_model(frame: Frame) -> Given | None:
             continue
         names = (path, node.value.id)
         uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
-        if uses & torch_api.MODULE_ONLY_ATTRIBUTES and not uses & {"to", "cuda", "device", "module"}:
+        if uses & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
             return Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)
     return None

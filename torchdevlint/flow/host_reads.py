@@ -41,7 +41,12 @@ def note_host_read(
     frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, forced: bool = False
 ) -> None:
     """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator."""
-    if forced or _is_another_kind(state) or getattr(frame.function, "name", "") in ("numpy", "__array__"):
+    if (
+        forced
+        or not frame.machine.imports_torch
+        or _is_another_kind(state)
+        or getattr(frame.function, "name", "") in ("numpy", "__array__")
+    ):
         return
     if not (_is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
         return

@@ -186,6 +186,8 @@ class Machine:
         self.functions: dict[ast.AST, Func] = {}
         self.tree: ast.Module | None = None
         self.words: frozenset[str] = frozenset()
+        self.imports_torch = False
+        """Whether an import of the file names torch, or a library whose tensors are torch's alone."""
         self.pipeline: frozenset[ast.AST] = frozenset()
         """Functions that loaders call, which get tensors of the CPU."""
         self.fed: frozenset[ast.AST] = frozenset()

@@ -9,6 +9,7 @@ from itertools import product
 
 from torchdevlint.flow import environment, loaders, placement, torch_api
 from torchdevlint.flow.devices import (
+    CPU,
     LOADER,
     MODEL,
     TOP,
@@ -198,6 +199,8 @@ def check(
     if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
         return
     if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
+        return
+    if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
         return
     record_mixed(frame, state, node, operation, stayed, moved)
 

@@ -14,7 +14,7 @@ from torchdevlint.flow.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.joins import is_module
 from torchdevlint.flow.machine import Frame, FunctionNode, State
 from torchdevlint.flow.names import dotted_path, mentions_device
-from torchdevlint.flow.values import Func, Tensor, Value
+from torchdevlint.flow.values import Func, Ref, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
@@ -27,7 +27,7 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
     if not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
         return
-    text, guarded = _names_cuda(node), _is_guarded(state)
+    text, guarded = _names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
     if not guarded or _asks_only_the_machine(frame, node):
         frame.machine.literals.add(node)
     if text is None:
@@ -35,8 +35,33 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     found = _of_guard(frame, state, node) or _up_again(frame, node, state)
     if found is None and not guarded:
         found = at_hand(frame, state)
-    if found is not None:
+    if found is not None and not _is_made_by(frame, found, node):
         _record(frame, state, node, text, found)
+
+
+def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
+    """Whether the place is in an arm of a test that asks for CUDA, though the outcome is known on this path."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
+    for test in tests:
+        if test.lineno <= node.lineno <= (test.end_lineno or 0) and _FLAGS.search(dotted_path(test.test) or ""):
+            return True
+    return False
+
+
+def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
+    """Whether the device that is at hand is that of the very tensor which the reported call makes."""
+    scope = frame.function or frame.machine.tree
+    name = found.text.partition(".")[0].partition("[")[0]
+    return scope is not None and any(
+        dotted_path(each.targets[0]) == name and (each.value is node or node in nodes_in(each, ast.Call))
+        for each in nodes_in(scope, ast.Assign)
+    )
+
+
+_FLAGS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
 def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
@@ -87,7 +112,7 @@ def note_stream(frame: Frame, state: State, node: ast.Call, name: str) -> None:
         return
     for each in devices_in(frame.function):
         path = dotted_path(each) or ""
-        if path.startswith("self."):
+        if path == "self.device" and "current_device" not in frame.machine.words:
             _record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
             return
 
@@ -249,8 +274,11 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
         return None
     down = value.steps[-1].node
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
-    path = dotted_path(_stem(source)) if source is not None else None
-    return None if path in (None, "self") else Given(f"{path}.device", f"`{path}` came from there", down)
+    stem = _stem(source) if source is not None else None
+    path = dotted_path(stem) if stem is not None else None
+    if stem is None or path in (None, "self") or isinstance(frame.evaluate(stem, state), Ref):
+        return None
+    return Given(f"{path}.device", f"`{path}` came from there", down)
 
 
 def _stem(node: ast.expr) -> ast.expr:

@@ -9,6 +9,7 @@ from torchdevlint.flow import environment, loaders, moves, operations, returns, 
 from torchdevlint.flow.arguments import as_device
 from torchdevlint.flow.assignment import assign, forget_paths
 from torchdevlint.flow.branches import arms, asked_tensor, merge_states
+from torchdevlint.flow.comparisons import compares_devices
 from torchdevlint.flow.definitions import define_class, define_function, import_modules, import_names
 from torchdevlint.flow.devices import TOP
 from torchdevlint.flow.joins import element_of, is_number, join, sequence
@@ -120,6 +121,8 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
         return
     holds, fails = arms(frame, node.test, state)
     holds.cuda_of = None if node.orelse else asked_tensor(frame, node.test) or holds.cuda_of
+    if compares_devices(node.test) and isinstance(node.body[-1], ast.Raise):
+        fails.without_accelerator = True
     other = node.orelse or (frame.following if isinstance(node.body[-1], ast.Return) else [])
     if _places_load_of(frame, node.body, other) or _places_load_of(frame, other, node.body):
         holds.guarded = fails.guarded = True

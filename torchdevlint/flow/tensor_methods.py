@@ -51,6 +51,8 @@ def call_tensor_method(
                 state, given[1], lambda each: move(frame, state, node, receiver, as_device(frame, given[0], each))
             )
         return move(frame, state, node, receiver, to_device(frame, arguments))
+    if name == "pin_memory":
+        return at(receiver, CPU)
     if name == "type" and arguments.positional:
         return move(frame, state, node, receiver, type_device(arguments.positional[0][1]))
     if name == "type_as" and arguments.positional:
@@ -96,7 +98,8 @@ def _other(
         return NUMBER
     if receiver.device == LOADER:
         return receiver if name in ("get", "pop", "values", "items", "copy") else UNKNOWN
-    return receiver if receiver.opaque and name not in ("tolist", "numpy", "keys") else UNKNOWN
+    counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
+    return receiver if receiver.opaque and not counted and name not in ("tolist", "numpy", "keys") else UNKNOWN
 
 
 def _operation(

@@ -190,7 +190,7 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
     (0, 1, 2): """
         addbmm addcdiv addcmul addmm addmv addr baddbmm binary_cross_entropy clamp clip conv1d conv2d conv3d
         conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss
-        cross_entropy gaussian_nll_loss index_put lerp linear lu_solve margin_ranking_loss masked_fill
+        cross_entropy gaussian_nll_loss lerp linear lu_solve margin_ranking_loss masked_fill
         masked_scatter multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
     """,
     (0, 1, 2, 3): """
@@ -212,7 +212,7 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
         l1_loss mse_loss
     """,
     (0, 2): """
-        gather index_select rms_norm
+        index_put gather index_select rms_norm
     """,
     (0, 2, 3): """
         group_norm index_add index_copy index_fill index_reduce layer_norm scatter scatter_add scatter_reduce

@@ -14,7 +14,7 @@ from torchdevlint.flow import (
     torch_api,
 )
 from torchdevlint.flow.arguments import Arguments
-from torchdevlint.flow.devices import TOP, Device, Origin
+from torchdevlint.flow.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.evidence import Uses, uses_in
 from torchdevlint.flow.joins import given_tensor
 from torchdevlint.flow.machine import Frame, State
@@ -108,6 +108,8 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     if device == TOP or "pipe" in (path or "").lower():
         return UNKNOWN
     step = Step(f"moved to {device.describe()}", node)
+    if path is None and on_cpu(device):
+        return Tensor(device, None, (), (step,), moved=True, opaque=True)
     if path is None:
         return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else UNKNOWN
     if not _is_called(frame, receiver, path):

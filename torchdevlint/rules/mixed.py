@@ -18,13 +18,13 @@ class Cause(Enum):
     ATTRIBUTE = "a tensor that a Module keeps and does not register"
     ARGUMENT = "a factory in code that gets its device from outside"
     OPERATION = "the operation: this code placed both sides itself"
-    NONE = "nothing: the model is still where it is built, or nobody knows what keeps the tensor"
+    NONE = "nothing: the model is still where it is built, with its arguments, or nobody knows what keeps the tensor"
 
 
 def cause_of(fact: MixedDevices) -> Cause:
     """The cause of a fact, by where its first creation is and by what says where the other operand is."""
     building = fact.entry == "init"
-    if building and fact.model_side:
+    if building and fact.other_origin in ("model", "argument"):
         return Cause.NONE
     where = fact.creations[0].where if fact.creations else ""
     on_the_way = fact.entry == "forward" or (fact.entry == "method" and fact.model_side)
