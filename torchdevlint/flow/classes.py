@@ -180,7 +180,20 @@ class ClassInfo:
         spec = found[1].args
         annotated = any(annotated_tensor(each.annotation) for each in (*spec.posonlyargs, *spec.args)[1:])
         init = self.all_methods.get("__init__")
-        return annotated and init is not None and _calls_inherited(init[1])
+        return annotated and init is not None and any(_inherited_inits(init[1]))
+
+    @cached_property
+    def given_to_unseen_base(self) -> frozenset[str]:
+        """Names that ``__init__`` hands on to a base of another file, which may register what they stand for."""
+        init = self.methods.get("__init__")
+        if init is None or self.resolved:
+            return frozenset()
+        given = (
+            each
+            for call in _inherited_inits(init)
+            for each in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
+        return frozenset(each.id for each in given if isinstance(each, ast.Name))
 
     @cached_property
     def _holds_parameters(self) -> bool:
@@ -228,16 +241,17 @@ class ClassInfo:
         return None
 
 
-def _calls_inherited(init: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _inherited_inits(init: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
     """``super().__init__(..)``, in either spelling."""
-    return any(
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr == "__init__"
-        and isinstance(call.func.value, ast.Call)
-        and isinstance(call.func.value.func, ast.Name)
-        and call.func.value.func.id == "super"
-        for call in nodes_in(init, ast.Call)
-    )
+    for call in nodes_in(init, ast.Call):
+        if (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "__init__"
+            and isinstance(call.func.value, ast.Call)
+            and isinstance(call.func.value.func, ast.Name)
+            and call.func.value.func.id == "super"
+        ):
+            yield call
 
 
 def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:

@@ -22,7 +22,8 @@ _READS_NOTHING = frozenset(
     """
     shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
     hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
-    broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend
+    broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend text annotate set_title set_xlabel
+    set_ylabel set_label
     """.split()
 )
 """What takes sizes, numbers or texts, or hands the work to the tensor's own methods."""

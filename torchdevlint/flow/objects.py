@@ -119,6 +119,8 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
         return distribute(value, lambda each: keep(frame, receiver, target, each))
     if not isinstance(value, Tensor) or value.parameter or value.device.origin is not Origin.ARGUMENT:
         return value
+    if value.device.name in receiver.info.given_to_unseen_base:
+        return value
     site = Site(target, "", "init", frame.scope, False, None)
     step = Step(f"kept as `self.{target.attr}`", target)
     return Tensor(Device(Origin.KEPT, value.device.name), value.ndim, (site,), (*value.steps[:1], step))

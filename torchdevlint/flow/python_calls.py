@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.arguments import Arguments
 from torchdevlint.flow.joins import distribute, element_of, is_module, is_number, sequence
+from torchdevlint.flow.loaders import batch_of
 from torchdevlint.flow.machine import Frame, State
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.operations import combine
@@ -79,6 +80,11 @@ def _as_sequence(value: Value) -> Value:
 
 def _reordered(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return Seq(None, element_of(_first(arguments)))
+
+
+def _iter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    batch = batch_of(frame, node, node, state)
+    return Seq(None, element_of(_first(arguments)) if batch is None else batch)
 
 
 def _enumerate(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -230,7 +236,7 @@ _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "frozenset": _reordered,
     "sorted": _reordered,
     "reversed": _reordered,
-    "iter": _reordered,
+    "iter": _iter,
     "enumerate": _enumerate,
     "zip": _zip,
     "next": _next,

@@ -11,6 +11,7 @@ from torchdevlint.flow.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.joins import element_of, join_all, sequence
 from torchdevlint.flow.loaded_data import DATASET_FILE
 from torchdevlint.flow.machine import Frame, State
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.operations import combine
 from torchdevlint.flow.python_calls import is_instance
 from torchdevlint.flow.tensor_methods import (
@@ -181,7 +182,27 @@ def _save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
     return checkpoints.save(frame, state, node, arguments)
 
 
+def _drawn_on(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
+    """Gives a figure or axes, unless what is asked for is a grid of axes; what these draw, the host reads."""
+
+    def give(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+        called = (dotted_path(node.func) or "").rpartition(".")[2]
+        grid = arguments.positional or not {"nrows", "ncols"}.isdisjoint(arguments.keywords)
+        return UNKNOWN if called == "subplots" and grid else value
+
+    return give
+
+
+_FIGURE, _AXES = Ref("matplotlib.figure.Figure"), Ref("matplotlib.axes.Axes")
+
 SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
+    "matplotlib.pyplot.figure": _drawn_on(_FIGURE),
+    "matplotlib.pyplot.subplots": _drawn_on(sequence([_FIGURE, _AXES])),
+    "matplotlib.pyplot.subplot": _drawn_on(_AXES),
+    "matplotlib.pyplot.axes": _drawn_on(_AXES),
+    "matplotlib.pyplot.gca": _drawn_on(_AXES),
+    "matplotlib.figure.Figure.add_subplot": _drawn_on(_AXES),
+    "matplotlib.figure.Figure.subplots": _drawn_on(_AXES),
     "torch.autograd.Variable": _variable,
     "torch.nn.Parameter": _parameter,
     "torch.nn.Buffer": _parameter,

@@ -5,6 +5,10 @@ Finds `torch.zeros(...)`, `torch.arange(...)`, `torch.tensor(...)` and every oth
 `forward` of a `torch.nn.Module`, or in a method or function of the same file that `forward` reaches, when the tensor
 is combined with something that lives on the model's device. The report starts at the creation, which has to change.
 
+What is returned counts as combined in two cases: a buffer that was filled, slice by slice, from the model's device;
+and the result of a special case by content, such as `return torch.zeros(0, 4)` where nothing was found, when the other
+`return` gives something on the model's device.
+
 ## Why is this bad?
 A factory makes its tensor on the default device, which is the CPU. `model.to("cuda")` moves parameters and buffers
 only, so the model works on a laptop and dies in its first step on a GPU:
@@ -47,7 +51,9 @@ another device draws other numbers.
 
 ## What it cannot see
 Factories behind a call into another file, and tensors that pass through containers or attributes it does not follow.
-It is silent where the two devices may agree: after a move, in a default-device context, for a 0-dim tensor.
+It is silent where the two devices may agree: after a move, in a default-device context, for a 0-dim tensor. A tensor
+that only one arm returns is silent when a type, a mode, a flag or the device itself decides between the arms. A flag
+that two places test is known by its name in one function, not across calls that keep it in an attribute.
 
 ## References
 - [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument

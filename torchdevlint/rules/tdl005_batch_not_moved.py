@@ -50,7 +50,8 @@ Loaders and models of which this file shows neither a move nor a device. Code th
 of transformers runs is left alone, because these move batches themselves; so are the inputs of `DataParallel` and
 `DistributedDataParallel`, which scatter them, but not the labels. In files that use DGL or PyTorch Geometric, a part
 that reaches the model counts only where it is used as a tensor: the others are graphs. A tensor that comes as an
-argument beside the loader is where the caller put both.
+argument beside the loader is where the caller put both. A batch
+is reported once for each loop, where the first of its parts is used.
 
 ## References
 - [torch.utils.data](https://docs.pytorch.org/docs/stable/data.html): collation, and why workers return CPU tensors

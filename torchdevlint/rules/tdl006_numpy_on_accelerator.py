@@ -43,11 +43,11 @@ is `.detach().cpu().numpy()`; a single number is had by `.item()`, a nested list
 There is no automatic fix: `.cpu()` copies, and waits for the device, which belongs where the author wants it.
 
 ## What it cannot see
-Tensors that come out of functions of other files, and models whose move is not seen. Methods that load, save or dump
-are taken to run before the model is moved, and a script that gives something unknown to a function knows where that
-is. `float(t)`, `print(t)`, `for` and plain Python functions copy a number or an item themselves and are right, as are
-torchvision's and TensorBoard's functions, which call `.cpu()`, and what NumPy leaves to a method of the tensor, such as
-`np.nonzero(t)`.
+Tensors that come out of functions of other files, and models whose move is not seen. Axes of matplotlib
+count where they are made by themselves, not in a grid or as an argument. Methods that load, save or dump are taken to
+run before the model is moved, and a script that gives something unknown to a function knows where that is. `float(t)`,
+`print(t)`, `for` and plain Python functions copy a number or an item themselves and are right, as are torchvision's and
+TensorBoard's functions, which call `.cpu()`, and what NumPy leaves to a method of the tensor, such as `np.nonzero(t)`.
 
 ## References
 - [torch.Tensor.numpy](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html): "the tensor must be on

@@ -5,7 +5,9 @@ Finds `torch.arange(...)`, `torch.ones(...)`, `torch.tensor(...)` and every othe
 outside of `forward`: losses, metrics, masks, index helpers, samplers, methods that are not part of the forward pass,
 and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
 with what comes out of an argument (`prediction["boxes"]`), or with something that was made on a device that the
-function was given; and when it is filled from an argument, slice by slice, and returned.
+function was given; when it is filled from an argument, slice by slice, and returned; and when it is returned for a
+special case by content (`if not len(boxes): return torch.zeros(0, 4)`) where the other `return` gives what is made of
+an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
@@ -42,7 +44,8 @@ device is the author's knowledge.
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
 transforms given to `Compose`, arguments named like data, functions that callers in the same file give tensors of the
 CPU, those that end in `.numpy()` without a `.cpu()`, and those that initialise parameters. A function that all callers,
-in other files, happen to call with tensors of the CPU is reported.
+in other files, happen to call with tensors of the CPU is reported, and so is one whose arguments a method of a base in
+another file brings to the CPU.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
 be; indexing and arithmetic alone do not tell a tensor from an array. A buffer that is filled and then given to another
