@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdevlint.flow.devices import (
+from torchdevlint.flow.state.devices import (
     CPU,
     DEFAULT,
     MODEL,

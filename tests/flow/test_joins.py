@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdevlint.flow.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin, literal
-from torchdevlint.flow.joins import (
+from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin, literal
+from torchdevlint.flow.state.joins import (
     alternatives,
     at,
     blurred,
@@ -29,7 +29,7 @@ from torchdevlint.flow.joins import (
     sequence,
     settle,
 )
-from torchdevlint.flow.values import (
+from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
     MAX_NESTING,

@@ -6,22 +6,23 @@ import ast
 from collections.abc import Callable, Iterator
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import pipeline, torch_api
-from torchdevlint.flow.calls import call_value
-from torchdevlint.flow.causes import nearest
-from torchdevlint.flow.classes import ClassInfo, bind
-from torchdevlint.flow.containers import check_containers
-from torchdevlint.flow.contents import is_composite
-from torchdevlint.flow.expressions import evaluate
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.calls import call_value
+from torchdevlint.flow.calling.functions import run_body
+from torchdevlint.flow.checks.causes import nearest
+from torchdevlint.flow.checks.containers import check_containers
+from torchdevlint.flow.checks.contents import is_composite
+from torchdevlint.flow.checks.returns import check_returns
 from torchdevlint.flow.facts import Fact, WrappedStateDict
-from torchdevlint.flow.functions import run_body
-from torchdevlint.flow.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
+from torchdevlint.flow.kinds import pipeline
+from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.names import dotted_path, is_one_of
-from torchdevlint.flow.objects import self_of
-from torchdevlint.flow.parameters import symbolic_parameters
-from torchdevlint.flow.returns import check_returns
-from torchdevlint.flow.statements import execute
-from torchdevlint.flow.values import UNKNOWN, Closure, Const, Dev, Func, Number
+from torchdevlint.flow.state.classes import ClassInfo, bind
+from torchdevlint.flow.state.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
+from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number
+from torchdevlint.flow.transfer.expressions import evaluate
+from torchdevlint.flow.transfer.objects import self_of
+from torchdevlint.flow.transfer.statements import execute
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in
 
@@ -68,6 +69,7 @@ def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | 
 
 
 def _enter_functions(machine: Machine, touched: Touch | None) -> None:
+    """First those that nothing called so far, then those that were; at last those that the others defined inside."""
     for called in (False, True, False):
         for function in list(machine.functions.values()):
             if (function.node in machine.entered) is called and function.node not in machine.looked_at:

@@ -86,7 +86,6 @@ class DiscardedMove:
     target: str
     moves: bool
     evidence: tuple[tuple[str, Span], ...]
-    simple_name: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,216 @@
+"""Transfer function of calls: what is called decides."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling.arguments import Arguments, evaluate_arguments
+from torchdevlint.flow.calling.container_calls import container_method
+from torchdevlint.flow.calling.functions import run_function, spread
+from torchdevlint.flow.calling.library_calls import call_library
+from torchdevlint.flow.calling.module_methods import call_module_method
+from torchdevlint.flow.calling.modules import call_module, follows_input, given_by, opaque_result
+from torchdevlint.flow.calling.tensor_methods import call_tensor_method, tensor_operands
+from torchdevlint.flow.calling.unknown_calls import (
+    LEAVES_TENSORS,
+    as_tensor,
+    call_unknown,
+    is_known,
+    is_module_by_use,
+    of_inputs,
+    unknown_method,
+)
+from torchdevlint.flow.checks import checkpoints, loaders, placement
+from torchdevlint.flow.kinds.annotations import annotated_tensor
+from torchdevlint.flow.names import canonical, dotted_path
+from torchdevlint.flow.state import records
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin
+from torchdevlint.flow.state.joins import given_tensor
+from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.values import (
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Func,
+    Library,
+    Loaded,
+    Map,
+    Obj,
+    Partial,
+    Record,
+    RecordType,
+    Ref,
+    Seq,
+    StateDict,
+    Super,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.attributes import attribute
+
+_MAX_DISTRIBUTED = 3
+_PLACED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
+"""Where something unknown was moved: if it is called, it is a module."""
+
+
+def call(frame: Frame, node: ast.Call, state: State) -> Value:
+    callee = node.func
+    if isinstance(callee, ast.Name) and callee.id == "super":
+        return _super(frame)
+    if not isinstance(callee, ast.Attribute):
+        function = frame.evaluate(callee, state)
+        return call_value(frame, state, node, function, evaluate_arguments(frame, node, state))
+    receiver = frame.evaluate(callee.value, state)
+    arguments = evaluate_arguments(frame, node, state)
+    return call_attribute(frame, state, node, callee, receiver, arguments)
+
+
+def call_attribute(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """``receiver.name(..)``."""
+    if isinstance(receiver, Choice):
+        if len(receiver.alternatives) > _MAX_DISTRIBUTED:
+            return UNKNOWN
+        path = dotted_path(callee.value)
+        if path is not None and path not in state.env:
+            state.paths.setdefault(path, receiver)
+        return under_each(state, receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments))
+    if loaders.is_from_loader(receiver) and callee.attr in ("update", "setdefault"):
+        loaders.forget(callee.value, state)
+        return UNKNOWN
+    if isinstance(receiver, Tensor):
+        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
+    if isinstance(receiver, Ref):
+        full = canonical(f"{receiver.name}.{callee.attr}")
+        return call_value(frame, state, node, Ref(full), arguments)
+    if state.paths:
+        path = dotted_path(callee)
+        if path is not None and path in state.paths:
+            return call_value(frame, state, node, state.paths[path], arguments)
+    found = attribute(frame, callee, state, receiver)
+    if not isinstance(found, Unknown):
+        return call_value(frame, state, node, found, arguments)
+    return _brought_by_kind(frame, state, node, callee, receiver, arguments)
+
+
+def _brought_by_kind(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """A method that no class of this file defines: what the kind of the receiver brings."""
+    if isinstance(receiver, Obj):
+        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+        placement.note_layer_input(frame, state, node, operands)
+        if _is_held(receiver, callee.attr):
+            return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
+        if is_module_by_use(frame, callee):
+            return follows_input(operands)
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
+    if isinstance(receiver, (Obj, Library, Super)):
+        found = call_module_method(frame, state, node, callee, receiver, arguments)
+        own = isinstance(receiver, (Obj, Super)) and not receiver.info.resolved
+        return of_inputs(frame, node, arguments) if found == UNKNOWN and own else found
+    if isinstance(receiver, (Seq, Map)):
+        return container_method(frame, state, callee, receiver, arguments)
+    if isinstance(receiver, Record):
+        return _record_method(callee.attr, receiver, arguments)
+    if isinstance(receiver, (Const, Text)):
+        return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
+    if isinstance(receiver, (StateDict, Loaded)):
+        return checkpoints.method(frame, state, node, callee, receiver, arguments)
+    given = receiver.given if isinstance(receiver, Unknown) else None
+    if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
+        tensor = given_tensor(given, callee.value)
+        return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
+    if not isinstance(receiver, Unknown):
+        return UNKNOWN
+    found = unknown_method(frame, state, node, callee, arguments)
+    if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
+        return found
+    return receiver if given is not None else of_inputs(frame, node, arguments)
+
+
+def _is_held(receiver: Obj, name: str) -> bool:
+    """Whether a Module assigns the attribute that is called: a layer of a class that is not known here."""
+    info = receiver.info
+    return info.is_module and any(name in each.writers for each in info.mro)
+
+
+def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
+    """Calling a value."""
+    if isinstance(callee, Ref):
+        found = call_library(frame, state, node, callee.name, arguments)
+        return of_inputs(frame, node, arguments) if found == UNKNOWN and not is_known(callee.name) else found
+    if isinstance(callee, Func):
+        placement.note_default(frame, state, node, callee, arguments)
+        given = spread(callee, arguments)
+        found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
+        declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
+        return as_tensor(of_inputs(frame, node, arguments, declared), node) if declared else found
+    if isinstance(callee, RecordType):
+        return _make_record(callee, arguments)
+    if isinstance(callee, Partial):
+        return call_value(frame, state, node, callee.function, arguments.after(callee.positional, callee.keywords))
+    if isinstance(callee, Cls):
+        return _construct(frame, state, node, callee, arguments)
+    if isinstance(callee, Obj):
+        return _call_object(frame, state, node, callee, arguments)
+    if isinstance(callee, Library) and callee.module:
+        return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
+        module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
+        return call_module(frame, state, node, module, arguments)
+    if isinstance(callee, Unknown):
+        return call_unknown(frame, state, node, arguments)
+    if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
+        return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
+    return UNKNOWN
+
+
+def _super(frame: Frame) -> Value:
+    if frame.owner is None or frame.receiver is None:
+        return UNKNOWN
+    return Super(frame.owner, frame.receiver)
+
+
+def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
+    info = callee.info
+    if info.record is not None:
+        return _make_record(info.record, arguments)
+    info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
+    made = Obj(info, DEFAULT if info.is_module else TOP)
+    init = info.method("__init__", made)
+    given = spread(init, arguments) if init is not None else None
+    if init is not None and given is not None:
+        run_function(frame, state, node, init, *given)
+    if info.resolved or info.is_module or init is not None:
+        return made
+    return UNKNOWN
+
+
+def _make_record(kind: RecordType, arguments: Arguments) -> Value:
+    if arguments.starred or arguments.double_starred:
+        given = [value for _, value in arguments.positional]
+        spread = given[0] if len(given) == 1 and not arguments.keywords and arguments.starred else UNKNOWN
+        return records.make(kind, [spread] * len(kind.fields), {})
+    return records.make(kind, arguments.values, arguments.keyword_values)
+
+
+def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
+    name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
+    method = callee.info.method(name, callee)
+    given = spread(method, arguments) if method is not None else None
+    return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
+
+
+def _record_method(name: str, receiver: Record, arguments: Arguments) -> Value:
+    if name == "_replace" and not arguments.double_starred:
+        return Record(receiver.kind, tuple({**dict(receiver.items), **arguments.keyword_values}.items()))
+    return Map(receiver.items, UNKNOWN, closed=True) if name == "_asdict" else UNKNOWN

@@ -1,0 +1,177 @@
+"""Calls of library functions and classes by their public names: torch's own, and what Python brings."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.factories import call_factory, is_factory
+from torchdevlint.flow.calling.modules import construct, wrap
+from torchdevlint.flow.calling.python_calls import call_builtin
+from torchdevlint.flow.calling.special_calls import (
+    SPECIAL,
+)
+from torchdevlint.flow.calling.tensor_methods import (
+    call_tensor_method,
+    method_ndim,
+    operands_of,
+    tensor_operands,
+    without_ndim,
+)
+from torchdevlint.flow.checks import checkpoints, environment, host_reads
+from torchdevlint.flow.names import is_one_of, mentions_device
+from torchdevlint.flow.state.classes import is_module_class
+from torchdevlint.flow.state.devices import TOP, on_cpu
+from torchdevlint.flow.state.joins import is_number, sequence
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NUMBER,
+    UNKNOWN,
+    Const,
+    Dev,
+    Guard,
+    Library,
+    Obj,
+    Seq,
+    Tensor,
+    Value,
+)
+from torchdevlint.flow.transfer.objects import elements, on_the_model
+from torchdevlint.flow.transfer.operations import combine
+
+_OTHER_RUNTIMES = frozenset(
+    "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
+)
+"""Tests for a program that is traced, scripted or exported: a path of its own."""
+_OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
+    "torch": (torch_api.TORCH_TENSOR, torch_api.TORCH_TUPLE, torch_api.TORCH_LIST),
+    "torch.nn.functional": (torch_api.FUNCTIONAL_TENSOR, torch_api.FUNCTIONAL_TUPLE, frozenset()),
+    "torch.linalg": (torch_api.LINALG_TENSOR, torch_api.LINALG_TUPLE, frozenset()),
+    "torch.fft": (torch_api.FFT_TENSOR, frozenset(), frozenset()),
+    "torch_scatter": (torch_api.SCATTER_TENSOR, frozenset(), frozenset()),
+}
+
+
+def call_library(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What calling the library object with the public name `name` gives."""
+    environment.note_call(frame, state, node, name, arguments)
+    note_pipeline(name, arguments)
+    if host_reads.reads_on_host(name):
+        host_reads.note_library_read(
+            frame, state, node, [e for given in arguments.pairs for e in tensor_operands(*given)]
+        )
+    if name.rpartition(".")[2] in _OTHER_RUNTIMES:
+        return Guard(False)
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(frame, state, node, arguments)
+    if name in torch_api.LOADERS:
+        return checkpoints.load(frame, state, node, name, arguments)
+    if name in torch_api.WRAPPER_MODULES:
+        return wrap(node, name, arguments)
+    if distributions.is_distribution(name):
+        return distributions.construct(name, arguments)
+    head, _, tail = name.rpartition(".")
+    if head == "builtins":
+        return call_builtin(frame, state, node, tail, arguments)
+    if head == "torch.Tensor" and arguments.positional:
+        return _unbound(frame, state, node, tail, arguments)
+    if is_factory(name):
+        return call_factory(frame, state, node, name, arguments)
+    table = _OPERATIONS.get(head)
+    if table is not None:
+        return _operation(frame, state, node, name, tail, table, arguments)
+    if is_module_class(name):
+        return construct(frame, node, name, tail, arguments)
+    settings = frame.machine.settings
+    if is_one_of(name, settings.batch_movers) and arguments.positional:
+        return on_the_model(arguments.positional[0][1])
+    if mentions_device(tail) and any(isinstance(each, Tensor) and on_cpu(each.device) for each in arguments.values):
+        return Dev(TOP)
+    known = is_one_of(name, settings.in_place_movers) or tail.endswith("Loader")
+    return Library(name) if known else UNKNOWN
+
+
+def note_pipeline(name: str, arguments: Arguments) -> None:
+    """What is given to transforms, or as ``transform=``, is part of the input pipeline, on the CPU."""
+    given = [value for key, (_, value) in arguments.keywords.items() if key in _TRANSFORM_KEYWORDS]
+    if name.rpartition(".")[2] == "Compose" or name.startswith(_TRANSFORM_PACKAGES):
+        given += arguments.values
+    for value in given:
+        for each in [value, *elements(value)]:
+            if isinstance(each, Obj):
+                each.info.in_pipeline = True
+
+
+_TRANSFORM_KEYWORDS = frozenset({"transform", "transforms", "target_transform"})
+_TRANSFORM_PACKAGES = ("torchvision.transforms.", "albumentations.", "monai.transforms.")
+
+
+def _unbound(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
+    (receiver_node, receiver), *rest = arguments.positional
+    if not isinstance(receiver, Tensor):
+        return UNKNOWN
+    bound = Arguments(rest, arguments.keywords, arguments.starred, arguments.double_starred)
+    return call_tensor_method(frame, state, node, receiver_node, receiver, tail, bound)
+
+
+def _operation(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    name: str,
+    tail: str,
+    table: tuple[frozenset[str], frozenset[str], frozenset[str]],
+    arguments: Arguments,
+) -> Value:
+    in_place = tail.endswith("_") and not tail.endswith("__")
+    plain = tail.rstrip("_") if in_place else tail
+    one, pair, many = table
+    if plain in torch_api.COMPARING:
+        strict = plain in torch_api.STRICT
+        combine(frame, state, node, f"`{_short(name)}()`", operands_of(plain, arguments, 0), strict)
+        return NUMBER
+    if plain not in one and plain not in pair and plain not in many:
+        return UNKNOWN
+    if plain in torch_api.CROSSING:
+        return UNKNOWN
+    operands = operands_of(plain, arguments, 0)
+    if "out" in arguments.keywords:
+        written = tensor_operands(*arguments.keywords["out"])
+        combine(frame, state, node, f"`{_short(name)}()`", [*operands, *written], True)
+        return UNKNOWN
+    result = combine(frame, state, node, f"`{_short(name)}()`", operands, plain in torch_api.STRICT, in_place)
+    if not isinstance(result, Tensor):
+        return UNKNOWN if is_number(result) else without_ndim(plain, result)
+    first = operands[0][1] if operands else UNKNOWN
+    if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
+        rest = Arguments(arguments.positional[1:], arguments.keywords)
+        ndim = method_ndim(plain, first, rest, result)
+        result = Tensor(result.device, ndim, result.creations, result.steps)
+        if plain in torch_api.PAIR_WITH_DIM and ("dim" in arguments.keywords or _numeric(rest)):
+            return sequence([result, result])
+    elif plain in ("stack", "cat"):
+        result = Tensor(result.device, AT_LEAST_1, result.creations, result.steps)
+    elif plain == "einsum":
+        result = Tensor(result.device, _einsum_ndim(first), result.creations, result.steps)
+    if plain in pair or plain in many:
+        return Seq(None, result)
+    return result
+
+
+def _einsum_ndim(equation: Value) -> int | None:
+    """What an equation such as ``"i,j->ij"`` gives, where it says so."""
+    text = equation.value if isinstance(equation, Const) and isinstance(equation.value, str) else ""
+    _, arrow, output = text.partition("->")
+    return len(output.replace(" ", "")) if arrow and "." not in output else None
+
+
+def _numeric(arguments: Arguments) -> bool:
+    return bool(arguments.positional) and is_number(arguments.positional[0][1])
+
+
+def _short(name: str) -> str:
+    return name.replace("torch.nn.functional.", "F.")

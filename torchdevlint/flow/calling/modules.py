@@ -1,0 +1,216 @@
+"""Modules of libraries: what constructing one gives, and what calling one does."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments, as_device
+from torchdevlint.flow.calling.tensor_methods import tensor_operands
+from torchdevlint.flow.checks import loaders
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import child_of, element_of, sequence
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    UNKNOWN,
+    Choice,
+    Const,
+    Library,
+    Map,
+    Obj,
+    Seq,
+    Step,
+    Tensor,
+    Value,
+)
+from torchdevlint.flow.transfer.operations import Operands, combine
+
+
+def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict (S14)."""
+    inner = arguments.value(0, "module")
+    if name == "torch.compile" and not arguments.positional:
+        return UNKNOWN
+    device = inner.device if isinstance(inner, (Library, Obj)) else TOP
+    return Library(name, True, device, torch_api.WRAPPER_MODULES[name], inner, made_at=node)
+
+
+def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+    """A module of torch.nn; without parameters and buffers it has no device of its own."""
+    if _is_parameter_free(tail, arguments):
+        return Library(name, True, None, made_at=node)
+    given = arguments.keywords.get("device")
+    device = DEFAULT if given is None else as_device(frame, *given)
+    if tail not in torch_api.CONTAINER_MODULES:
+        return Library(name, True, device, made_at=node)
+    children: list[Value] = []
+    for _, value in arguments.positional:
+        children += list(value.items) if isinstance(value, Seq) and value.items is not None else []
+        if isinstance(value, Seq) and value.items is None:
+            children.append(value.element)
+        elif isinstance(value, Map):
+            children += [each for _, each in value.items]
+        elif not isinstance(value, Seq):
+            children.append(value)
+    free = bool(children) and all(
+        isinstance(child, Library) and child.module and child.device is None for child in children
+    )
+    return Library(name, True, None if free else device, children=tuple(children), made_at=node)
+
+
+def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
+    if tail in torch_api.PARAMETER_FREE_MODULES:
+        return True
+    if tail in torch_api.AFFINE_ON_REQUEST:
+        asked = {"affine", "track_running_stats"} & arguments.keywords.keys()
+        return not (asked or arguments.starred or arguments.double_starred or len(arguments.positional) > 3)
+    if tail.startswith("BatchNorm"):
+        return arguments.value(3, "affine") == Const(False) == arguments.value(4, "track_running_stats")
+    flag = torch_api.AFFINE_FLAGS.get(tail)
+    return flag is not None and arguments.value(*flag) == Const(False)
+
+
+def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
+    """Calling a library module: its parameters and every tensor argument must be on one device."""
+    tail = module.name.rpartition(".")[2]
+    compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
+    operands = [each for given in compared for each in tensor_operands(*given)]
+    if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):
+        operands.append(arguments.rest)
+    device = TOP if module.device == DEFAULT else module.device
+    given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
+    layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
+    if not operands or (module.name and not given and not layer):
+        return UNKNOWN
+    if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
+        made = [each for each in arguments.pairs if _is_made_here(each[1])]
+        return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
+    operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
+    if device is None:
+        return _call_without_parameters(frame, state, node, operation, operands, tail)
+    parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
+    scattered = module.prefix == "module."
+    compared = [] if _scatters(module) else operands
+    compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
+    result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
+    if not isinstance(result, Tensor):
+        return UNKNOWN
+    if module.inner is not None:
+        return opaque_result(operands, device, given_by(module, device, node))
+    output = Tensor(device, AT_LEAST_1, (), given_by(module, device, node))
+    if tail == "LSTM":
+        return sequence([output, sequence([output, output])])
+    if tail in torch_api.PAIR_MODULES:
+        return sequence([output, output])
+    known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
+    return output if known else opaque_result(operands, device, output.steps)
+
+
+def item_of(module: Library, sliced: bool, index: Value) -> Value:
+    """``layers[i]`` and ``layers[:2]`` of a container of modules; what is in others is unknown."""
+    if sliced:
+        return replace(module, children=())
+    if not module.children:
+        return element_of(module) if module.name in _INDEXED else UNKNOWN
+    place = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+    if place is not None and abs(place) < len(module.children):
+        return child_of(module, module.children[place])
+    return element_of(module)
+
+
+_INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
+
+
+def where_made(module: Library | Obj) -> tuple[Step, ...]:
+    """What says where the parameters of a module are: its move, or else where it was made."""
+    if module.placed is not None:
+        return (replace(module.placed, of_module=True),)
+    if isinstance(module, Obj):
+        text = f"`{module.info.name}` is a Module, which moves with its owner"
+        return (Step(text, module.info.node, of_module=True),)
+    if module.made_at is None:
+        return ()
+    how = "which moves with the model" if module.device == MODEL else "made here"
+    return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
+
+
+def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
+    """The first step in the life of what a module gives."""
+    name = module.info.name if isinstance(module, Obj) else module.name
+    kind = f"`{name}`" if name else "module"
+    given = Step(f"given by a {kind} on {device.describe()}", node, of_module=True)
+    return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
+
+
+def _scatters(module: Library) -> bool:
+    """Whether a wrapper moves its inputs: DataParallel does, DistributedDataParallel if it is given a device."""
+    tail = module.name.rpartition(".")[2]
+    if tail == "DataParallel":
+        return True
+    call = module.made_at
+    if tail != "DistributedDataParallel" or not isinstance(call, ast.Call):
+        return False
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in (None, "device_ids"))]
+    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
+
+
+def _call_without_parameters(
+    frame: Frame, state: State, node: ast.Call, operation: str, operands: Operands, tail: str
+) -> Value:
+    """Activations follow their input; losses compare theirs and give a 0-dim tensor."""
+    loss = tail.endswith("Loss")
+    result = combine(frame, state, node, operation, operands, loss or tail == "Sequential")
+    if isinstance(result, Tensor) and loss:
+        return Tensor(result.device, 0, result.creations, result.steps)
+    return result if isinstance(result, (Tensor, Choice)) else UNKNOWN
+
+
+def _call_unknown_class(
+    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
+) -> Value:
+    """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
+    stayed = [each for each in operands if loaders.is_input(frame, *each)]
+    if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
+        stayed += made
+    if stayed and not module.prefix:
+        parameters = (node.func, Tensor(device, AT_LEAST_1, (), where_made(module)))
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
+    if not module.name and device == TOP:
+        return follows_input(operands)
+    if module.name or device == MODEL or on_cpu(device):
+        return opaque_result(operands, device, given_by(module, device, node))
+    return Tensor(device, None, (), given_by(module, device, node), opaque=True)
+
+
+def _is_made_here(value: Value) -> bool:
+    """A tensor with dimensions that a factory made on the default device."""
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+
+
+def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
+    """What a module of unknown class gives for tensors where it is: something on its device."""
+    if on_cpu(device) or device == TOP:
+        return UNKNOWN
+    if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
+        return Tensor(device, None, (), steps, opaque=True)
+    return UNKNOWN
+
+
+def follows_input(operands: Operands) -> Value:
+    """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
+
+    Which one of several accelerators that is, the module decides.
+    """
+    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and not on_cpu(value.device)]
+    places = {
+        replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
+    }
+    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def _plain_children(module: Library) -> bool:
+    """Whether a Sequential ends in a layer whose output is one tensor."""
+    last = module.children[-1] if module.children else None
+    return isinstance(last, Library) and last.name.rpartition(".")[2] not in torch_api.PAIR_MODULES

@@ -1,0 +1,253 @@
+"""Calls of what Python itself brings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks.loaders import batch_of
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.records import emptied, with_field
+from torchdevlint.flow.state.values import (
+    NONE,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Dev,
+    Library,
+    Map,
+    Obj,
+    Record,
+    Ref,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.operations import combine
+
+
+def call_builtin(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
+    """What calling a builtin gives; an unknown one, or one of no interest, gives UNKNOWN."""
+    transfer = _BUILTINS.get(tail)
+    if transfer is not None:
+        return transfer(frame, state, node, arguments)
+    if tail in _NUMBERS:
+        return NUMBER
+    return NONE if tail == "print" else UNKNOWN
+
+
+_NUMBERS = frozenset("int float bool len round id hash ord any all".split())
+
+
+def _first(arguments: Arguments) -> Value:
+    return arguments.positional[0][1] if arguments.positional else UNKNOWN
+
+
+def _abs(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return _first(arguments) if isinstance(_first(arguments), Tensor) else NUMBER
+
+
+def _range(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return NUMBERS
+
+
+def _text(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``str(device)`` still says which device it is."""
+    return _first(arguments) if isinstance(_first(arguments), Dev) else TEXT
+
+
+def _sequence(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Seq((), UNKNOWN)
+    first = _first(arguments)
+    if isinstance(first, Choice):
+        return distribute(first, _as_sequence)
+    return _as_sequence(first)
+
+
+def _as_sequence(value: Value) -> Value:
+    return value if isinstance(value, Seq) else Seq(None, element_of(value))
+
+
+def _reordered(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Seq(None, element_of(_first(arguments)))
+
+
+def _iter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    batch = batch_of(frame, node, node, state)
+    return Seq(None, element_of(_first(arguments)) if batch is None else batch)
+
+
+def _enumerate(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Seq(None, sequence([NUMBER, element_of(_first(arguments))]))
+
+
+def _zip(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Seq(None, sequence([element_of(value) for value in arguments.values]))
+
+
+def _next(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return element_of(_first(arguments))
+
+
+def _dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    given, named = _first(arguments), arguments.keyword_values
+    if isinstance(given, Map) and not arguments.double_starred:
+        return Map(tuple({**dict(given.items), **named}.items()), given.element, given.closed)
+    if arguments.positional or arguments.double_starred:
+        pair = element_of(given)
+        items = pair.items if isinstance(pair, Seq) and pair.items is not None else ()
+        return Map(tuple(named.items()), items[1] if len(items) == 2 else UNKNOWN)
+    return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
+
+
+def _extreme(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return NUMBER if arguments.values and all(is_number(value) for value in arguments.values) else UNKNOWN
+
+
+def _map(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    inner = Arguments([(at, element_of(value)) for at, value in arguments.positional[1:]], {})
+    return Seq(None, frame.machine.call_value(frame, state, node, _first(arguments), inner))
+
+
+def _isinstance(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """Decided where both the value and the classes are known."""
+    if len(arguments.values) != 2:
+        return UNKNOWN
+    value, kinds = arguments.values
+    asked = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
+    if isinstance(value, Seq) and {Ref("builtins.list"), Ref("builtins.tuple")} <= set(asked):
+        return Const(True)
+    answers = [is_instance(value, kind) for kind in asked]
+    if True in answers:
+        return Const(True)
+    return UNKNOWN if None in answers or not answers else Const(False)
+
+
+def is_instance(value: Value, kind: Value) -> bool | None:
+    """Whether a value is an instance of a class; None where that is not known."""
+    if not isinstance(kind, Ref) or isinstance(value, (Unknown, Choice)):
+        return None
+    if isinstance(value, (Seq, Map, Record)):
+        return _is_container(value, kind.name)
+    if kind.name in torch_api.TENSOR_CLASSES:
+        if isinstance(value, Tensor):
+            return True if kind.name == "torch.Tensor" and not value.opaque else None
+        return False
+    if kind.name == "torch.nn.Module":
+        return is_module(value)
+    if kind.name in torch_api.WRAPPER_MODULES and is_module(value):
+        return isinstance(value, Library) and value.name == kind.name
+    if isinstance(value, Tensor):
+        return None if value.opaque or not kind.name.startswith("builtins.") else False
+    if value == NONE:
+        return False
+    return None
+
+
+def _is_container(value: Seq | Map | Record, name: str) -> bool | None:
+    """Whether a container is an instance of a class with this name; lists and tuples are not told apart."""
+    if name.rpartition(".")[2] in ("dict", "Mapping", "MutableMapping") and "." in name:
+        return isinstance(value, Map)
+    if name in ("builtins.list", "builtins.tuple"):
+        unsure = isinstance(value, Seq) or (isinstance(value, Record) and value.kind.ordered)
+        return None if unsure else False
+    plain = name in torch_api.TENSOR_CLASSES or name in ("builtins.str", "builtins.int", "builtins.float")
+    return False if plain else None
+
+
+def _type(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``type(x)``, which may be called to make another one of its kind."""
+    value = _first(arguments)
+    if isinstance(value, Obj):
+        return Cls(value.info)
+    if isinstance(value, Record):
+        return value.kind
+    return Ref("builtins.list") if isinstance(value, Seq) else UNKNOWN
+
+
+def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``hasattr(model, "module")``: whether it is wrapped."""
+    if arguments.value(1, "name") != Const("module") or not is_module(_first(arguments)):
+        return UNKNOWN
+    first = _first(arguments)
+    if isinstance(first, Library) and first.prefix:
+        return Const(True)
+    return Const(False) if isinstance(first, Library) and first.name else UNKNOWN
+
+
+def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``getattr(model, "module", model)``: what a wrapper wraps, or the model itself."""
+    if len(arguments.values) < 2:
+        return UNKNOWN
+    value, name = arguments.values[:2]
+    if isinstance(value, Record) and isinstance(name, Const):
+        return dict(value.items).get(name.value, UNKNOWN)
+    if name != Const("module") and name != Const("_orig_mod"):
+        return UNKNOWN
+    default = arguments.value(2, "default")
+
+    def unwrap(each: Value) -> Value:
+        return each.inner if isinstance(each, Library) and each.inner is not None else default
+
+    return distribute(value, unwrap) if isinstance(value, Choice) else unwrap(value)
+
+
+def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A field of a record is written, or, under a computed name, any of them."""
+    if len(arguments.values) == 3 and isinstance(arguments.values[0], Record):
+        record, name, value = arguments.values
+        path = dotted_path(arguments.positional[0][0])
+        if path is not None and isinstance(record, Record):
+            written = with_field(record, name.value, value) if isinstance(name, Const) else emptied(record)
+            (state.env if path in state.env else state.paths)[path] = written
+    return NONE
+
+
+def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    element = element_of(_first(arguments))
+    if not isinstance(element, Tensor) or len(arguments.positional) < 2:
+        return element
+    start_node, start = arguments.positional[1]
+    return combine(frame, state, node, "`sum()`", [(start_node, start), (arguments.positional[0][0], element)])
+
+
+_BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
+    "abs": _abs,
+    "range": _range,
+    "str": _text,
+    "repr": _text,
+    "format": _text,
+    "input": _text,
+    "list": _sequence,
+    "tuple": _sequence,
+    "set": _reordered,
+    "frozenset": _reordered,
+    "sorted": _reordered,
+    "reversed": _reordered,
+    "iter": _iter,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "next": _next,
+    "dict": _dict,
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "map": _map,
+    "isinstance": _isinstance,
+    "type": _type,
+    "hasattr": _hasattr,
+    "getattr": _getattr,
+    "setattr": _setattr,
+}

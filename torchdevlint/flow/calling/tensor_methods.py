@@ -1,0 +1,296 @@
+"""Methods of tensors: moves, ``new_*``, and operations with the receiver as first operand."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice, move_target
+from torchdevlint.flow.calling.factories import data_ndim
+from torchdevlint.flow.checks import environment, host_reads
+from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin
+from torchdevlint.flow.state.joins import at, distribute, element_of, given_tensor, is_number, sequence
+from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NONE,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Dtype,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.operations import Operands, combine, product_ndim
+
+
+def call_tensor_method(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
+) -> Value:
+    """What ``receiver.name(..)`` gives."""
+    if name in torch_api.DEVICE_METHODS:
+        return move(frame, state, node, receiver, method_device(frame, name, arguments))
+    if name == "to":
+        given = arguments.keywords.get("device") or next(iter(arguments.positional), None)
+        if given is not None and is_tagged_choice(given[1]):
+            return under_each(
+                state, given[1], lambda each: move(frame, state, node, receiver, as_device(frame, given[0], each))
+            )
+        return move(frame, state, node, receiver, to_device(frame, arguments))
+    if name == "pin_memory":
+        return at(receiver, CPU)
+    if name == "type" and arguments.positional:
+        return move(frame, state, node, receiver, type_device(arguments.positional[0][1]))
+    if name == "type_as" and arguments.positional:
+        return move(frame, state, node, receiver, to_device(frame, arguments))
+    if name in torch_api.NEW_METHODS:
+        return _new(frame, name, receiver, arguments)
+    if name == "size":
+        return NUMBER if arguments.positional else NUMBERS
+    if name in ("item", "dim", "numel", "nelement", "ndimension", "get_device", "element_size"):
+        return NUMBER
+    if name in ("type", "__repr__"):
+        return TEXT
+    if name == "numpy":
+        forced = arguments.value(0, "force") == Const(True)
+        host_reads.note_host_read(frame, state, node, receiver_node, receiver, forced)
+        return UNKNOWN
+    in_place = name.endswith("_") and not name.endswith("__")
+    plain = name.rstrip("_") if in_place else name
+    if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:
+        return _other(frame, state, node, receiver_node, receiver, plain, arguments)
+    if name in torch_api.CROSSING:
+        return receiver
+    return _operation(frame, state, node, receiver_node, receiver, plain, arguments, in_place)
+
+
+def _other(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
+) -> Value:
+    if name in torch_api.METHOD_TUPLE:
+        result = _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
+        return Seq(None, result)
+    if name in torch_api.METHOD_LIST:
+        return Seq(None, element_of(receiver) if name == "unbind" else receiver)
+    if name in torch_api.METHOD_PLAIN:
+        if name in torch_api.COMPARING:
+            _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
+        return NUMBER
+    if receiver.device == LOADER:
+        return receiver if name in ("get", "pop", "values", "items", "copy") else UNKNOWN
+    counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
+    return receiver if receiver.opaque and not counted and name not in ("tolist", "numpy", "keys") else UNKNOWN
+
+
+def _operation(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    receiver_node: ast.expr,
+    receiver: Tensor,
+    name: str,
+    arguments: Arguments,
+    in_place: bool,
+) -> Value:
+    operands: Operands = [(receiver_node, receiver), *operands_of(name, arguments, 1)]
+    strict = name in torch_api.STRICT
+    result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
+    if not isinstance(result, Tensor):
+        return without_ndim(name, result)
+    ndim = method_ndim(name, receiver, arguments, result)
+    shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place)
+    if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or _is_dimension(arguments)):
+        return sequence([shaped, shaped])
+    return shaped
+
+
+def _is_dimension(arguments: Arguments) -> bool:
+    return bool(arguments.positional) and is_number(arguments.positional[0][1])
+
+
+def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tensor) -> int | None:
+    """The number of dimensions after an operation that changes it."""
+    ndim = receiver.ndim
+    if name in torch_api.REDUCTIONS:
+        return _reduced_ndim(name, ndim, arguments)
+    if name == "matmul":
+        other = next((value for value in arguments.values if isinstance(value, Tensor)), None)
+        return product_ndim(ndim, other.ndim if other is not None else None)
+    if name in torch_api.MAYBE_SCALAR:
+        return None
+    if name == "unsqueeze":
+        return ndim + 1 if ndim is not None and ndim >= 0 else AT_LEAST_1
+    if name in ("view", "reshape", "expand", "repeat", "permute"):
+        given = arguments.positional
+        if len(given) == 1 and not is_number(given[0][1]):
+            size = given[0][1]
+            return len(size.items) if isinstance(size, Seq) and size.items is not None else AT_LEAST_1
+        return AT_LEAST_1 if arguments.starred else len(given) or None
+    if name in ("flatten", "nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", "ravel"):
+        return AT_LEAST_1
+    if name in torch_api.SAME_NUMBER_OF_DIMS:
+        return result.ndim
+    if any(isinstance(each, Tensor) for each in arguments.values):
+        return result.ndim
+    return AT_LEAST_1 if ndim else None
+
+
+def _reduced_ndim(name: str, ndim: int | None, arguments: Arguments) -> int | None:
+    """What a reduction leaves; `norm` takes its order first, and the flag in ``std(False)`` is no dimension."""
+    place = 1 if name == "norm" else 0
+    given = arguments.get(place, "dim") or arguments.keywords.get("axis")
+    if given is None or (isinstance(given[1], Const) and isinstance(given[1].value, bool)):
+        return None if arguments.starred else 0
+    keeps = arguments.keywords.get("keepdim")
+    if keeps is not None and keeps[1] != Const(False):
+        return ndim if keeps[1] == Const(True) else None
+    if len(arguments.positional) > place + 1 or ndim is None or ndim < 1:
+        return None
+    return ndim - 1 if is_number(given[1]) else None
+
+
+def without_ndim(name: str, result: Value) -> Value:
+    """What an operation gives for alternatives, where it may give numbers for tensors that have dimensions."""
+    if not isinstance(result, Choice) or name not in torch_api.MAYBE_SCALAR | torch_api.REDUCTIONS:
+        return result
+    return distribute(result, lambda each: replace(each, ndim=None) if isinstance(each, Tensor) else each)
+
+
+def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
+    """The operands among the arguments of an operation; `first` is the position of the first argument."""
+    positions = torch_api.OPERANDS.get(name, _ONLY_FIRST)
+    found: Operands = []
+    for place, (node, value) in enumerate(arguments.positional, first):
+        if place not in positions and name not in torch_api.ANY_NUMBER:
+            continue
+        operands = tensor_operands(node, value)
+        surely = place == 0 and name not in torch_api.MAYBE_NUMBER_FIRST
+        found += [_as_tensor(*each) for each in operands] if surely else operands
+    for keyword, (node, value) in arguments.keywords.items():
+        if keyword in torch_api.TENSOR_KEYWORDS:
+            found += tensor_operands(node, value)
+    return found
+
+
+def _as_tensor(node: ast.expr, value: Value) -> tuple[ast.expr, Value]:
+    """The first operand of an operation of torch is a tensor, whatever it came from."""
+    given = value.given if isinstance(value, Unknown) else None
+    return (node, value) if given is None else (node, given_tensor(given, node))
+
+
+_ONLY_FIRST = frozenset({0})
+
+
+def tensor_operands(node: ast.expr, value: Value) -> Operands:
+    """The tensors that an argument brings in, those in a list or tuple too."""
+    if isinstance(value, Choice) and any(isinstance(each, Seq) for _, each in value.alternatives):
+        return [(node, each) for each in _by_position(value)]
+    if isinstance(value, Seq):
+        items = value.items if value.items is not None else value.members or (value.element,)
+        nodes = (
+            node.elts
+            if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(items)
+            else [node] * len(items)
+        )
+        found: Operands = []
+        for each_node, each in zip(nodes, items, strict=True):
+            found += tensor_operands(each_node, each)
+        return found
+    return [(node, value)]
+
+
+def _by_position(value: Choice) -> list[Value]:
+    """A choice of sequences as one choice for each position."""
+    count = max(len(each.items or ()) for _, each in value.alternatives if isinstance(each, Seq))
+
+    def item(each: Value, place: int) -> Value:
+        if not isinstance(each, Seq):
+            return UNKNOWN if place or each != NONE else NONE
+        if each.items is None:
+            return each.element
+        return each.items[place] if place < len(each.items) else NONE
+
+    return [
+        Choice(tuple((conditions, item(each, place)) for conditions, each in value.alternatives))
+        for place in range(count or 1)
+    ]
+
+
+def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
+    """The tensor that a move gives; `device` is None when only the dtype changes."""
+    if device is None:
+        return receiver
+    if device == DEFAULT:
+        return receiver
+    environment.note_device(frame, state, node, device)
+    return at(receiver, device, Step(f"moved to {device.describe()}", node))
+
+
+def to_device(frame: Frame, arguments: Arguments) -> Device | None:
+    """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given."""
+    given = arguments.keywords.get("device") or arguments.keywords.get("other")
+    if given is not None:
+        known = isinstance(given[1], (Dev, Tensor)) and given[1].creations
+        return TOP if known else as_device(frame, *given)
+    if arguments.starred or arguments.double_starred:
+        return TOP
+    targets = [move_target(frame, *each) for each in arguments.positional[:2]]
+    found = [target for target in targets[:1] if target is not None]
+    return found[0] if found else None
+
+
+def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:
+    """Where ``.cuda()``, ``.cuda(1)``, ``.cpu()`` and their kin move to."""
+    kind = torch_api.DEVICE_METHODS[name]
+    given = arguments.get(0, "device")
+    if given is None or kind == "cpu":
+        return CPU if kind == "cpu" else Device(Origin.LITERAL, kind)
+    value = given[1]
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return Device(Origin.LITERAL, kind, value.value)
+    if isinstance(value, Const) and value.value is None:
+        return Device(Origin.LITERAL, kind)
+    return as_device(frame, *given)
+
+
+def type_device(value: Value) -> Device | None:
+    """Where ``.type(..)`` moves to: legacy tensor types name a device (S11), dtypes do not."""
+    if isinstance(value, Dtype):
+        return None
+    name = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else ""
+    if isinstance(name, str) and name.rpartition(".")[2] in torch_api.LEGACY_CONSTRUCTORS:
+        return Device(Origin.LITERAL, "cuda") if ".cuda." in name else CPU
+    return TOP
+
+
+def _new(frame: Frame, name: str, receiver: Tensor, arguments: Arguments) -> Tensor:
+    given = arguments.keywords.get("device")
+    device = receiver.device if given is None else as_device(frame, *given)
+    creations = receiver.creations if given is None else ()
+    if name == "new_tensor":
+        ndim = data_ndim(arguments.value(0, "data"))
+    else:
+        size = arguments.value(0, "size")
+        ndim = 0 if isinstance(size, Seq) and size.items == () else AT_LEAST_1
+    return Tensor(device, ndim, creations, receiver.steps, receiver.moved)

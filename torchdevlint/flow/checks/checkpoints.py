@@ -1,0 +1,148 @@
+"""Checkpoints: loads without a place, and state dicts whose keys carry a wrapper's prefix (S13, S14)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks.loaded_data import holds_data
+from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
+
+_RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
+_STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "module.", "_orig_mod.", "_orig_mod"})
+
+
+def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """A call that reads storages; silent when its result cannot be on an accelerator that is not there (TDL201)."""
+    path_node = arguments.positional[0][0] if arguments.positional else None
+    path = frame.machine.text_of(path_node) if path_node is not None else ""
+    result = Loaded(node, path)
+    if _placed(frame, name, arguments) or state.guarded or state.without_accelerator:
+        return result
+    if path in frame.saved or holds_data(frame, node, arguments):
+        return result
+    machine = frame.machine
+    machine.record_anyway(
+        ("load", node),
+        lambda: CheckpointLoad(
+            machine.span_of(node),
+            name,
+            machine.text_of(node),
+            node in machine.fed,
+            bool(_RANK_WORDS & machine.words),
+        ),
+    )
+    return result
+
+
+def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
+    """Whether it is said where to; who hands a parameter through leaves that to the caller, who may say None."""
+    if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
+        return True
+    given = arguments.get(torch_api.LOADERS[name], "map_location")
+    if given is None or given[1] != Const(None):
+        return given is not None
+    return isinstance(given[0], ast.IfExp) or _is_parameter(frame, given[0])
+
+
+def _is_parameter(frame: Frame, node: ast.expr) -> bool:
+    function = frame.function
+    return (
+        function is not None
+        and isinstance(node, ast.Name)
+        and node.id
+        in {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    )
+
+
+def method(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """Methods of a checkpoint or a state dict: what is taken out of a checkpoint is part of it."""
+    if isinstance(receiver, Loaded) and callee.attr in ("get", "pop", "copy", "items", "values", "state_dict", "float"):
+        return receiver
+    return receiver if callee.attr == "copy" else UNKNOWN
+
+
+def state_dict(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library) -> Value:
+    prefix = target.prefix if isinstance(target, Library) else ""
+    wrapper = target.name if isinstance(target, Library) and prefix else ""
+    made_at = target.made_at if isinstance(target, Library) else None
+    return StateDict(prefix, wrapper, frame.machine.text_of(callee.value), node, made_at, frame.function)
+
+
+def save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``torch.save(obj, path)`` where `obj` holds state dicts."""
+    if len(arguments.positional) > 1:
+        frame.saved.add(frame.machine.text_of(arguments.positional[1][0]))
+    for held, conditional in _state_dicts(arguments.value(0, "obj"), False):
+        path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
+        if held.prefix:
+            _record_save(frame, node, held, conditional)
+        elif path:
+            frame.machine.saved[path] = held
+    return UNKNOWN
+
+
+def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]]:
+    """The state dicts in what is saved, and whether each is there on some paths only."""
+    if isinstance(value, StateDict):
+        return [(value, conditional)]
+    if isinstance(value, Map):
+        return [found for _, each in value.items for found in _state_dicts(each, conditional)]
+    if isinstance(value, Choice):
+        return [found for _, each in alternatives(value) for found in _state_dicts(each, True)]
+    return []
+
+
+def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
+    machine = frame.machine
+    if _STRIPPING_WORDS & machine.words:
+        return
+    place = node if held.function is frame.function else held.node or node
+    machine.record_anyway(
+        ("save", place, held.prefix),
+        lambda: WrappedStateDict(
+            machine.span_of(place),
+            "save",
+            held.wrapper,
+            held.prefix,
+            held.owner,
+            machine.span_of(held.made_at or place),
+            conditional,
+        ),
+    )
+
+
+def load_state_dict(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
+) -> Value:
+    """``model.load_state_dict(checkpoint)``: into a wrapper, the file's keys must have its prefix."""
+    machine = frame.machine
+    value = arguments.value(0, "state_dict")
+    prefix = target.prefix if isinstance(target, Library) else ""
+    if prefix:
+        machine.prefixes_loaded.add(prefix)
+    saved = value if isinstance(value, StateDict) and not value.prefix else None
+    if isinstance(value, Loaded):
+        saved = machine.saved.get(value.path)
+    if prefix and saved is not None and isinstance(target, Library) and not _STRIPPING_WORDS & machine.words:
+        made_at = target.made_at or node
+        machine.record_anyway(
+            ("load into wrapper", node),
+            lambda: WrappedStateDict(
+                machine.span_of(node),
+                "load",
+                target.name,
+                prefix,
+                machine.text_of(callee.value),
+                machine.span_of(made_at),
+                False,
+                machine.span_of(saved.node) if saved.node is not None else None,
+            ),
+        )
+    return UNKNOWN

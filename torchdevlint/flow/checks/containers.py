@@ -1,0 +1,224 @@
+"""What a Module does not register: modules in Python containers, and Parameters that a move has turned into tensors."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks import contents
+from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import MODEL, on_cpu
+from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.values import (
+    NONE,
+    Choice,
+    Cls,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Ref,
+    Seq,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.objects import elements
+from torchdevlint.source.nodes import nodes_in
+
+
+def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
+    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
+    info = receiver.info
+    info.assigned_at.setdefault(target.attr, target)
+    if not info.is_module:
+        return
+    machine = frame.machine
+    for _, each in alternatives(value, state.conditions):
+        if isinstance(each, Tensor) and each.unwrapped is not None and not on_cpu(each.device):
+            machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
+
+
+def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
+    return MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
+
+
+def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
+    """After ``__init__``: the attributes that hold lists or dicts of modules which nothing registers (TDL102)."""
+    for path, value in state.paths.items():
+        attribute = path.removeprefix("self.")
+        place = info.assigned_at.get(attribute)
+        if place is None or not path.startswith("self."):
+            continue
+        holds = _holds(value) if info.is_module else None
+        kind = "dict" if isinstance(value, Map) else "list"
+        meant = holds is not None and _is_meant_there(info, place)
+        if holds is None or meant:
+            found = _told_by_text(info, attribute, value)
+            if found is None:
+                continue
+            holds, kind = "modules", found
+        used = _first_read(info, attribute)
+        if used is None or _is_registered(info, attribute, place):
+            continue
+        machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used))
+
+
+def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
+    """The kind of a container of modules whose classes are not known here."""
+    if not isinstance(value, (Unknown, Choice, Seq, Map)):
+        return None
+    given = contents.holds_given_modules(info, attribute)
+    if given is not None:
+        return given
+    if info.is_module and isinstance(value, (Seq, Map)) and contents.holds_foreign_modules(info, attribute):
+        return "dict" if isinstance(value, Map) else "list"
+    return None
+
+
+def _fact(
+    machine: Machine, info: ClassInfo, attribute: str, place: ast.AST, kind: str, holds: str, used: ast.AST
+) -> ModulesInContainer:
+    is_dict = kind == "dict"
+    names = {
+        ("modules", True): "nn.ModuleDict",
+        ("modules", False): "nn.ModuleList",
+        ("parameters", True): "nn.ParameterDict",
+        ("parameters", False): "nn.ParameterList",
+    }
+    return ModulesInContainer(
+        machine.span_of(place),
+        attribute,
+        info.name,
+        kind,
+        holds,
+        names[holds, is_dict],
+        machine.span_of(used),
+    )
+
+
+def _holds(value: Value, depth: int = 2) -> str | None:
+    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too."""
+    if not isinstance(value, (Seq, Map)) or depth == 0:
+        return None
+    inside = [each for part in _parts(value) for _, each in alternatives(part) if each != NONE]
+    if any(is_number(each) or isinstance(each, (Text, Func, Cls, Ref)) for each in inside):
+        return None
+    if any(_is_orphan(each) for each in inside):
+        return "modules"
+    if any(isinstance(each, Tensor) and each.parameter and each.device != MODEL for each in inside):
+        return "parameters"
+    nested = [found for each in inside if (found := _holds(each, depth - 1)) is not None]
+    return nested[0] if nested else None
+
+
+def _parts(value: Seq | Map) -> list[Value]:
+    if isinstance(value, Seq) and value.items is None:
+        return [value.element, *value.members]
+    return elements(value)
+
+
+def _is_orphan(module: Value) -> bool:
+    """A module with parameters that nothing has registered: registering puts it where the model is."""
+    if isinstance(module, Library):
+        return module.module and bool(module.name) and module.device not in (None, MODEL)
+    if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
+        return False
+    return any(info.makes_layers for info in module.info.mro)
+
+
+def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
+    """The first place outside ``__init__`` that reads ``self.<attribute>``."""
+    for each in info.mro:
+        for name, method in each.methods.items():
+            if name == "__init__":
+                continue
+            for node in ast.walk(method):
+                if (
+                    isinstance(node, ast.Attribute)
+                    and node.attr == attribute
+                    and isinstance(node.ctx, ast.Load)
+                    and dotted_path(node.value) == "self"
+                ):
+                    return node
+    return None
+
+
+def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
+    """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
+    if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods):
+        return True
+    for each in info.mro:
+        for node in ast.walk(each.node):
+            if not isinstance(node, ast.Call):
+                continue
+            callee = (dotted_path(node.func) or "").rpartition(".")[2]
+            if callee in torch_api.CONTAINER_MODULES and any(
+                _mentions(part, attribute, each, place) for part in node.args
+            ):
+                return True
+            if callee in ("add_module", "register_module", "setattr", "register_parameter"):
+                return True
+    return False
+
+
+def _is_meant_there(info: ClassInfo, place: ast.AST) -> bool:
+    return any(
+        node.targets[0] is place and _is_meant(node.value, each)
+        for each in info.mro
+        for node in nodes_in(each.node, ast.Assign)
+    )
+
+
+def _is_meant(value: ast.expr, info: ClassInfo) -> bool:
+    """Whether what is assigned is an argument as it came, hides one module, or lists members that have names."""
+    init = info.methods.get("__init__")
+    given = (
+        init is not None
+        and isinstance(value, ast.Name)
+        and value.id in {each.arg for each in ast.walk(init.args) if isinstance(each, ast.arg)}
+    )
+    return given or _hides_one(value) or _lists_members(value, info)
+
+
+def _hides_one(value: ast.expr) -> bool:
+    """``self.teacher = [teacher]``: a list around one name keeps a module from being registered, on purpose."""
+    return isinstance(value, ast.List) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Name)
+
+
+def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
+    """``[self.first, third]``: every element is an attribute, or a name that is assigned to one."""
+    parts = (
+        value.values if isinstance(value, ast.Dict) else value.elts if isinstance(value, (ast.List, ast.Tuple)) else []
+    )
+    kept = {
+        node.value.id
+        for node in ast.walk(info.node)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and isinstance(node.targets[0], ast.Attribute)
+    }
+    return bool(parts) and all(
+        isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id in kept) for part in parts
+    )
+
+
+def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
+    local = next(
+        (
+            each.value.id
+            for each in ast.walk(info.node)
+            if isinstance(each, ast.Assign) and each.targets[0] is place and isinstance(each.value, ast.Name)
+        ),
+        None,
+    )
+    return any(
+        (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
+        or (isinstance(each, ast.Name) and each.id == local)
+        for each in ast.walk(node)
+    )

@@ -1,0 +1,182 @@
+"""``CUDA_VISIBLE_DEVICES``: what reads it, and assignments that come too late or cannot work (S17)."""
+
+from __future__ import annotations
+
+import ast
+from difflib import SequenceMatcher
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks import placement
+from torchdevlint.flow.facts import LateVisibleDevices, MalformedVisibleDevices
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.joins import is_number
+from torchdevlint.flow.state.machine import Frame, State, Touch
+from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
+from torchdevlint.source.nodes import nodes_in
+
+_NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
+_SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
+_TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
+_SIMILAR = 0.9
+_STARTERS = (
+    "spawn",
+    "Process",
+    "Popen",
+    "start_processes",
+    "check_call",
+    "check_output",
+    "os.system",
+    "subprocess.run",
+    "subprocess.call",
+    "ProcessPoolExecutor",
+)
+
+
+def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
+    """A library call that reads the visible devices, or that sets them."""
+    if name.startswith("torch"):
+        if name in ("torch.cuda.Stream", "torch.cuda.current_stream"):
+            placement.note_stream(frame, state, node, name)
+        effect = _effect(frame, name, arguments)
+        if effect is not None:
+            touch(frame, state, node, f"{name}()", effect)
+    elif name in _SETTERS:
+        _set_by_call(frame, state, node, name, arguments)
+    elif name == "os.environ.update":
+        _update(frame, state, node, arguments)
+
+
+def note_context(frame: Frame, state: State, node: ast.expr, name: str) -> None:
+    """``with torch.cuda.device(1)``: entering it initialises CUDA."""
+    if name in torch_api.CONTEXTS_OF_CUDA:
+        touch(frame, state, node, f"with {name}()", "initialises")
+
+
+def note_union(frame: Frame, state: State, node: ast.AugAssign, value: Value) -> None:
+    """``os.environ |= {name: value}``."""
+    if isinstance(node.op, ast.BitOr) and isinstance(value, Map) and _is_environ(frame, node.target, state):
+        for key, each in value.items:
+            _check(frame, state, node, Const(key), each)
+
+
+def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
+    if arguments.value(2, "enabled") == Const(False):
+        return None
+    if name in torch_api.FREEZES_VISIBLE_DEVICES:
+        nvml = (
+            name in ("torch.cuda.is_available", "torch.accelerator.is_available") and _NVML_CHECK in frame.machine.words
+        )
+        return None if nvml else "freezes"
+    if name in torch_api.INITIALISES_CUDA:
+        return "initialises"
+    if name in ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"):
+        return "freezes" if arguments.value(0, "device_type") == Const("cuda") else None
+    if name == "torch.cuda.device_count":
+        target = frame.machine.settings.target_torch or ""
+        return "freezes" if target.startswith(_TORCH_COUNT_FREEZES) else None
+    return None
+
+
+def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
+    """A move to, or creation on, a device that is literally CUDA initialises it."""
+    if device.origin is Origin.LITERAL and device.name == "cuda":
+        placement.note_literal(frame, state, node)
+    if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:
+        touch(frame, state, node, frame.machine.text_of(node), "initialises")
+
+
+def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
+    if state.touched is None and not state.without_accelerator:
+        state.touched = Touch(node, text, effect)
+
+
+def note_item(frame: Frame, state: State, target: ast.Subscript, value: Value) -> None:
+    """``os.environ[name] = value``."""
+    if not _is_environ(frame, target.value, state):
+        return
+    name = frame.evaluate(target.slice, state)
+    _check(frame, state, target, name, value)
+
+
+def _is_environ(frame: Frame, node: ast.expr, state: State) -> bool:
+    return (dotted_path(node) or "").endswith("environ") and frame.evaluate(node, state) == Ref("os.environ")
+
+
+def _set_by_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
+    given = arguments.values
+    if len(given) < 2:
+        return
+    if len(given) > _SETTERS[name] and _is_visible_devices(given[0]):
+        found = ", ".join(frame.machine.text_of(each) for each, _ in arguments.positional)
+        values = ",".join(str(value.value) for value in given[1:] if isinstance(value, Const))
+        _malformed(frame, node, "arguments", found, f'"{torch_api.VISIBLE_DEVICES}", "{values}"')
+        return
+    _check(frame, state, node, given[0], given[1])
+
+
+def _update(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+    for name, (_, value) in arguments.keywords.items():
+        _check(frame, state, node, Const(name), value)
+    for value in arguments.values:
+        if isinstance(value, Map):
+            for key, each in value.items:
+                _check(frame, state, node, Const(key), each)
+
+
+def _check(frame: Frame, state: State, node: ast.AST, name: Value, value: Value) -> None:
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return
+    if not _is_visible_devices(name):
+        if _is_misspelt(name.value):
+            _malformed(frame, node, "name", name.value, torch_api.VISIBLE_DEVICES)
+        return
+    if is_number(value) or isinstance(value, Seq) or (isinstance(value, Const) and not isinstance(value.value, str)):
+        found = str(value.value) if isinstance(value, Const) else "a list" if isinstance(value, Seq) else "a number"
+        _malformed(frame, node, "value", found, f'"{found}"' if isinstance(value, Const) else "str(..)")
+        return
+    if state.touched is not None and not state.without_accelerator:
+        _late(frame, state.touched, node)
+
+
+def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
+    machine = frame.machine
+    if _starts_processes(frame, node):
+        return
+    machine.record_anyway(
+        ("late", node),
+        lambda: LateVisibleDevices(
+            machine.span_of(node), machine.text_of(node), cause.text, machine.span_of(cause.node), cause.effect
+        ),
+    )
+
+
+def _starts_processes(frame: Frame, node: ast.AST) -> bool:
+    """Whether processes are started after `node` in the same scope: they read the variable anew."""
+    scope = frame.function or frame.machine.tree
+    line = getattr(node, "lineno", 0)
+    return scope is not None and any(
+        each.lineno > line and (dotted_path(each.func) or "").endswith(_STARTERS) for each in nodes_in(scope, ast.Call)
+    )
+
+
+def _malformed(frame: Frame, node: ast.AST, problem: str, found: str, suggestion: str) -> None:
+    machine = frame.machine
+    machine.record_anyway(
+        ("malformed", node), lambda: MalformedVisibleDevices(machine.span_of(node), problem, found, suggestion)
+    )
+
+
+def _is_visible_devices(name: Value) -> bool:
+    return name == Const(torch_api.VISIBLE_DEVICES)
+
+
+def _is_misspelt(name: str) -> bool:
+    """Whether a name is so close to the variable's that nothing else can be meant."""
+    right = torch_api.VISIBLE_DEVICES
+    if name.upper() == right:
+        return True
+    if abs(len(name) - len(right)) > 2 or name.upper()[:3] != "CUD":
+        return False
+    return SequenceMatcher(None, name.upper().strip(), right).ratio() >= _SIMILAR

@@ -1,0 +1,238 @@
+"""What says where things belong, around a place that names CUDA: devices, attributes, choices, flags (TDL012)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.values import Dev
+from torchdevlint.source.nodes import nodes_in
+
+_OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
+"""What modules have and optimizers have not."""
+_FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
+_FOR_SOMETHING_ELSE = re.compile(
+    r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
+)
+"""Names of devices that are not where the model and its inputs are, or of numbers of devices."""
+_KNOWN = (Origin.EXPRESSION, Origin.MODEL, Origin.ARGUMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An expression that says where, why it does, and the place that shows it; `kind` as in the fact."""
+
+    text: str
+    why: str
+    place: ast.AST
+    kind: str = "device"
+
+
+def at_hand(frame: Frame, state: State) -> Given | None:
+    """What says where to, in a name, in an attribute that is used around the place, or by a flag."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return None
+    return (
+        _in_a_name(frame, state)
+        or _beside(frame, state, scope)
+        or _chosen(frame, scope)
+        or _of_self(frame, state)
+        or _flag(frame, scope)
+        or _of_kept_model(frame)
+    )
+
+
+def _in_a_name(frame: Frame, state: State) -> Given | None:
+    """A parameter or a local name that holds a device."""
+    if frame.function is None:
+        return None
+    for name, value in state.env.items():
+        if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
+            continue
+        if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
+            continue
+        if value.device == Device(Origin.EXPRESSION, name):
+            return Given(name, f"the function is given `{name}`", frame.function)
+        if mentions_device(name):
+            bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
+            taken = bound is not None and isinstance(bound.value, ast.Attribute) and bound.value.attr == "device"
+            if bound is not None and (taken or value.device.origin in _KNOWN):
+                return Given(name, f"`{name}` is the device here", bound)
+    return None
+
+
+def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
+    """The parameters whose default says CPU: where something is kept, not where it is computed."""
+    return frozenset(
+        name
+        for name, default in defaults(function)
+        if default is not None
+        and any(isinstance(each, ast.Constant) and each.value == "cpu" for each in ast.walk(default))
+    )
+
+
+def _binds(node: ast.Assign, name: str) -> bool:
+    return any(dotted_path(target) == name for target in node.targets)
+
+
+def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
+    for each in devices_in(scope):
+        path = dotted_path(each) or ""
+        if _FOR_SOMETHING_ELSE.search(path.rpartition(".")[2]) or _is_kept_on_cpu(frame, path):
+            continue
+        seen = _is_visible(frame, state, path) and not _is_bound_inside(scope, each, path)
+        if seen and not _is_literal(frame, each, state):
+            return Given(path, f"`{path}` is used beside it", each)
+    return None
+
+
+def _is_visible(frame: Frame, state: State, path: str) -> bool:
+    """Whether the name that a path starts with is bound where the place is."""
+    name = path.partition(".")[0].partition("[")[0]
+    return name in state.env or any(name in names for names in frame.closure.scopes)
+
+
+def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
+    """Whether a path stands in a function within the scope that binds its first name anew."""
+    name = path.partition(".")[0].partition("[")[0]
+    for function in nodes_in(scope, ast.FunctionDef):
+        if function.lineno <= node.lineno <= (function.end_lineno or 0):
+            parameters = {each.arg for each in nodes_in(function.args, ast.arg)}
+            if name in parameters or any(bound for _, bound, _ in bindings_in(function).get(name, ())):
+                return True
+    return False
+
+
+def _is_kept_on_cpu(frame: Frame, path: str) -> bool:
+    """Whether an attribute of `self` holds a parameter of ``__init__`` whose default says CPU."""
+    init = frame.owner.methods.get("__init__") if frame.owner is not None and path.startswith("self.") else None
+    if init is None:
+        return False
+    names = _on_the_cpu_by_default(init)
+    return bool(names) and any(
+        dotted_path(node.targets[0]) == path and bool(names & {each.id for each in nodes_in(node, ast.Name)})
+        for node in nodes_in(init, ast.Assign)
+    )
+
+
+def _of_self(frame: Frame, state: State) -> Given | None:
+    """``self.device``, which another method uses or chooses."""
+    if frame.owner is None or not _is_visible(frame, state, "self"):
+        return None
+    for info in frame.owner.mro:
+        inner = nodes_in(info.node, ast.ClassDef)
+        for each in devices_in(info.node):
+            if any(other.lineno <= each.lineno <= (other.end_lineno or 0) for other in inner):
+                continue
+            path = dotted_path(each) or ""
+            own = path.startswith("self.") and path.count(".") == 1 and not _FOR_SOMETHING_ELSE.search(path[5:])
+            if own and not _is_literal(frame, each, state) and not _is_kept_on_cpu(frame, path):
+                return Given(path, "the object knows its device", each)
+        for node in nodes_in(info.node, ast.Assign):
+            path = dotted_path(node.targets[0]) or ""
+            if path.startswith("self.") and mentions_device(path[5:]) and _is_choice(node.value):
+                return Given(path, "the object has chosen its device", node)
+    return None
+
+
+_DEVICES: WeakKeyDictionary[ast.AST, tuple[ast.expr, ...]] = WeakKeyDictionary()
+
+
+def devices_in(scope: ast.AST) -> tuple[ast.expr, ...]:
+    """The attributes that a function, class or file gives to ``.to(..)`` or ``device=``, such as ``args.device``."""
+    found = _DEVICES.get(scope)
+    if found is None:
+        found = _DEVICES[scope] = tuple(_devices_in(scope))
+    return found
+
+
+def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:
+    for node in nodes_in(scope, ast.Call):
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "device"]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+            given += node.args[:1]
+        for each in given:
+            for part in (each.body, each.orelse) if isinstance(each, ast.IfExp) else (each,):
+                if isinstance(part, ast.Attribute) and part.attr in ("device", "_device") and dotted_path(part):
+                    yield part
+
+
+def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether the device that is at hand is the same literal, or the CPU."""
+    value = frame.evaluate(node, state)
+    return not isinstance(value, Dev) or value.device.origin in (Origin.LITERAL, Origin.DEFAULT, Origin.TOP)
+
+
+def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
+    """``device = "cuda" if torch.cuda.is_available() else "cpu"``, in the function or in the module around it."""
+    module = frame.machine.tree
+    statements = [*nodes_in(scope, ast.Assign), *(module.body if module is not None else ())]
+    for node in statements:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
+            continue
+        name = node.targets[0].id
+        if mentions_device(name):
+            return Given(name, f"`{name}` is chosen here", node)
+    return None
+
+
+def _is_choice(node: ast.expr) -> bool:
+    """Whether an expression is CUDA on one side of a test and the CPU on the other."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and (dotted_path(node.func) or "").endswith("device"):
+        node = node.args[0]
+    if not isinstance(node, ast.IfExp):
+        return False
+    one, other = (
+        {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (node.body, node.orelse)
+    )
+    return ("cpu" in one and _is_any_cuda(other)) or ("cpu" in other and _names_cuda(one))
+
+
+def _is_any_cuda(values: Iterable[object]) -> bool:
+    return any(isinstance(each, str) and each.startswith("cuda") for each in values)
+
+
+def _flag(frame: Frame, scope: ast.AST) -> Given | None:
+    """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function."""
+    found = None
+    for node in nodes_in(scope, ast.If):
+        text = dotted_path(node.test)
+        if text is None or not _FLAG.search(text.rpartition(".")[2]):
+            if isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available"):
+                text = frame.machine.text_of(node.test)
+            else:
+                continue
+        if any(_is_bare_move(each) for part in node.body for each in nodes_in(part, ast.Call)):
+            found = found or Given(text, f"`{text}` decides it here", node.test, "flag")
+    return found
+
+
+def _is_bare_move(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not node.args
+
+
+def _of_kept_model(frame: Frame) -> Given | None:
+    """A model that the object was given and keeps, and that its class does not move."""
+    owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
+    if owner is None or init is None or owner.is_module:
+        return None
+    parameters = {each.arg for each in (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)}
+    for node in nodes_in(init, ast.Assign):
+        path = dotted_path(node.targets[0]) or ""
+        if not path.startswith("self.") or not isinstance(node.value, ast.Name) or node.value.id not in parameters:
+            continue
+        names = (path, node.value.id)
+        uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
+        if uses & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
+            return Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)
+    return None

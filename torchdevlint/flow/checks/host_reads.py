@@ -1,0 +1,160 @@
+"""Reads by the host: NumPy, and what works through it, gets a tensor that is on an accelerator (TDL006)."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdevlint.flow.facts import Operand, ReadOnHost
+from torchdevlint.flow.kinds.followed import followed_in, root_of
+from torchdevlint.flow.state.devices import MODEL, Origin
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
+
+_LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
+"""What reads a tensor through NumPy."""
+_READS_NOTHING = frozenset(
+    """
+    shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
+    hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
+    broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend text annotate set_title set_xlabel
+    set_ylabel set_label
+    """.split()
+)
+"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods."""
+_PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
+"""What takes sizes, or gives what it gets to functions of the caller."""
+_ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
+_OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
+_TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
+_OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
+_OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
+_KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)
+_BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
+
+
+def note_host_read(
+    frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, forced: bool = False
+) -> None:
+    """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator."""
+    if (
+        forced
+        or not frame.machine.imports_torch
+        or _is_another_kind(state)
+        or getattr(frame.function, "name", "") in ("numpy", "__array__")
+    ):
+        return
+    if not (_is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
+        return
+    machine = frame.machine
+    machine.record(
+        ("host", node),
+        lambda: ReadOnHost(
+            machine.span_of(node),
+            machine.text_of(node),
+            Operand(
+                machine.text_of(value_node),
+                value.device.describe(),
+                machine.span_of(value_node),
+                machine.evidence(value.steps),
+            ),
+            value.parameter,
+        ),
+        state,
+        value.device.name if value.device.origin is Origin.ARGUMENT else None,
+    )
+
+
+def reads_on_host(name: str) -> bool:
+    """Whether a library function turns its tensors into arrays."""
+    reads = name.startswith(_LIBRARIES) and not name.startswith(_PASSES_ON)
+    return reads and name.rpartition(".")[2] not in _READS_NOTHING
+
+
+def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
+    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments."""
+    for value_node, value in operands:
+        found = _one_tensor(value, state)
+        if found is not None:
+            note_host_read(frame, state, node, value_node, found)
+
+
+def note_array_item(frame: Frame, state: State, target: ast.Subscript, value_node: ast.expr, value: Value) -> None:
+    """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim."""
+    found = _one_tensor(value, state)
+    if found is not None and (found.ndim or found.opaque) and _is_array(frame, target.value, state):
+        note_host_read(frame, state, target, value_node, found)
+
+
+def _one_tensor(value: Value, state: State) -> Tensor | None:
+    """The tensor that a value is; also where an attribute holds what it was given, and later a moved model."""
+    if isinstance(value, Tensor):
+        return value
+    found = alternatives(value, state.conditions)
+    tensors = [(conditions, each) for conditions, each in found if isinstance(each, Tensor)]
+    if len(tensors) != 1 or tensors[0][0] or any(not isinstance(each, (Tensor, Unknown)) for _, each in found):
+        return None
+    return tensors[0][1]
+
+
+def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether a name is bound to new arrays of NumPy, wherever its function binds it."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(node, ast.Name) or scope is None:
+        return False
+    values = [
+        each.value
+        for each in nodes_in(scope, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == node.id for target in each.targets)
+    ]
+    return bool(values) and all(_makes_array(frame, each, state) for each in values)
+
+
+def _makes_array(frame: Frame, node: ast.expr, state: State) -> bool:
+    maker = frame.evaluate(node.func, state) if isinstance(node, ast.Call) else None
+    return isinstance(maker, Ref) and maker.name.startswith("numpy.") and maker.name[6:] in _ARRAY_MAKERS
+
+
+def _is_off_host(frame: Frame, value: Tensor) -> bool:
+    """Whether a tensor is surely not on the CPU.
+
+    In a script ``x.device`` of an unknown `x` says nothing: what is `x` there is known to who runs it.
+    """
+    device = value.device
+    if device.origin is Origin.LITERAL:
+        return device.name not in ("cpu", "meta")
+    if device == MODEL and frame.context != "forward" and _BEFORE_THE_MOVE.search(frame.scope.rpartition(".")[2]):
+        return False
+    if frame.entry.kind == "module" and _OF_A_NAME.fullmatch(device.name):
+        return False
+    return device.origin in (Origin.MODEL, Origin.EXPRESSION)
+
+
+def _is_another_kind(state: State) -> bool:
+    """Whether a test says that these are arrays, or tensors of another framework, or no tensors."""
+    return any(
+        _OTHER_KIND.search(key) and not _KIND_OF_RESULT.search(key) if holds else _TENSOR.search(key)
+        for key, holds in state.conditions
+    )
+
+
+def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> bool:
+    """Whether the function takes the device of the tensor that it reads, so that it expects any device.
+
+    The tensor is an argument, or a parameter of a module that is one. An argument beside it that is read by
+    ``.numpy()`` is where it is, but lengths and sizes are often kept on the CPU.
+    """
+    function = frame.function
+    if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
+        return False
+    followed, root = followed_in(function), root_of(node)
+    if value.device.origin is Origin.ARGUMENT:
+        beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
+        return value.device.name in followed or (bool(followed) and beside)
+    return value.device.origin is Origin.TOP and root is not None and root in followed
+
+
+def _is_method(read: ast.AST) -> bool:
+    return isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute) and read.func.attr == "numpy"

@@ -1,0 +1,196 @@
+"""Batches from a loader: on the CPU until something moves them (TDL005)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.facts import BatchNotMoved, Operand
+from torchdevlint.flow.kinds.uses import uses_in
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.state.devices import LOADER, on_cpu
+from torchdevlint.flow.state.joins import only, sequence
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NUMBER,
+    UNKNOWN,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Record,
+    Ref,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import nodes_in
+
+_LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+_LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
+_MANAGED = frozenset(
+    """
+    Accelerator accelerator LightningModule pytorch_lightning lightning Fabric Trainer TrainingArguments DALI dali
+    DALIClassificationIterator prefetcher Prefetcher DataPrefetcher create_loader fabric MpDeviceLoader
+    """.split()
+)
+"""Words of files whose loaders or trainers move batches themselves."""
+_MOVES = frozenset({"to", "cuda"})
+_GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
+"""Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
+
+
+def batch_of(frame: Frame, iterated: ast.expr, taken: ast.AST, state: State) -> Value | None:
+    """What a loader gives to a loop, or to ``next(iter(loader))``: something on the CPU; None for anything else."""
+    managed = frame.machine.words & _MANAGED
+    if managed:
+        managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
+    if managed or frame.machine.default_changed:
+        return None
+    return _given_by(frame, iterated, taken, state)
+
+
+def _given_by(frame: Frame, node: ast.expr, taken: ast.AST, state: State) -> Value | None:
+    if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+        callee = (dotted_path(node.func) or "").rpartition(".")[2]
+        if callee == "zip":
+            found = [_given_by(frame, each, taken, state) for each in node.args]
+            return sequence([each or UNKNOWN for each in found]) if any(found) else None
+        if callee == "chain":
+            found = [_given_by(frame, each, taken, state) for each in node.args]
+            return next((each for each in found if each is not None), None) if all(found) else None
+        if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
+            inner = _given_by(frame, node.args[0], taken, state)
+            return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
+    source = frame.evaluate(node, state)
+    if _is_loader(node, source):
+        return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", _target(taken)),), opaque=True)
+    if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(taken):
+        return Tensor(LOADER, None, (), (Step("comes from the loop here", _target(taken)),), opaque=True)
+    return None
+
+
+def _target(taken: ast.AST) -> ast.AST:
+    return taken.target if isinstance(taken, (ast.For, ast.AsyncFor)) else taken
+
+
+def _moves_a_part(loop: ast.AST) -> bool:
+    """Whether a loop over anything unpacks what it gets and moves a part of that: the other parts came with it.
+
+    A part may be a number, so that these count only where a number would not do.
+    """
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return False
+    names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    unpacked = {
+        each.id
+        for node in nodes_in(loop, ast.Assign)
+        if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) in names
+        for target in node.targets
+        for each in ast.walk(target)
+        if isinstance(each, ast.Name)
+    }
+    if len(names | unpacked) < 2:
+        return False
+    return any(
+        call.func.attr in _MOVES and bool(call.args or call.keywords or call.func.attr == "cuda")
+        for node in nodes_in(loop, ast.Assign)
+        for call in (node.value,)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and _root(call.func.value) in names | unpacked
+    )
+
+
+def _root(node: ast.expr) -> str | None:
+    """`batch` in ``batch["x"]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _is_loader(node: ast.expr, source: Value) -> bool:
+    """A DataLoader whose data set is not on a device already, or something unknown that is called a loader."""
+    source = only(source, Library) or source
+    if isinstance(source, Library):
+        return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
+    name = (dotted_path(node) or "").rpartition(".")[2].lower()
+    return isinstance(source, Unknown) and name.endswith(_LOADER_NAMES)
+
+
+def _places(value: Value) -> bool:
+    """Whether a data set holds tensors of an accelerator, or a data set or collate function of this file moves them."""
+    if isinstance(value, Library):
+        return any(_places(each) for each in value.children)
+    if isinstance(value, Tensor):
+        return not on_cpu(value.device)
+    node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
+    return node is not None and any(
+        isinstance(each, ast.Attribute) and each.attr in ("to", "cuda", "device") for each in ast.walk(node)
+    )
+
+
+def is_from_loader(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.device == LOADER
+
+
+def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """Whether it is a part of a batch that a model computes with; among graphs, only what is used as a tensor."""
+    if not is_from_loader(value):
+        return False
+    if not any(isinstance(each, Ref) and each.name.startswith(_GRAPHS) for each in frame.machine.globals.values()):
+        return True
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
+    return uses is not None and uses.is_tensor
+
+
+def forget(node: ast.expr, state: State) -> None:
+    """A batch whose items are written anew: they may have been moved."""
+    path = dotted_path(node)
+    if path is not None:
+        (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
+    """``batch.to(d)`` as a statement: a container of tensors may have moved in place."""
+    path = dotted_path(receiver)
+    value = frame.evaluate(receiver, state) if path is not None else UNKNOWN
+    if path is not None and is_from_loader(value):
+        (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
+    """``send_to(batch, device)`` as a statement, of a function of another file: it may move the batch in place."""
+    if not any(_says_device(each) for each in (call.func, *call.args, *(keyword.value for keyword in call.keywords))):
+        return
+    if isinstance(frame.evaluate(call.func, state), (Func, Obj, Library)):
+        return
+    for each in call.args:
+        path = dotted_path(each)
+        value = frame.evaluate(each, state) if path is not None else UNKNOWN
+        if path is not None and (isinstance(value, (Map, Record)) or (is_from_loader(value) and path in state.env)):
+            (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def _says_device(node: ast.expr) -> bool:
+    return mentions_device((dotted_path(node) or "").rpartition(".")[2])
+
+
+def record(
+    frame: Frame, state: State, node: ast.AST, operation: str, stayed: tuple[ast.expr, Tensor], other: Operand
+) -> None:
+    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
+    machine = frame.machine
+    steps = stayed[1].steps
+    loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
+    while frame.called_at is not None and frame.context == "forward":
+        node, frame = frame.called_at
+    machine.record(
+        ("batch", loaded),
+        lambda: BatchNotMoved(
+            machine.span_of(node), operation, machine.text_of(stayed[0]), machine.span_of(taken), other
+        ),
+        state,
+    )

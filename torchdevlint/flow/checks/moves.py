@@ -1,0 +1,330 @@
+"""Moves whose result is thrown away (TDL001), and loops that move their own target and drop it (TDL002)."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import evaluate_arguments
+from torchdevlint.flow.calling.tensor_methods import to_device
+from torchdevlint.flow.checks import loaders
+from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.kinds.parameters import is_tensor_by_use
+from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.joins import alternatives, element_of, is_module, sites_in
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import NONE, Cls, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.model import Span
+from torchdevlint.source.nodes import nodes_in
+
+Evidence = tuple[tuple[str, Span], ...]
+
+_MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
+_IN_PLACE_CONTAINER = frozenset(
+    "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
+)
+
+
+def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
+    """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens (S1)."""
+    if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        _check_comprehension(frame, node, node.value, state)
+        return
+    for each in _discarded(node.value):
+        _check_move(frame, node, each, state)
+
+
+def _discarded(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions whose results a statement drops: ``a.cuda(), b.cuda()``, ``a.cuda() if gpu else a``."""
+    if isinstance(node, ast.Tuple):
+        parts = node.elts
+    elif isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values[-1:]
+    else:
+        yield node
+        return
+    for part in parts:
+        yield from _discarded(part)
+
+
+def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> None:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+        return
+    method, receiver = call.func.attr, call.func.value
+    if method in ("to", "type") and not call.args and not call.keywords:
+        return
+    if frame.expects_errors or not _has_a_name(frame, receiver, state):
+        return
+    loaders.forget_if_in_place(frame, receiver, state)
+    evidence = _tensor_evidence(frame, receiver, state)
+    if evidence is None or _is_trial(frame, receiver, state):
+        return
+    moves, target = method not in torch_api.DTYPE_METHODS, None
+    if method == "to":
+        target = to_device(frame, evaluate_arguments(frame, call, state))
+        moves = target is not None
+    if target is not None and _is_there(frame, receiver, target, state):
+        return
+    machine = frame.machine
+    if moves:
+        machine.left_behind.update(sites_in(frame.evaluate(receiver, state)))
+    machine.record_anyway(
+        ("discarded", call),
+        lambda: DiscardedMove(
+            machine.span_of(node),
+            machine.text_of(receiver),
+            method,
+            ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
+            moves,
+            evidence,
+        ),
+    )
+
+
+def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:
+    """Whether the tensor is where the statement would put it: a buffer, and the device of an input of forward."""
+    value = frame.evaluate(node, state)
+    return isinstance(value, Tensor) and not on_cpu(target) and relation(value.device, target) is Relation.AGREE
+
+
+def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:
+    """Whether a tensor is made only to be moved, in a `try` or a loop: to see if that works, or how long it takes."""
+    value, scope = frame.evaluate(receiver, state), frame.function or frame.machine.tree
+    if scope is None or not isinstance(receiver, ast.Name) or not isinstance(value, Tensor):
+        return False
+    if not value.steps or not value.steps[0].created:
+        return False
+    reads = sum(not bound for _, bound, _ in bindings_in(scope).get(receiver.id, ()))
+    moves = [each for each in nodes_in(scope, ast.Expr) if _is_move_of(each.value, receiver.id)]
+    parts: list[ast.For | ast.While | ast.Try] = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
+    parts += nodes_in(scope, ast.Try)
+    return reads == len(moves) and any(
+        part.lineno < move.lineno <= (part.body[-1].end_lineno or 0) for part in parts for move in moves
+    )
+
+
+def _is_move_of(node: ast.expr, name: str) -> bool:
+    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return isinstance(receiver, ast.Name) and receiver.id == name and node.func.attr in _MOVES  # type: ignore[attr-defined]
+
+
+def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
+    """Whether the receiver comes from something named: ``torch.zeros(1).cuda()`` only starts the driver."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return False
+    return not isinstance(frame.evaluate(node, state), Ref)
+
+
+def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
+    """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
+    value = frame.evaluate(node, state)
+    found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
+    if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
+        steps = found[0].steps  # type: ignore[attr-defined]
+        return frame.machine.evidence(steps[:1])
+    if not isinstance(node, ast.Name) or not isinstance(value, Unknown):
+        return None
+    return _used_as_tensor(frame, node)
+
+
+def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return None
+    uses = uses_in(scope).get(node.id) or Uses()
+    if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
+        return None
+    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):
+        return None
+    first = uses.tensor_use
+    return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
+
+
+def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
+    """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
+    targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+    for statement, later, tested in _with_what_follows(node.body):
+        moved = _self_move(statement)
+        if moved is None or moved.func.value.id not in targets:  # type: ignore[attr-defined]
+            continue
+        name = moved.func.value.id  # type: ignore[attr-defined]
+        if any(_reads(each, name) for each in [*later, *node.orelse]) or _read_after(frame, node, name):
+            continue
+        if tested or _holds_tensors(frame, node.iter, state):
+            frame.machine.left_behind.update(sites_in(frame.evaluate(node.iter, state)))
+            _record_dead(frame, statement, name, node.iter, moved)
+            source = _container_of(node.iter)
+            for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
+                loaders.forget_if_in_place(frame, part, state)
+
+
+def _with_what_follows(
+    body: list[ast.stmt], after: tuple[ast.AST, ...] = (), tested: bool = False
+) -> Iterator[tuple[ast.stmt, tuple[ast.AST, ...], bool]]:
+    """Each statement of a loop body, those under an `if`, `with` or `try` too, with what runs later in the round.
+
+    The flag says whether an enclosing test asks for a tensor.
+    """
+    for place, statement in enumerate(body):
+        later = (*body[place + 1 :], *after)
+        yield statement, later, tested
+        if isinstance(statement, ast.If):
+            yield from _with_what_follows(statement.body, later, tested or _asks_for_tensor(statement.test))
+            yield from _with_what_follows(statement.orelse, later, tested)
+        elif isinstance(statement, ast.With):
+            yield from _with_what_follows(statement.body, later, tested)
+        elif isinstance(statement, ast.Try):
+            rest = (*statement.handlers, *statement.orelse, *statement.finalbody, *later)
+            yield from _with_what_follows(statement.body, rest, tested)
+
+
+def _asks_for_tensor(test: ast.expr) -> bool:
+    name = (dotted_path(test.func) or "") if isinstance(test, ast.Call) else ""
+    if name.endswith("is_tensor"):
+        return True
+    kind = test.args[1] if isinstance(test, ast.Call) and name == "isinstance" and len(test.args) == 2 else None
+    return kind is not None and (dotted_path(kind) or "").endswith("Tensor")
+
+
+def _self_move(statement: ast.stmt) -> ast.Call | None:
+    """The call in ``t = t.to(d)``, else None."""
+    if (
+        not isinstance(statement, ast.Assign)
+        or len(statement.targets) != 1
+        or not isinstance(statement.value, ast.Call)
+    ):
+        return None
+    target, call = statement.targets[0], statement.value
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
+        return None
+    same = isinstance(target, ast.Name) and isinstance(call.func.value, ast.Name) and call.func.value.id == target.id
+    return call if same else None
+
+
+def _read_after(frame: Frame, loop: ast.For | ast.AsyncFor, name: str) -> bool:
+    """Whether the moved name is read after the loop, before it is bound again."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    found = bindings_in(scope).get(name, [])
+    after = bisect_right(found, (loop.end_lineno or loop.lineno, True, sys.maxsize))
+    return after < len(found) and not found[after][1]
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in ast.walk(node)
+    )
+
+
+def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
+    """Whether what is iterated holds tensors: by inference, or by how the container is used. Modules move in place."""
+    element = element_of(frame.evaluate(source, state))
+    found = [each for _, each in alternatives(element) if each != NONE]
+    if isinstance(element, Seq):
+        found = list(element.items or (element.element,))
+    if any(isinstance(each, (Library, Obj)) for each in found):
+        return False
+    if any(isinstance(each, Tensor) for each in found):
+        return True
+    if isinstance(source, (ast.List, ast.Tuple)):
+        return any(_tensor_evidence(frame, each, state) is not None for each in source.elts)
+    scope, root = frame.function or frame.machine.tree, _container_of(source)
+    uses = uses_in(scope).get(root.id) if scope is not None and isinstance(root, ast.Name) else None
+    return uses is not None and not _holds_graphs(frame) and _used_as_batch(frame, uses, state)
+
+
+def _container_of(source: ast.expr) -> ast.expr:
+    """``batch`` in ``enumerate(batch)`` and ``batch.items()``."""
+    while isinstance(source, ast.Call):
+        if isinstance(source.func, ast.Attribute) and source.func.attr in ("items", "values"):
+            source = source.func.value
+        elif isinstance(source.func, ast.Name) and source.func.id in _SAME_ELEMENTS and source.args:
+            source = source.args[0]
+        else:
+            break
+    return source
+
+
+_SAME_ELEMENTS = frozenset("enumerate list tuple reversed sorted iter set".split())
+
+
+def _holds_graphs(frame: Frame) -> bool:
+    """Whether the file imports a library whose batches move in place."""
+    return any(
+        isinstance(value, Ref) and value.name.startswith("torch_geometric") for value in frame.machine.globals.values()
+    )
+
+
+def _used_as_batch(frame: Frame, uses: Uses, state: State) -> bool:
+    """Whether a container of unknown things is used as a batch is, and not as a list or dict of modules.
+
+    It is spread into a call, or given whole to a module, or its items are arguments.
+    """
+    if uses.is_module or uses.item_attributes & (torch_api.MODULE_ONLY_ATTRIBUTES | {"()"}):
+        return False
+    if uses.items_given or any(not _is_class(frame, call.func, state) for call in uses.spread_in):
+        return True
+    return any(place == 0 and _is_called_module(frame, call.func, state) for call, place in uses.arguments)
+
+
+def _is_class(frame: Frame, callee: ast.expr, state: State) -> bool:
+    value = frame.evaluate(callee, state)
+    return isinstance(value, Cls) or (isinstance(value, Ref) and value.name.rpartition(".")[2][:1].isupper())
+
+
+def _is_called_module(frame: Frame, callee: ast.expr, state: State) -> bool:
+    if is_module(frame.evaluate(callee, state)):
+        return True
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(callee.id) if scope is not None and isinstance(callee, ast.Name) else None
+    return uses is not None and uses.is_module
+
+
+def _check_comprehension(
+    frame: Frame, node: ast.Expr, value: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, state: State
+) -> None:
+    call = value.value if isinstance(value, ast.DictComp) else value.elt
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    if call.func.attr not in torch_api.MOVE_METHODS or not isinstance(call.func.value, ast.Name):
+        return
+    source = value.generators[0].iter
+    targets = {each.id for each in ast.walk(value.generators[0].target) if isinstance(each, ast.Name)}
+    if call.func.value.id in targets and _holds_tensors(frame, source, state):
+        frame.machine.left_behind.update(sites_in(frame.evaluate(source, state)))
+        _record_dead(frame, node, call.func.value.id, source, call, "comprehension")
+
+
+def _record_dead(
+    frame: Frame, place: ast.stmt, name: str, source: ast.expr, call: ast.Call, form: str | None = None
+) -> None:
+    machine = frame.machine
+    if form is None:
+        is_items = (
+            isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
+        )
+        form = "dict" if is_items else "list"
+    container = source.func.value if form == "dict" else source  # type: ignore[attr-defined]
+    machine.record_anyway(
+        ("dead", place),
+        lambda: DeadLoopMove(
+            machine.span_of(place),
+            name,
+            machine.text_of(container),
+            form,
+            ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
+        ),
+    )

@@ -1,0 +1,288 @@
+"""Placements that ignore what the code knows: a literal CUDA device beside a known one (TDL012)."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
+from torchdevlint.flow.facts import IgnoresGivenDevice
+from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.state.devices import CPU, Origin
+from torchdevlint.flow.state.joins import is_module
+from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
+from torchdevlint.source.nodes import nodes_in
+
+_OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_FOR_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+_MODEL = re.compile(r"model|net|module", re.IGNORECASE)
+_ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
+
+
+def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
+    """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
+    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
+        return
+    text, guarded = _names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
+    if not guarded or _asks_only_the_machine(frame, node):
+        frame.machine.literals.add(node)
+    if text is None:
+        return
+    found = _of_guard(frame, state, node) or _up_again(frame, node, state)
+    if found is None and not guarded:
+        found = at_hand(frame, state)
+    if found is not None and not _is_made_by(frame, found, node):
+        _record(frame, state, node, text, found)
+
+
+def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
+    """Whether the place is in an arm of a test that asks for CUDA, though the outcome is known on this path."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
+    for test in tests:
+        if test.lineno <= node.lineno <= (test.end_lineno or 0) and _FLAGS.search(dotted_path(test.test) or ""):
+            return True
+    return False
+
+
+def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
+    """Whether the device that is at hand is that of the very tensor which the reported call makes."""
+    scope = frame.function or frame.machine.tree
+    name = found.text.partition(".")[0].partition("[")[0]
+    return scope is not None and any(
+        dotted_path(each.targets[0]) == name and (each.value is node or node in nodes_in(each, ast.Call))
+        for each in nodes_in(scope, ast.Assign)
+    )
+
+
+_FLAGS = re.compile(r"cuda|gpu", re.IGNORECASE)
+
+
+def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
+    """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows."""
+    for (_, placed), (node, given) in ((one, other), (other, one)):
+        if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
+            continue
+        place = literal_place(frame, placed)
+        if place is not None:
+            text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
+            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
+
+
+def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
+    """``self.layer(x.cuda())`` in a class with a forward, for a layer of a class that is not known."""
+    path, owner = dotted_path(node.func) or "", frame.owner
+    if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
+        return
+    for _, value in operands:
+        place = literal_place(frame, value) if isinstance(value, Tensor) else None
+        if place is not None:
+            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"next({path}.parameters()).device"
+            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
+
+
+def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
+    """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
+    if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
+        return
+    names = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)]
+    taken = names[: len(arguments.positional) + (function.receiver is not None)]
+    given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
+    for name, default in defaults(function.node):
+        literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
+        if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
+            text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
+            found = Given(
+                _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"
+            )
+            _record(frame, state, node, text, found)
+
+
+def note_stream(frame: Frame, state: State, node: ast.Call, name: str) -> None:
+    """A stream of the current GPU, for tensors that the same function moves to a device that it knows."""
+    if node.args or node.keywords or frame.function is None or frame.machine.words & {"set_device", "device_of"}:
+        return
+    if any(_enters_device(frame, each) for each in nodes_in(frame.function, ast.With)):
+        return
+    for each in devices_in(frame.function):
+        path = dotted_path(each) or ""
+        if path == "self.device" and "current_device" not in frame.machine.words:
+            _record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
+            return
+
+
+def _enters_device(frame: Frame, node: ast.With) -> bool:
+    return any("cuda.device" in frame.machine.text_of(item.context_expr) for item in node.items)
+
+
+def _is_elsewhere(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
+
+
+def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
+    """What put the tensor on CUDA by name, if nothing around it asked for CUDA: the call, or the device that it names.
+
+    That is a local name which is bound once, to ``torch.device("cuda")``.
+    """
+    place = placed.steps[-1].node if placed.steps and placed.device.origin is Origin.LITERAL else None
+    if not isinstance(place, ast.Call) or place not in frame.machine.literals:
+        return None
+    if _names_cuda(place) is not None:
+        return place
+    names = [each.id for each in _device_arguments(place) if isinstance(each, ast.Name)]
+    if frame.function is None or not names:
+        return None
+    values = [each.value for each in nodes_in(frame.function, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
+    return values[0] if len(values) == 1 and _names_cuda(values[0]) is not None else None
+
+
+def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
+    """The expression for the device of a tensor or module; of an argument, if it is computed or comes after `place`."""
+    text = frame.machine.text_of(node)
+    if is_module(frame.evaluate(node, state)):
+        return f"next({text}.parameters()).device"
+    path, function = dotted_path(node), frame.function
+    parameters = [each.arg for each in nodes_in(function.args, ast.arg)] if function is not None else []
+    if path is not None and (function is None or _is_bound_before(function, path, parameters, place)):
+        return f"{text}.device"
+    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and value.device.name in parameters:
+        return f"{value.device.name}.device"
+    if frame.tensor_names:
+        return f"{frame.tensor_names[0]}.device"
+    return f"{text}.device" if path is not None else f"({text}).device"
+
+
+def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], place: ast.AST) -> bool:
+    name, line = path.partition(".")[0].partition("[")[0], getattr(place, "lineno", 0)
+    bound = bindings_in(function).get(name, ())
+    return (
+        name in parameters or not any(each for _, each, _ in bound) or any(at < line for at, each, _ in bound if each)
+    )
+
+
+def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
+    machine = frame.machine
+    machine.record(
+        ("literal", node),
+        lambda: IgnoresGivenDevice(
+            machine.span_of(node), text, found.text, found.why, machine.span_of(found.place), found.kind
+        ),
+        state,
+    )
+
+
+def _asks_only_the_machine(frame: Frame, node: ast.Call) -> bool:
+    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are.
+
+    Not in a file whose script moves its model by the same question.
+    """
+    scope = frame.function
+    if scope is None or _script_moves(frame):
+        return False
+    around = [each for each in nodes_in(scope, ast.If) if _is_within(node, each.body)]
+    return bool(around) and all(
+        not each.orelse
+        and isinstance(each.test, ast.Call)
+        and (dotted_path(each.test.func) or "").endswith("cuda.is_available")
+        for each in around
+    )
+
+
+def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+    line: int = node.lineno  # type: ignore[attr-defined]
+    return body[0].lineno <= line <= (body[-1].end_lineno or line)
+
+
+def _script_moves(frame: Frame) -> bool:
+    """Whether the file itself moves a model to the current GPU."""
+    body = frame.machine.tree.body if frame.machine.tree is not None else []
+    outside = [each for each in body if not isinstance(each, ast.ClassDef)]
+    calls = [call for each in outside for call in nodes_in(each, ast.Call) if _names_cuda(call)]
+    moved = (call.func.value for call in calls if isinstance(call.func, ast.Attribute))
+    return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
+
+
+def _is_what_it_is_for(frame: Frame) -> bool:
+    """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name or decorators."""
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    decorated = any(_FOR_CUDA.search(frame.machine.text_of(each)) for each in function.decorator_list)
+    return decorated or function.name in ("to", "_apply") or "cuda" in function.name.lower()
+
+
+def _names_cuda(node: ast.AST) -> str | None:
+    """The part of a call that names CUDA: ``.cuda()``, ``"cuda"``, ``torch.cuda.FloatTensor``; None if none does."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+        return ".cuda()" if not given else None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
+        path = _path_or_text(node.args[0])
+        return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
+    for each in _device_arguments(node):
+        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
+        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
+            return f'"{value.value}"'
+    path = dotted_path(node.func) or ""
+    if any(keyword.arg == "device" for keyword in node.keywords):
+        return None
+    return path if ".cuda." in path and path.endswith("Tensor") else None
+
+
+def _device_arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+
+
+def _path_or_text(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    return text if isinstance(text, str) else ""
+
+
+def _is_device(node: ast.Call) -> bool:
+    return (dotted_path(node.func) or "").endswith("device")
+
+
+def _is_guarded(state: State) -> bool:
+    """Whether a test that asks for an accelerator, in whatever words, encloses the place."""
+    return state.guarded or any(_ABOUT_ACCELERATORS.search(_OF_OTHERS.sub("", key)) for key, _ in state.conditions)
+
+
+def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
+    """``if x.is_cuda: y = y.cuda()``: the right device is that of `x`."""
+    if state.cuda_of is None:
+        return None
+    asked = frame.machine.text_of(state.cuda_of)
+    moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if asked == moved:
+        return None
+    return Given(f"{asked}.device", f"the test asks where `{asked}` is", state.cuda_of)
+
+
+def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
+    """``x.cpu().f().cuda()``: the right device is the one that `x` came from."""
+    receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+    value = frame.evaluate(receiver, state) if receiver is not None else None
+    if not isinstance(value, Tensor) or value.device != CPU or len(value.steps) < 2:
+        return None
+    down = value.steps[-1].node
+    source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
+    stem = _stem(source) if source is not None else None
+    path = dotted_path(stem) if stem is not None else None
+    if stem is None or path in (None, "self") or isinstance(frame.evaluate(stem, state), Ref):
+        return None
+    return Given(f"{path}.device", f"`{path}` came from there", down)
+
+
+def _stem(node: ast.expr) -> ast.expr:
+    """The name or attribute that a chain of method calls starts with."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node

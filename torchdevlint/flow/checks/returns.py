@@ -1,0 +1,86 @@
+"""What functions return: a tensor that is on the CPU, though it was made of, or stands for, one that is not."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives, tensors_in
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Conditions, Seq, Site, Tensor, Value
+from torchdevlint.flow.transfer.operations import record_mixed
+
+
+def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
+    """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from where the model or an argument is."""
+    if isinstance(value, Seq):
+        for each in value.items if value.items is not None else value.members:
+            check_returned(frame, state, node, each)
+        return
+    for _, each in alternatives(value, state.conditions):
+        if not isinstance(each, Tensor) or not on_cpu(each.device):
+            continue
+        for site in each.creations:
+            source = frame.machine.filled.get((frame.machine.entry_node, site))
+            if source is not None:
+                record_mixed(frame, state, node, "`return`", (node, replace(each, creations=(site,))), source)
+
+
+def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Conditions, Value]]) -> None:
+    """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is.
+
+    A list that holds both is returned by one statement.
+    """
+    made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
+    elsewhere = [
+        (node, each)
+        for node, _, each in made
+        if each.device.origin in (Origin.MODEL, Origin.ARGUMENT) and each.steps and not each.moved
+    ]
+    listed = {each: node for node, _, value in returns if isinstance(value, Seq) for each in tensors_in(value)}
+    for node, conditions, each in made:
+        if each.device != DEFAULT or not each.ndim or frame.entry.kind == "init":
+            continue
+        if not (_is_by_content(conditions) or node is listed.get(each)):
+            continue
+        other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
+        if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
+            record_mixed(frame, state, node, OTHER_RETURNS, (node, each), other)
+
+
+OTHER_RETURNS = "another `return`"
+
+
+def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:
+    """The tensors that a returned value may be, or that a returned list holds, with the conditions that lead there."""
+    held = value.members if isinstance(value, Seq) and value.items is None else (value,)
+    return [(path + at, each) for part in held for at, each in alternatives(part, path) if isinstance(each, Tensor)]
+
+
+def _holds_data(site: Site) -> bool:
+    """Whether the tensor was made of data, as functions do that take arrays and numbers as well as tensors."""
+    maker = site.function.rpartition(".")[2]
+    made_of = site.node.args[:1] if isinstance(site.node, ast.Call) else []
+    empty = any(isinstance(each, ast.List) and not each.elts for each in made_of)
+    return not empty and maker in torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
+
+
+def _is_at_hand(node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
+    """Whether the tensor that another path returns something of is given on the path with these conditions."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {tensor.device.name}
+    tested = (key.partition(":")[2] for key, arm in conditions if arm)
+    return names.isdisjoint(test.removesuffix(" is None") for test in tested if test.endswith(" is None"))
+
+
+def _is_by_content(conditions: Conditions) -> bool:
+    """Whether what was found decides, such as an empty result: not a type, a device, a mode or what a machine has."""
+    return any(_OF_CONTENT.search(key) for key, _ in conditions) and not any(
+        _OF_ANOTHER_KIND.search(key) for key, _ in conditions
+    )
+
+
+_OF_CONTENT = re.compile(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
+_OF_ANOTHER_KIND = re.compile(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")

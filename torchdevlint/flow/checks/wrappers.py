@@ -1,0 +1,94 @@
+"""What is left of a model that is wrapped on some paths only: told by a test, or by the use of ``.module``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.joins import choose
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
+from torchdevlint.source.nodes import nodes_in
+
+_INSIDE = ("module", "_orig_mod")
+"""The attributes in which wrappers keep what they wrap."""
+
+
+def refine_by_test(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(model, DataParallel)`` and ``hasattr(model, "module")`` tell wrapped models from plain ones."""
+    state = holds or fails
+    if state is None or len(test.args) != 2 or not isinstance(test.func, ast.Name):
+        return
+    if dotted_path(test.args[0]) is None or not _asks_for_wrapper(frame, test, state):
+        return
+    if holds is not None:
+        _keep(frame, test.args[0], holds, wrapped=True)
+    if fails is not None:
+        _keep(frame, test.args[0], fails, wrapped=False)
+
+
+def refine_by_use(frame: Frame, body: Sequence[ast.AST], orelse: Sequence[ast.AST], holds: State, fails: State) -> None:
+    """Where only one arm says ``model.module``, the model is wrapped in that one, and not in the other."""
+    if not frame.machine.words.intersection(_INSIDE):
+        return
+    inside, outside = _unwrapped_in(body), _unwrapped_in(orelse)
+    for path, node in {**inside, **outside}.items():
+        if path in inside and path not in outside:
+            _keep(frame, node, holds, wrapped=True)
+            _keep(frame, node, fails, wrapped=False)
+        elif path not in inside:
+            _keep(frame, node, holds, wrapped=False)
+            _keep(frame, node, fails, wrapped=True)
+
+
+def refine_by_failure(frame: Frame, body: Sequence[ast.AST], caught: State) -> None:
+    """``try: model.module`` with a handler: what gets to the handler is not wrapped."""
+    if frame.machine.words.intersection(_INSIDE):
+        for node in _unwrapped_in(body).values():
+            if _is_wrapper(frame.evaluate(node, caught)):
+                caught.alive = False
+            _keep(frame, node, caught, wrapped=False)
+
+
+def _keep(frame: Frame, node: ast.expr, state: State, wrapped: bool) -> None:
+    """Drop the alternatives of `node` that are wrapped, or those that are not."""
+    path, value = dotted_path(node), frame.evaluate(node, state)
+    if path is None or not isinstance(value, Choice):
+        return
+    left = [each for each in value.alternatives if _is_wrapper(each[1]) is wrapped]
+    if left:
+        (state.env if path in state.env else state.paths)[path] = choose(left)
+
+
+def _is_wrapper(value: Value) -> bool:
+    return bool(getattr(value, "prefix", ""))
+
+
+def _unwrapped_in(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
+    """The models, by path, whose inside is taken somewhere in `parts`."""
+    found: dict[str, ast.expr] = {}
+    for node in _attributes(parts):
+        path = dotted_path(node.value) if node.attr in _INSIDE else None
+        if path is not None:
+            found.setdefault(path, node.value)
+    return found
+
+
+def _attributes(parts: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
+    for part in parts:
+        if isinstance(part, ast.Attribute):
+            yield part
+        yield from nodes_in(part, ast.Attribute)
+
+
+def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:
+    assert isinstance(test.func, ast.Name)
+    if test.func.id == "hasattr":
+        return frame.evaluate(test.args[1], state) == Const("module")
+    if test.func.id != "isinstance":
+        return False
+    kinds = frame.evaluate(test.args[1], state)
+    names = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
+    return bool(names) and all(isinstance(name, Ref) and name.name in torch_api.WRAPPER_MODULES for name in names)

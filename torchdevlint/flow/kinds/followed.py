@@ -1,0 +1,49 @@
+"""Which devices a function follows: the names whose device it gives to what it makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.kinds.uses import Scope
+from torchdevlint.source.nodes import nodes_in
+
+_FOLLOWED: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
+
+
+def followed_in(function: Scope) -> frozenset[str]:
+    """The names whose device a function gives to what it makes: ``x.device``, ``x.new(..)``, ``y.type_as(x)``.
+
+    Empty where it asks which device one has: such a function has thought of both.
+    """
+    found = _FOLLOWED.get(function)
+    if found is None:
+        asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
+        tests = [
+            *(each.test for each in nodes_in(function, ast.If)),
+            *(each.test for each in nodes_in(function, ast.IfExp)),
+        ]
+        asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
+        found = _FOLLOWED[function] = frozenset() if asks else frozenset(_followed(function))
+    return found
+
+
+def _followed(function: Scope) -> Iterator[str]:
+    for node in nodes_in(function, ast.Attribute):
+        root = root_of(node.value) if node.attr == "device" or node.attr in torch_api.NEW_METHODS else None
+        if root is not None:
+            yield root
+    for call in nodes_in(function, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "type_as" and call.args:
+            root = root_of(call.args[0])
+            if root is not None:
+                yield root
+
+
+def root_of(node: ast.AST) -> str | None:
+    """`x` in ``x.size(0)[1].device``."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None

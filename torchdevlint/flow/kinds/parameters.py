@@ -1,0 +1,327 @@
+"""What a parameter is when nobody has called the function: by annotation, default, and usage."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.functions import default_value, defaults
+from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
+from torchdevlint.flow.kinds.docstrings import documented_tensors
+from torchdevlint.flow.kinds.followed import followed_in
+from torchdevlint.flow.kinds.uses import Scope, Uses, argument_names, bindings_in, uses_in
+from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
+from torchdevlint.flow.state.classes import ClassInfo, is_module_class
+from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.state.joins import is_module
+from torchdevlint.flow.state.machine import Entry, Frame, FunctionNode, State
+from torchdevlint.flow.state.records import by_annotation
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NONE,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Closure,
+    Cls,
+    Dev,
+    Func,
+    Guard,
+    Library,
+    Map,
+    Ref,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import nodes_in
+
+_MAX_HOPS = 4
+_MAX_LOOKUPS = 8
+"""How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
+_MAX_PARAMETERS = 50
+"""How many parameters of other functions are looked at for one."""
+
+_Parameter = tuple[Scope, str, ClassInfo | None, bool]
+"""A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
+_OF_DATA_SETS = re.compile(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
+"""Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
+_INITIALISERS = frozenset({"init_weights", "init_weight", "init_params", "init_parameters", "reset_parameters"})
+"""Functions that fill the parameters of a module while it is built, before anything moves."""
+_NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool"})
+
+
+def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, receiver: Value | None) -> dict[str, Value]:
+    """A value for each parameter of a function that is looked at on its own.
+
+    Tensors that `forward` gets, and methods that it reaches, are taken to be where the model is; those of other
+    functions are where their argument is, which the function cannot know.
+    """
+    spec = function.args
+    parameters = [*spec.posonlyargs, *spec.args]
+    values: dict[str, Value] = {}
+    if receiver is not None and parameters:
+        values[parameters.pop(0).arg] = receiver
+    by_default = dict(defaults(function))
+    for parameter in (*parameters, *spec.kwonlyargs):
+        values[parameter.arg] = _symbolic(frame, function, parameter, by_default.get(parameter.arg), entry)
+    if spec.vararg is not None:
+        tensors = annotated_tensor(spec.vararg.annotation)
+        values[spec.vararg.arg] = Seq(None, _tensor(frame, spec.vararg, entry) if tensors else UNKNOWN)
+    if spec.kwarg is not None:
+        values[spec.kwarg.arg] = Map((), UNKNOWN)
+    return values
+
+
+def _symbolic(
+    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry
+) -> Value:
+    name = parameter.arg
+    uses = uses_in(function).get(name) or Uses()
+    value = _kind(frame, function, parameter, default, entry, uses)
+    optional = (isinstance(default, ast.Constant) and default.value is None) or uses.none_tested
+    return Choice((((), NONE), ((), value))) if optional and value != NONE else value
+
+
+def _kind(
+    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry, uses: Uses
+) -> Value:
+    name = parameter.arg
+    annotated = _by_annotation(frame, parameter, entry)
+    if annotated is not None:
+        return annotated
+    if mentions_device(name) and not uses.is_tensor:
+        return Dev(Device(Origin.EXPRESSION, name))
+    if isinstance(default, ast.Call):
+        given = default_value(frame, default)
+        if isinstance(given, (Guard, Dev)):
+            return given
+    if isinstance(default, ast.Constant) and isinstance(default.value, (int, float, str)):
+        return UNKNOWN
+    if uses.is_module and not uses.is_tensor:
+        return Library("", module=True)
+    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
+        return _tensor(frame, parameter, entry)
+    if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
+        return _tensor(frame, parameter, entry)
+    if parameter.annotation is not None or default is not None:
+        return UNKNOWN
+    place = _place(frame, name)
+    return UNKNOWN if place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name) else Unknown(given=place)
+
+
+def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
+    """What the annotation says, if it says something that matters."""
+    annotation = parameter.annotation
+    name = annotation_name(annotation)
+    if name in _NUMBER_ANNOTATIONS:
+        return NUMBER
+    if name == "str":
+        return TEXT
+    if name == "device":
+        return Dev(Device(Origin.EXPRESSION, parameter.arg))
+    if annotated_tensor(annotation):
+        return _tensor(frame, parameter, entry)
+    contained = contained_tensor(annotation)
+    if contained is not None:
+        element = _tensor(frame, parameter, entry)
+        return Map((), element) if contained == "dict" else Seq(None, element)
+    inside = element_annotation(annotation)
+    if annotation_name(inside) in _NUMBER_ANNOTATIONS:
+        return NUMBERS
+    named = frame.evaluate(inside or annotation, State({})) if annotation is not None else UNKNOWN
+    if isinstance(named, Cls) and named.info.record is not None and inside is None:
+        tensor = _tensor(frame, parameter, entry)
+        return by_annotation(named.info.record, tensor.device, tensor.steps[0])
+    if not isinstance(named, Ref):
+        return None
+    if inside is not None:
+        return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
+    return Library(named.name) if is_one_of(named.name, frame.machine.settings.in_place_movers) else None
+
+
+def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:
+    step = (Step(f"argument `{parameter.arg}` of `{entry.name}`", parameter),)
+    uses = uses_in(frame.function).get(parameter.arg) if frame.function is not None else None
+    ndim = AT_LEAST_1 if uses is not None and uses.has_dimensions else None
+    return Tensor(_place(frame, parameter.arg), ndim, (), step)
+
+
+def place_of_argument(frame: Frame, name: str) -> Device:
+    """Where a tensor is that `name` holds, if that is an argument of what was entered, as it came; else TOP."""
+    function = frame.function
+    if function is None or frame.depth or name not in argument_names(function):
+        return TOP
+    bound = any(is_bound for _, is_bound, _ in bindings_in(function).get(name, ()))
+    return TOP if bound else _place(frame, name)
+
+
+def _place(frame: Frame, name: str) -> Device:
+    function, kind = frame.function, frame.entry.kind
+    if function is None:
+        return Device(Origin.ARGUMENT, name)
+    if frame.machine.observed.get((function, name)):
+        return TOP
+    if function in frame.machine.pipeline:
+        return CPU
+    if kind == "forward" or _is_autograd(frame, frame.entry):
+        return MODEL
+    if getattr(function, "name", "").lstrip("_") in _INITIALISERS or (kind == "function" and _is_for_numpy(function)):
+        return TOP
+    return Device(Origin.ARGUMENT, name)
+
+
+def _is_autograd(frame: Frame, entry: Entry) -> bool:
+    """Whether it is the forward or backward of a `torch.autograd.Function`, which runs wherever the model is."""
+    names = ("torch.autograd.Function", "torch.autograd.function.Function")
+    static = getattr(frame.function, "name", "") in ("forward", "backward")
+    return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
+
+
+def _is_for_numpy(function: FunctionNode) -> bool:
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
+
+    Not if it takes the device of one for what it makes.
+    """
+    if followed_in(function):
+        return False
+    methods = {call.func.attr for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
+    return "numpy" in methods and not methods & {"cpu", "to"}
+
+
+def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
+    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
+    level: list[_Parameter] = [(function, name, owner, owner is not None and owner.is_module)]
+    seen: set[_Parameter] = set(level)
+    for _ in range(hops + 1):
+        further: dict[_Parameter, None] = {}
+        for parameter in level:
+            targets = _targets(frame, *parameter)
+            if targets is None:
+                return True
+            further.update(dict.fromkeys(target for target in targets if target not in seen))
+        level = list(further)[: _MAX_PARAMETERS - len(seen)]
+        seen.update(level)
+    return False
+
+
+def _targets(
+    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, in_module: bool
+) -> list[_Parameter] | None:
+    """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
+    uses = uses_in(function).get(name)
+    if uses is None or uses.is_container or uses.called or _is_converted(function, name):
+        return []
+    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
+        return None
+    closure = owner.closure if owner is not None else frame.closure
+    if not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function):
+        return None
+    if uses.has_dimensions and any(_is_dtype(_static(frame, each, closure, owner, function)) for each in uses.dtypes):
+        return None
+    for call, place in uses.derived:
+        callee = _static(frame, call.func, closure, owner, function)
+        if isinstance(callee, Ref) and _library_takes_tensor(callee.name, place):
+            return None
+    found: list[_Parameter] = []
+    for call, place in uses.arguments:
+        callee = _static(frame, call.func, closure, owner, function)
+        if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            bound = isinstance(call.func, ast.Attribute)
+            names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
+            position = place + bound if isinstance(place, int) else -1
+            target = place if isinstance(place, str) else names[position] if position < len(names) else ""
+            found.append((callee, target, owner if bound else None, in_module))
+        elif isinstance(callee, Ref):
+            if _library_takes_tensor(callee.name, place):
+                return None
+        elif place == 0 and isinstance(callee, Library) and is_module(callee):
+            return None
+    return found
+
+
+def _is_dtype(value: Value | ast.AST | None) -> bool:
+    return isinstance(value, Ref) and is_dtype_name(value.name)
+
+
+def _is_converted(function: Scope, name: str) -> bool:
+    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x)``."""
+    for node in nodes_in(function, ast.Assign):
+        call, target = node.value, node.targets[0]
+        if not isinstance(target, ast.Name) or target.id != name or not isinstance(call, ast.Call) or not call.args:
+            continue
+        first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
+        if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
+            return True
+    return False
+
+
+_MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
+
+
+def _library_takes_tensor(name: str, place: int | str) -> bool:
+    head, _, tail = name.rpartition(".")
+    if (place != 0 and tail not in torch_api.STRICT) or (place == 0 and tail in torch_api.MAYBE_NUMBER_FIRST):
+        return False
+    if head == "torch.nn.functional":
+        return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
+    if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
+        return head == "torch" and tail in torch_api.LIKE_FACTORIES
+    if tail in (
+        "cat",
+        "stack",
+        "concat",
+        "hstack",
+        "vstack",
+        "dstack",
+        "meshgrid",
+        "broadcast_tensors",
+        "einsum",
+        "block_diag",
+    ):
+        return False
+    return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
+
+
+def _static(
+    frame: Frame,
+    node: ast.expr,
+    closure: Closure,
+    owner: ClassInfo | None,
+    function: Scope,
+    lookups: int = _MAX_LOOKUPS,
+) -> Value | ast.AST | None:
+    """What a callee is, as far as it can be told without running anything: imports, methods and layers of `self`."""
+    if lookups == 0:
+        return None
+    if isinstance(node, ast.Name):
+        uses = uses_in(function).get(node.id)
+        layers = uses.looped_over if uses is not None else None
+        if layers is not None:
+            container = _static(frame, layers, closure, owner, function, lookups - 1)
+            return Library("", module=True) if isinstance(container, Library) and container.module else None
+        for scope in closure.scopes:
+            found = scope.get(node.id)
+            if found is not None:
+                return found.node if isinstance(found, Func) else found
+        return None
+    if isinstance(node, ast.Subscript):
+        container = _static(frame, node.value, closure, owner, function, lookups - 1)
+        return Library("", module=True) if isinstance(container, Library) and container.module else None
+    if not isinstance(node, ast.Attribute):
+        return None
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
+        if node.attr in owner.all_methods:
+            return owner.all_methods[node.attr][1]
+        return next((info.attributes[node.attr] for info in owner.mro if node.attr in info.attributes), None)
+    receiver = _static(frame, node.value, closure, owner, function, lookups - 1)
+    if isinstance(receiver, Ref):
+        return Ref(canonical(f"{receiver.name}.{node.attr}"))
+    if isinstance(receiver, Cls):
+        return receiver.info.all_methods.get(node.attr, (None, None))[1]
+    return None

@@ -1,0 +1,338 @@
+"""Classes of the file: their bases, whether they are Modules, and what their attributes hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from torchdevlint.config import Settings
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.kinds.annotations import annotated_tensor
+from torchdevlint.flow.names import canonical, dotted_path, is_one_of
+from torchdevlint.flow.state.records import fields_of
+from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
+from torchdevlint.source.nodes import nodes_in
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.machine import Touch
+
+_MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
+MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
+_NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
+NO_MODULE = re.compile(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
+_OTHER_FRAMEWORKS = ("mxnet.", "tensorflow.", "keras.", "paddle.", "mindspore.", "flax.", "chainer.", "tf.")
+_EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
+
+
+class ClassInfo:
+    """What is known of one class statement. Compared by identity."""
+
+    def __init__(self, node: ast.ClassDef, bases: list[Value], closure: Closure, settings: Settings) -> None:
+        self.node = node
+        self.name = node.name
+        self.bases = bases
+        self.closure = closure
+        self.settings = settings
+        self.attributes: dict[str, Value] = {}
+        """What `self.x` holds, joined over the methods that write it; class-level names too."""
+        self.evaluated: set[ast.AST] = set()
+        """Methods whose writes to `self` are in `attributes`."""
+        self.assigned_at: dict[str, ast.AST] = {}
+        """Where each attribute of `self` is first assigned."""
+        self.touched: Touch | None = None
+        """The call in ``__init__`` that made CUDA read the visible devices; methods run after it."""
+        self.wrappers: dict[ast.AST, Func] = {}
+        """What the decorators of this file make of a method."""
+        self.in_pipeline = False
+        """Whether an instance is part of the input pipeline, where tensors are on the CPU."""
+
+    def __repr__(self) -> str:
+        return f"ClassInfo({self.name})"
+
+    @cached_property
+    def methods(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+        return {
+            statement.name: statement
+            for statement in _class_statements(self.node.body)
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
+
+    @cached_property
+    def mro(self) -> tuple[ClassInfo, ...]:
+        """This class and its bases in this file, nearest first."""
+        found: list[ClassInfo] = [self]
+        for base in self.bases:
+            if isinstance(base, Cls):
+                found += [info for info in base.info.mro if info not in found]
+        return tuple(found)
+
+    @cached_property
+    def library_bases(self) -> tuple[str, ...]:
+        """The public names of the bases that are not in this file, through the ones that are."""
+        return tuple(base.name for info in self.mro for base in info.bases if isinstance(base, Ref))
+
+    @cached_property
+    def is_module(self) -> bool:
+        """Whether it is a `torch.nn.Module`: by its bases, or, where those cannot be resolved, by what it does."""
+        configured = self.settings.module_bases + self.settings.device_managed_bases
+        if any(is_module_class(name) or is_one_of(name, configured) for name in self.library_bases):
+            return True
+        names = [name for name in self.library_bases if name.partition(".")[0] not in sys.stdlib_module_names]
+        if any(name.startswith(("torch.", "builtins.", *_OTHER_FRAMEWORKS)) for name in names) or not names:
+            return False
+        if any(info._holds_parameters for info in self.mro):
+            return True
+        named_so = any(name.endswith(_MODULE_WORDS) for name in names)
+        if "forward" in self.all_methods and (named_so or self._forwards_tensors):
+            return True
+        return ("forward" in self.all_methods or named_so) and any(info._registers for info in self.mro)
+
+    @cached_property
+    def resolved(self) -> bool:
+        """Whether every base is known, so that an attribute that is not seen here is not there."""
+        return all(
+            isinstance(base, (Cls, RecordType))
+            or (isinstance(base, Ref) and base.name.startswith(("torch.", "builtins.")))
+            for info in self.mro
+            for base in info.bases
+        )
+
+    @cached_property
+    def is_dataclass(self) -> bool:
+        """Whether it, or a base in this file, is decorated as a dataclass."""
+        decorators = (
+            each.func if isinstance(each, ast.Call) else each for info in self.mro for each in info.node.decorator_list
+        )
+        return any(self.public_name(each) == "dataclasses.dataclass" for each in decorators)
+
+    @cached_property
+    def record(self) -> RecordType | None:
+        """What its instances hold under names, if that is all that they are, and nothing writes behind the names."""
+        behind = any(each.attr in ("__dict__", "__setattr__") for each in nodes_in(self.node, ast.Attribute))
+        behind = behind or any(each.id == "vars" for each in nodes_in(self.node, ast.Name))
+        return None if behind else fields_of(self)
+
+    @cached_property
+    def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        """Every method by name, as attribute access finds it, with the class that defines it."""
+        found: dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        for info in self.mro:
+            for name, node in info.methods.items():
+                found.setdefault(name, (info, node))
+        return found
+
+    @cached_property
+    def writers(self) -> dict[str, tuple[ast.AST, ...]]:
+        """For each attribute of `self`, the methods of this class that assign it."""
+        found: dict[str, dict[ast.AST, None]] = {}
+        for method in self.methods.values():
+            for name in _self_writes(method):
+                found.setdefault(name, {})[method] = None
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @cached_property
+    def makes_layers(self) -> bool:
+        """Whether it makes layers of torch.nn that have parameters, or parameters."""
+        names = (self.public_name(node.func) for node in nodes_in(self.node, ast.Call))
+        return any(
+            name == "torch.nn.Parameter" or (name.startswith("torch.nn.") and name[9:] in torch_api.PARAMETER_MODULES)
+            for name in names
+            if name is not None
+        )
+
+    @cached_property
+    def _registers(self) -> bool:
+        """Whether a method puts a layer of torch.nn or a parameter on `self`, or asks `self` for parameters."""
+        for node in nodes_in(self.node, ast.Call):
+            if not isinstance(node.func, ast.Attribute):
+                continue
+            root = node.func.value
+            if isinstance(root, ast.Name) and node.func.attr in _EVIDENCE_CALLS and root.id in self._own_names:
+                return True
+            name = self.public_name(node.func)
+            if name is not None and (name == "torch.nn.Parameter" or is_module_class(name)):
+                return True
+        return False
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        """`self`, and names for copies of it: ``new = deepcopy(self)``."""
+        return frozenset(
+            node.targets[0].id
+            for node in nodes_in(self.node, ast.Assign)
+            if isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Call)
+            and (self.public_name(node.value.func) or "") in ("copy.copy", "copy.deepcopy")
+            and [dotted_path(each) for each in node.value.args[:1]] == ["self"]
+        ) | {"self"}
+
+    @cached_property
+    def _forwards_tensors(self) -> bool:
+        """Whether it has a forward that takes tensors by annotation, besides `self`, and lets a base set itself up."""
+        found = self.all_methods.get("forward")
+        if found is None or NO_MODULE.search(" ".join((self.name, *self.library_bases))):
+            return False
+        spec = found[1].args
+        annotated = any(annotated_tensor(each.annotation) for each in (*spec.posonlyargs, *spec.args)[1:])
+        init = self.all_methods.get("__init__")
+        return annotated and init is not None and any(_inherited_inits(init[1]))
+
+    @cached_property
+    def given_to_unseen_base(self) -> frozenset[str]:
+        """Names that ``__init__`` hands on to a base of another file, which may register what they stand for."""
+        init = self.methods.get("__init__")
+        if init is None or self.resolved:
+            return frozenset()
+        given = (
+            each
+            for call in _inherited_inits(init)
+            for each in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
+        return frozenset(each.id for each in given if isinstance(each, ast.Name))
+
+    @cached_property
+    def _holds_parameters(self) -> bool:
+        """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
+        for node in nodes_in(self.node, ast.Assign):
+            if not isinstance(node.targets[0], ast.Attribute):
+                continue
+            value = node.value
+            for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+                if isinstance(each, ast.Call) and self.public_name(each.func) == "torch.nn.Parameter":
+                    return True
+        return False
+
+    def public_name(self, node: ast.expr) -> str | None:
+        """The public name of a chain of attributes on something imported, else None."""
+        root, _, rest = (dotted_path(node) or "").partition(".")
+        found = next((scope[root] for scope in self.closure.scopes if root in scope), None)
+        return canonical(f"{found.name}.{rest}".rstrip(".")) if isinstance(found, Ref) else None
+
+    @cached_property
+    def assigns_by_name(self) -> bool:
+        """Whether a method other than ``__init__`` assigns attributes whose names it computes."""
+        return any(
+            isinstance(call.func, ast.Name)
+            and call.func.id == "setattr"
+            and len(call.args) == 3
+            and isinstance(call.args[0], ast.Name)
+            and call.args[0].id == "self"
+            and not isinstance(call.args[1], ast.Constant)
+            for name, method in self.methods.items()
+            if name != "__init__"
+            for call in nodes_in(method, ast.Call)
+        )
+
+    def method(self, name: str, receiver: Value | None) -> Func | None:
+        """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""
+        found = self.all_methods.get(name)
+        return None if found is None else _decorated(*found, receiver)
+
+    def inherited(self, name: str, receiver: Value) -> Func | None:
+        """What ``super().name`` is."""
+        for info in self.mro[1:]:
+            if name in info.methods:
+                return _decorated(info, info.methods[name], receiver)
+        return None
+
+
+def _inherited_inits(init: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+    """``super().__init__(..)``, in either spelling."""
+    for call in nodes_in(init, ast.Call):
+        if (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "__init__"
+            and isinstance(call.func.value, ast.Call)
+            and isinstance(call.func.value.func, ast.Name)
+            and call.func.value.func.id == "super"
+        ):
+            yield call
+
+
+def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+    names = set(decorator_names(node))
+    if "staticmethod" in names:
+        receiver = None
+    elif "classmethod" in names:
+        receiver = Cls(info)
+    return Func(node, info.closure, f"{info.name}.{node.name}", info, receiver, is_plain(node))
+
+
+def _decorated(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
+    """The method as reading it gives it, where a decorator of this file made something else of it."""
+    bound, wrapper = bind(info, node, receiver), info.wrappers.get(node)
+    return bound if wrapper is None or bound.receiver is None else replace(wrapper, receiver=bound.receiver, owner=info)
+
+
+def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether no decorator could change what a call of the function gives."""
+    return not set(decorator_names(node)) - _HARMLESS_DECORATORS
+
+
+def is_harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator changes nothing about what a call gives, or how it is called."""
+    return _decorator_name(decorator) in _HARMLESS_DECORATORS
+
+
+_HARMLESS_DECORATORS = frozenset(
+    """
+    staticmethod classmethod property cached_property no_grad inference_mode enable_grad abstractmethod override
+    torch_export ignore unused export script_method jit_ignore autocast custom_fwd custom_bwd overload compile
+    wraps typechecked lru_cache cache
+    """.split()
+)
+
+
+def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The last component of each decorator's name."""
+    return map(_decorator_name, node.decorator_list)
+
+
+def _decorator_name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "?"
+
+
+def is_property(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(
+        {"property", "cached_property"} & set(decorator_names(node))
+    )
+
+
+def is_module_class(name: str) -> bool:
+    """Whether a library class is a `torch.nn.Module`."""
+    if name in torch_api.MODULE_BASES:
+        return True
+    if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
+        return False
+    return name.rpartition(".")[2].lstrip("_")[:1].isupper()
+
+
+def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a class body, those under an `if` or `try` too."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.If, ast.Try)):
+            for part in (statement.body, statement.orelse):
+                yield from _class_statements(part)
+
+
+def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    if not method.args.args and not method.args.posonlyargs:
+        return
+    name = (method.args.posonlyargs + method.args.args)[0].arg
+    for node in nodes_in(method, ast.Attribute):
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == name:
+            yield node.attr
+    for call in nodes_in(method, ast.Call):
+        first = call.args[0] if call.args else None
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER and isinstance(first, ast.Constant):
+            yield str(first.value)
+
+
+_REGISTER = ("register_buffer", "register_parameter", "add_module")

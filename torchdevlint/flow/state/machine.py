@@ -1,0 +1,287 @@
+"""What an abstract run carries: the state of a path, the frame of a function, and the machine of a file.
+
+The evaluator is spread over modules that call each other (an expression calls a function, whose body holds
+expressions); the machine holds `evaluate`, `execute` and `call`, tied in `torchdevlint.flow.analyse`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchdevlint.config import Settings
+from torchdevlint.flow.facts import Fact
+from torchdevlint.flow.state.devices import Device
+from torchdevlint.flow.state.joins import alternatives, choose, tensors_in
+from torchdevlint.flow.state.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value
+from torchdevlint.model import Span
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.classes import ClassInfo
+
+MAX_DEPTH = 6
+"""How many calls deep functions of the file are followed."""
+MAX_CALLS = 600
+"""How many function bodies are run for one file, in all; what is beyond stays unknown."""
+
+_MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(slots=True)
+class State:
+    """What is known at one point of one path.
+
+    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
+    taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
+    one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
+    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA.
+    """
+
+    env: dict[str, Value]
+    paths: dict[str, Value] = field(default_factory=dict)
+    conditions: Conditions = ()
+    touched: Touch | None = None
+    without_accelerator: bool = False
+    default_device: Device | None = None
+    guarded: bool = False
+    cuda_of: ast.expr | None = None
+    alive: bool = True
+
+    def copy(self) -> State:
+        return State(
+            dict(self.env),
+            dict(self.paths),
+            self.conditions,
+            self.touched,
+            self.without_accelerator,
+            self.default_device,
+            self.guarded,
+            self.cuda_of,
+            self.alive,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A call that made CUDA read the visible devices."""
+
+    node: ast.AST
+    text: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave, and what it left behind.
+
+    That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
+    afterwards, by position or keyword.
+    """
+
+    value: Value
+    touched: Touch | None
+    paths: dict[str, Value] | None
+    changed: tuple[tuple[int | str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where an abstract run started: ``forward``, ``init``, ``method``, ``function`` or ``module``."""
+
+    kind: str
+    name: str
+    owner: ClassInfo | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation of one function."""
+
+    machine: Machine
+    entry: Entry
+    closure: Closure
+    scope: str
+    function: FunctionNode | None = None
+    owner: ClassInfo | None = None
+    receiver: Value | None = None
+    depth: int = 0
+    returns: list[tuple[Conditions, Value]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    without_accelerator: bool = False
+    """Called on a path that only a machine without one comes to."""
+    context: str = ""
+    """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
+    called_at: tuple[ast.AST, Frame] | None = None
+    """The call that runs this function, and the frame that it stands in."""
+    nesting: int = 0
+    """How many containers are inside each other in the arguments that it is called with."""
+    expects_errors: bool = False
+    """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
+    activation: int = 0
+    loop_round: int = 0
+    loop_depth: int = 0
+    tensor_names: tuple[str, ...] = ()
+    globals: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    """Names that a function defined here binds too."""
+    left: list[State] = field(default_factory=list)
+    following: list[ast.stmt] = field(default_factory=list)
+    """What comes after the `if` that is run, in the same block."""
+    returned: list[tuple[ast.expr, Conditions, Value]] = field(default_factory=list)
+    """The expressions that the function that was entered returns, with the conditions of their paths."""
+    exits: list[State] = field(default_factory=list)
+    names: dict[str, Value] = field(default_factory=dict)
+    """The names that functions defined here see; brought up to date before each call."""
+    saved: set[str] = field(default_factory=set)
+    """The texts of the paths that `torch.save` wrote in this function."""
+
+    def evaluate(self, node: ast.expr, state: State) -> Value:
+        return self.machine.evaluate(self, node, state)
+
+
+class Machine:
+    """The abstract run of one file."""
+
+    def __init__(
+        self,
+        span_of: Callable[[ast.AST], Span],
+        text_of: Callable[[ast.AST], str],
+        settings: Settings,
+        evaluate: Callable[[Frame, ast.expr, State], Value],
+        execute: Callable[[Frame, list[ast.stmt], State], None],
+        enter: Callable[[Machine, Func, Entry], None],
+        call_value: Callable[..., Value],
+    ) -> None:
+        self.span_of = span_of
+        self.text_of = text_of
+        self.settings = settings
+        self.evaluate = evaluate
+        self.execute = execute
+        self.enter = enter
+        self.call_value = call_value
+        self.globals: dict[str, Value] = {}
+        self.default_changed = False
+        self.muted = 0
+        self.entry_owner: ClassInfo | None = None
+        self.entry_node: ast.AST | None = None
+        self.calls_left = MAX_CALLS
+        self.activations = 0
+        self.active: list[ast.AST] = []
+        self.memo: dict[tuple[object, ...], Outcome] = {}
+        self.entered: set[ast.AST] = set()
+        """Functions that were called in what was run."""
+        self.observed: dict[tuple[ast.AST, str], bool] = {}
+        """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
+        self.literals: set[ast.AST] = set()
+        """Calls that name CUDA, outside of tests for it."""
+        self.looked_at: set[ast.AST] = set()
+        """Functions that were entered on their own."""
+        self.reached: set[ast.AST] = set()
+        """Those that were called, directly or not, from the forward of a Module."""
+        self.classes: dict[ast.ClassDef, ClassInfo] = {}
+        self.functions: dict[ast.AST, Func] = {}
+        self.tree: ast.Module | None = None
+        self.words: frozenset[str] = frozenset()
+        self.imports_torch = False
+        """Whether an import of the file names torch, or a library whose tensors are torch's alone."""
+        self.pipeline: frozenset[ast.AST] = frozenset()
+        """Functions that loaders call, which get tensors of the CPU."""
+        self.fed: frozenset[ast.AST] = frozenset()
+        """Arguments of `load_state_dict`."""
+        self.prefixes_loaded: set[str] = set()
+        self.saved: dict[str, StateDict] = {}
+        self.filled: dict[tuple[ast.AST | None, Site], tuple[ast.expr, Tensor]] = {}
+        """What was written into the slices of a tensor of the CPU, in the function that was entered."""
+        self.standing = 0
+        """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
+        self.left_behind: set[Site] = set()
+        """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
+        self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
+        self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
+        self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
+
+    def record(
+        self, key: tuple[object, ...], make: Callable[[], Fact], state: State, argument: str | None = None
+    ) -> None:
+        """Keep the fact that `make` gives, unless the path is not one that facts come from.
+
+        Of several facts with one `key`, the first of the highest standing stays. It falls if the fact takes the
+        `argument` of the function that was entered to be elsewhere, and calls of this file give it one of the CPU.
+        """
+        if self.muted or state.without_accelerator:
+            return
+        if key in self._facts and self._facts[key][0] >= self.standing:
+            return
+        if self.entry_owner is not None and self.entry_owner.in_pipeline:
+            return
+        self._facts[key] = (self.standing, make())
+        self._owners[key] = self.entry_owner
+        self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
+
+    def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
+        """Like `record`, for facts that hold with and without an accelerator."""
+        if not self.muted and key not in self._facts:
+            self._facts[key] = (self.standing, make())
+
+    def attribute_of(self, site: Site) -> tuple[str, bool] | None:
+        """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.
+
+        What is in a list, a dict or a distribution is held, but is not the attribute itself.
+
+        None for a class that overrides how it is moved, which can move anything along.
+        """
+        held = [
+            (_assigned_before(info.assigned_at.get(name), site), name, value)
+            for info in self.classes.values()
+            if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
+            for name, value in info.attributes.items()
+            if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
+        ]
+        if not held:
+            return None
+        _, name, value = max(held, key=lambda each: each[0])
+        return name, any(isinstance(each, Tensor) for _, each in alternatives(value))
+
+    def facts(self) -> Iterator[Fact]:
+        for key, (_, fact) in self._facts.items():
+            assumed, owner = self._assumes.get(key), self._owners.get(key)
+            if owner is not None and owner.in_pipeline:
+                continue
+            if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
+                yield fact
+
+    def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
+        return tuple((step.text, self.span_of(step.node)) for step in steps)
+
+
+def _assigned_before(target: ast.AST | None, site: Site) -> int:
+    """The line of an assignment, if it is not after the tensor was made: the nearest one is that of the tensor."""
+    line = getattr(target, "lineno", 0)
+    return line if line <= getattr(site.node, "lineno", 0) else -1
+
+
+def bring_up_to_date(frame: Frame, state: State) -> None:
+    """Let the functions that were defined in this frame see its names as they are now."""
+    if frame.names is not state.env:
+        frame.names.update(state.env)
+
+
+def closure_of(frame: Frame, state: State) -> Closure:
+    """What a function defined here sees: this frame's names and those around it."""
+    bring_up_to_date(frame, state)
+    return Closure((frame.names, *frame.closure.scopes))
+
+
+def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
+    """Apply `transfer` to each alternative that is possible here, with its conditions added to the path's."""
+    before = state.conditions
+    results = []
+    for conditions, each in alternatives(choice, before):
+        state.conditions = before + tuple(one for one in conditions if one not in before)
+        results.append((conditions, transfer(each)))
+    state.conditions = before
+    return choose(results)

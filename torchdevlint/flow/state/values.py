@@ -1,0 +1,331 @@
+"""Abstract values: what kind of thing an expression is, and for tensors and modules where it lives.
+
+Values are immutable. A value that depends on the path is a `Choice` of alternatives, each under the branch conditions
+that lead to it, so that two values chosen by the same `if` are never paired across its arms.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torchdevlint.flow.state.devices import MODEL, TOP, Device
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.classes import ClassInfo
+
+Conditions = tuple[tuple[str, bool], ...]
+"""Branch conditions in the order they were met: a key that stands for the test, and which arm."""
+
+AT_LEAST_1 = -1
+"""A number of dimensions that is unknown but not zero."""
+MAX_ALTERNATIVES = 6
+MAX_MEMBERS = 6
+"""How many values a list is known to hold."""
+MAX_NESTING = 8
+"""How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
+
+
+class Value:
+    """Base of all abstract values."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Value):
+    """Anything. Never leads to a finding.
+
+    `given` says that it came from an input of `forward` or from an argument: if it turns out to be a tensor, it is on
+    that device.
+    """
+
+    given: Device | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Value):
+    """A literal: None, a bool, a number, a string, bytes or Ellipsis."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """A Python number (or bool) of unknown value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Value):
+    """A string of unknown value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Value):
+    """A test whose outcome is known where an accelerator is there, such as ``torch.cuda.is_available()``."""
+
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(Value):
+    """Something imported or built in, by its public dotted name: ``torch.zeros``, ``builtins.len``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dev(Value):
+    """A `torch.device`, or a string used as one; `creations` made the tensor whose device it is."""
+
+    device: Device
+    creations: tuple[Site, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype(Value):
+    """A `torch.dtype`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a tensor was created on the default device; compared by node."""
+
+    node: ast.AST
+    function: str = field(compare=False)
+    where: str = field(compare=False)
+    scope: str = field(compare=False)
+    random: bool = field(compare=False)
+    like: str | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One event in a tensor's life, for the related locations of a finding."""
+
+    text: str
+    node: ast.AST
+    created: bool = False
+    """The tensor was made here, by a factory."""
+    of_module: bool = False
+    """Not the tensor was put there, but the module that gave it or owns it.
+
+    Such steps are only told, never compared: what a function does with the outputs of two layers is the same.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Step) or self.of_module or other.of_module:
+            return isinstance(other, Step) and self.of_module and other.of_module
+        return self.node is other.node and self.text == other.text and self.created is other.created
+
+    def __hash__(self) -> int:
+        return 0 if self.of_module else hash((self.text, self.node))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor(Value):
+    """A tensor on `device`.
+
+    `ndim` is the number of dimensions, `AT_LEAST_1`, or None; `creations` are the default-device factories that it
+    came from; `steps` its life so far (the first one identifies where it came from); `moved` whether the source moved
+    or placed it explicitly; `parameter` whether it is a `torch.nn.Parameter` that assigning to a module registers.
+    """
+
+    device: Device
+    ndim: int | None = None
+    creations: tuple[Site, ...] = ()
+    steps: tuple[Step, ...] = ()
+    moved: bool = False
+    parameter: bool = False
+    opaque: bool = False
+    """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
+    unwrapped: ast.AST | None = field(default=None, compare=False)
+    """The move that turned a Parameter into a plain tensor (S7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library(Value):
+    """An instance of a library class, by its public dotted name.
+
+    For a `torch.nn.Module`, `device` is where its parameters live, or None if it has none; `prefix` is what a wrapper
+    puts before the keys of the state dict and `inner` what it wraps; `children` are the modules of a container.
+    """
+
+    name: str
+    module: bool = False
+    device: Device | None = None
+    prefix: str = ""
+    inner: Value | None = None
+    children: tuple[Value, ...] = ()
+    made_at: ast.AST | None = field(default=None, compare=False)
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obj(Value):
+    """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""
+
+    info: ClassInfo
+    device: Device = TOP
+    placed: Step | None = field(default=None, compare=False)
+    """The move that put it there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cls(Value):
+    """A class of this file."""
+
+    info: ClassInfo
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """The names that a function sees besides its own: one mapping for each enclosing function, then the module."""
+
+    scopes: tuple[dict[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Func(Value):
+    """A function, method or lambda of this file; `receiver` is bound as its first argument."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    closure: Closure
+    qualname: str
+    owner: ClassInfo | None = None
+    receiver: Value | None = None
+    plain: bool = True
+    """No decorator that could change what a call gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Value):
+    """``super()`` in a method of `info`."""
+
+    info: ClassInfo
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(Value):
+    """A list, tuple, set or iterator: known `items`, or only what each `element` is.
+
+    `members` are values that a list is known to hold besides others, from appending to it in a loop.
+    """
+
+    items: tuple[Value, ...] | None
+    element: Value
+    members: tuple[Value, ...] = ()
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
+        object.__setattr__(self, "depth", depth)
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "depth", 1)
+            object.__setattr__(self, "items", None)
+            object.__setattr__(self, "members", ())
+            object.__setattr__(self, "element", Unknown())
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Value):
+    """A dict: the values under literal keys, and what any other value is; `closed` if there are no other keys."""
+
+    items: tuple[tuple[Any, Value], ...]
+    element: Value
+    closed: bool = False
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
+        object.__setattr__(self, "depth", depth)
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "depth", 1)
+            object.__setattr__(self, "items", ())
+            object.__setattr__(self, "closed", False)
+            object.__setattr__(self, "element", Unknown())
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType(Value):
+    """A class whose instances are named fields: a dataclass or a named tuple, which is `ordered`, of this file."""
+
+    name: str
+    fields: tuple[str, ...]
+    ordered: bool
+    info: ClassInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Value):
+    """An instance of a `RecordType`; `items` are its fields, and attributes that were assigned besides."""
+
+    kind: RecordType
+    items: tuple[tuple[str, Value], ...]
+    depth: int = field(default=1, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((nesting_of(value) for _, value in self.items), default=0)
+        object.__setattr__(self, "depth", min(depth, MAX_NESTING))
+        if depth > MAX_NESTING:
+            object.__setattr__(self, "items", tuple((name, Unknown()) for name, _ in self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Value):
+    """``functools.partial(function, *positional, **keywords)``."""
+
+    function: Value
+    positional: tuple[tuple[ast.expr, Value], ...]
+    keywords: tuple[tuple[str, tuple[ast.expr, Value]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StateDict(Value):
+    """What ``state_dict()`` gives: `prefix` is on its keys, and `wrapper`, made at `made_at`, put it there."""
+
+    prefix: str
+    wrapper: str
+    owner: str
+    node: ast.AST | None = field(default=None, compare=False)
+    made_at: ast.AST | None = field(default=None, compare=False)
+    function: ast.AST | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Value):
+    """What a load call gave; `node` is the call."""
+
+    node: ast.AST
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value):
+    """One of several values, each under the conditions that lead to it."""
+
+    alternatives: tuple[tuple[Conditions, Value], ...]
+
+
+def nesting_of(value: Value) -> int:
+    """How many containers are inside each other, which bounds the work of comparing and hashing them."""
+    if isinstance(value, (Seq, Map, Record)):
+        return value.depth
+    return max(nesting_of(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
+
+
+UNKNOWN = Unknown()
+GIVEN = Unknown(given=MODEL)
+NUMBER = Number()
+TEXT = Text()
+NONE = Const(None)
+NUMBERS = Seq(None, NUMBER)

@@ -1,0 +1,1 @@
+"""Transfer functions of statements and expressions."""

@@ -1,0 +1,167 @@
+"""What an assignment does to the state: names, attributes, items, unpacking."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from torchdevlint.flow.checks import containers, environment, host_reads
+from torchdevlint.flow.kinds.uses import uses_in
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import LOADER
+from torchdevlint.flow.state.joins import (
+    alternatives,
+    blurred,
+    distribute,
+    element_of,
+    given_tensor,
+    join,
+    same_root,
+    unpacked,
+)
+from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.records import with_field
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    MAX_MEMBERS,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Map,
+    Obj,
+    Record,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.objects import keep, write_attribute
+from torchdevlint.flow.transfer.operations import assign_index
+
+
+def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
+    """Bind `value` to an assignment target of any form."""
+    if isinstance(target, ast.Name):
+        _assign_name(frame, target, value, state)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(frame, target, value, state)
+    elif isinstance(target, ast.Attribute):
+        _assign_attribute(frame, target, value, state)
+    elif isinstance(target, ast.Subscript):
+        _assign_item(frame, target, value, state, value_node)
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
+
+
+def as_used(function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
+    """What a name holds that was taken out of an input or made of one: a tensor where it is used as one."""
+    uses = uses_in(function).get(name)
+    if uses is None or not uses.is_tensor or value.given is None:
+        return value
+    ndim = AT_LEAST_1 if uses.has_dimensions else None
+    return given_tensor(value.given, node, ndim, f"`{name}`")
+
+
+def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
+    name = node.id
+    if name in frame.globals:
+        frame.machine.globals[name] = value
+    if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
+        value = as_used(frame.function, name, value, node)
+    elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
+        value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
+    state.env[name] = UNKNOWN if name in frame.shared else value
+    if state.paths:
+        forget_paths(state, name)
+
+
+def forget_paths(state: State, root: str) -> None:
+    """Drop what is known of attributes and items of a name or path that is bound anew."""
+    for path in [path for path in state.paths if path.startswith((f"{root}.", f"{root}["))]:
+        del state.paths[path]
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
+    count = len(target.elts)
+    for place, each in enumerate(target.elts):
+        assign(frame, each, part_of(value, place, count), state)
+
+
+def part_of(value: Value, place: int, count: int) -> Value:
+    """The value at `place` when `value` is unpacked into `count` targets."""
+    value = unpacked(value)
+    if isinstance(value, Seq) and value.items is not None:
+        return value.items[place] if len(value.items) == count else value.element
+    if isinstance(value, (Seq, Tensor)):
+        return element_of(value)
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: part_of(each, place, count))
+    return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
+    receiver = frame.evaluate(target.value, state)
+    if isinstance(receiver, Cls):
+        receiver.info.attributes[target.attr] = value
+        return
+    if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
+        path = dotted_path(target.value)
+        plain = isinstance(target.value, ast.Name) and not receiver.parameter
+        if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
+            (state.env if path in state.env else state.paths)[path] = value
+        return
+    held = value
+    if isinstance(receiver, Record):
+        root = dotted_path(target.value)
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
+        return
+    if isinstance(receiver, Obj):
+        containers.note_assignment(frame, target, receiver, value, state)
+        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
+    path = dotted_path(target)
+    if path is not None:
+        forget_paths(state, path)
+        state.paths[path] = held
+
+
+def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
+    environment.note_item(frame, state, target, value)
+    base = frame.evaluate(target.value, state)
+    position = frame.evaluate(target.slice, state)
+    root = dotted_path(target.value)
+    if isinstance(base, Tensor) and base.opaque and root is not None:
+        (state.env if root in state.env else state.paths)[root] = UNKNOWN
+        return
+    if value_node is not None and isinstance(base, Unknown):
+        host_reads.note_array_item(frame, state, target, value_node, value)
+    if value_node is not None:
+        for _, each in alternatives(base, state.conditions):
+            if isinstance(each, Tensor):
+                assign_index(frame, state, target, each, position, value_node, value)
+    if isinstance(base, Map) and root is not None:
+        table = state.env if root in state.env else state.paths
+        if isinstance(position, Const):
+            table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
+        else:
+            items = tuple((key, blurred(join(each, value))) for key, each in base.items)
+            empty = base.closed and not base.items
+            table[root] = Map(items, value if empty else blurred(join(base.element, value)))
+        return
+    if isinstance(base, Seq) and root is not None:
+        held = base.items if base.items is not None else base.members or (base.element,)
+        kept = (each for each in held if not _is_replaced(each, value))
+        members = tuple(dict.fromkeys((*kept, value)))[:MAX_MEMBERS]
+        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)), members)
+        return
+    path = dotted_path(target)
+    if path is not None and not isinstance(base, Tensor):
+        forget_paths(state, path)
+        state.paths[path] = value
+
+
+def _is_replaced(held: Value, value: Value) -> bool:
+    """``x[i] = x[i].to(d)``: what a list held is there no more, if something was made of it that takes its place."""
+    return isinstance(held, Tensor) and isinstance(value, Tensor) and same_root(held, value)

@@ -1,0 +1,135 @@
+"""What reading an attribute gives, for each kind of receiver."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.state import records
+from torchdevlint.flow.state.classes import is_property
+from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import distribute, settle
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import (
+    GIVEN,
+    NUMBER,
+    NUMBERS,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Dev,
+    Dtype,
+    Func,
+    Guard,
+    Library,
+    Obj,
+    Record,
+    Ref,
+    Seq,
+    Step,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer.objects import attribute_of_library, attribute_of_object
+
+
+def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
+    """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
+    name = node.attr
+    if isinstance(receiver, Ref):
+        full = canonical(f"{receiver.name}.{name}")
+        return Dtype() if is_dtype_name(full) else Ref(full)
+    if isinstance(receiver, Tensor):
+        return _tensor_attribute(frame, node, receiver)
+    if isinstance(receiver, Obj):
+        return _object_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Cls):
+        found = receiver.info.attributes.get(name)
+        return found if found is not None else receiver.info.method(name, None) or UNKNOWN
+    if isinstance(receiver, Record):
+        return _record_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Super):
+        return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
+    if isinstance(receiver, Choice):
+        return distribute(receiver, lambda each: attribute(frame, node, state, each))
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.attribute(receiver, name)
+    if isinstance(receiver, Library):
+        return attribute_of_library(receiver, name)
+    if isinstance(receiver, Unknown):
+        found = _unknown_attribute(frame, node)
+        return receiver if isinstance(found, Unknown) and receiver.given is not None else found
+    if isinstance(receiver, Seq) and name in ("values", "indices"):
+        return receiver.element
+    return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
+
+
+_FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})
+"""What outputs of pipelines hold as lists, images or arrays."""
+
+
+def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Value:
+    name = node.attr
+    if name == "device":
+        return Dev(receiver.device, receiver.creations)
+    if name == "shape":
+        return NUMBERS
+    if name == "dtype":
+        return Dtype()
+    if name == "is_cuda":
+        return Const(False) if on_cpu(receiver.device) else Guard(True)
+    if name == "ndim":
+        return NUMBER
+    if name in _FOR_THE_HOST:
+        return UNKNOWN
+    if name in torch_api.TENSOR_ATTRIBUTES or (receiver.opaque and receiver.device != LOADER):
+        return receiver
+    return UNKNOWN
+
+
+def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:
+    value = attribute_of_object(frame, receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    if isinstance(value, Unknown):
+        found = _unknown_attribute(frame, node)
+        inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
+        return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
+    return settle(value, state.conditions)
+
+
+def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Record) -> Value:
+    value = records.attribute(receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    return _unknown_attribute(frame, node) if isinstance(value, Unknown) else settle(value, state.conditions)
+
+
+def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
+    if mentions_device(node.attr):
+        if frame.function in frame.machine.pipeline:
+            return Dev(TOP)
+        return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
+    if node.attr == "is_cuda":
+        return Guard(True)
+    if node.attr == "dtype":
+        return Dtype()
+    if node.attr == "shape":
+        return NUMBERS
+    if node.attr in ("weight", "bias") and _is_layer_of_self(frame, node.value):
+        return Tensor(
+            MODEL, None, (), (Step(f"`{dotted_path(node)}` is a parameter of the model", node),), parameter=True
+        )
+    return UNKNOWN
+
+
+def _is_layer_of_self(frame: Frame, node: ast.expr) -> bool:
+    """``self.layer`` in a Module, for a layer that a base in another file made."""
+    named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return named and frame.owner is not None and frame.owner.is_module

@@ -1,0 +1,228 @@
+"""Branches: the condition that an arm adds, what a test tells of a name, and the join of two paths."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.kinds.uses import bound_in_loops
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.joins import alternatives, choose, join
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
+
+
+def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
+    """The tensor in ``x.is_cuda``, alone or with other tests, or by a name for it; else None.
+
+    None too where the other side of a conditional expression says ``.cpu()``: then each side is said.
+    """
+    if isinstance(orelse, ast.Call) and isinstance(orelse.func, ast.Attribute) and orelse.func.attr == "cpu":
+        return None
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
+    scope = frame.function
+    if isinstance(test, ast.Name) and scope is not None:
+        values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == test.id]
+        test = values[0] if len(values) == 1 else test
+    asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
+    return test.value if asks else None  # type: ignore[attr-defined]
+
+
+def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
+    """The states in which `test` holds and does not hold."""
+    holds, fails = state.copy(), state.copy()
+    key, positive = _condition(frame, test)
+    holds.conditions = _with(state, key, positive)
+    fails.conditions = _with(state, key, not positive)
+    if isinstance(test, ast.BoolOp):
+        both = isinstance(test.op, ast.And)
+        for each in test.values:
+            key, positive = _condition(frame, each)
+            arm = holds if both else fails
+            arm.conditions = _with(arm, key, positive is both)
+    _refine(frame, test, holds, fails)
+    return holds, fails
+
+
+def _with(state: State, key: str, arm: bool) -> tuple[tuple[str, bool], ...]:
+    return state.conditions if (key, arm) in state.conditions else (*state.conditions, (key, arm))
+
+
+def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
+    """A key for the test that its negation shares.
+
+    Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
+    """
+    positive = True
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, positive = test.operand, not positive
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+        positive = not positive
+        right = frame.machine.text_of(test.comparators[0])
+        text = f"{frame.machine.text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
+    else:
+        text = frame.machine.text_of(test)
+    loop_round = frame.loop_round if frame.loop_round and _changes_in_loops(frame, test) else 0
+    return f"{frame.activation}.{loop_round}:{text}", positive
+
+
+def _changes_in_loops(frame: Frame, test: ast.expr) -> bool:
+    """Whether the test calls something, or reads a name that a loop of this function binds."""
+    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
+    scope = frame.function or frame.machine.tree
+    if scope is None or any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in ast.walk(test)):
+        return True
+    return not names.isdisjoint(bound_in_loops(scope))
+
+
+def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``x is None``, ``x is not None``, ``x`` and ``not x`` decide which alternatives of `x` are left in each arm."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds, fails = test.operand, fails, holds
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            if isinstance(test.op, ast.And):
+                _refine(frame, each, holds, None)
+            else:
+                _refine(frame, each, None, fails)
+        return
+    _refine_empty(frame, test, holds, fails)
+    if isinstance(test, ast.Call):
+        wrappers.refine_by_test(frame, test, holds, fails)
+        _refine_tensor(frame, test, holds)
+        return
+    if not isinstance(test, ast.Compare):
+        _narrow(frame, test, holds, wants_none=False)
+        return
+    right = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
+        return
+    if isinstance(test.ops[0], ast.IsNot):
+        holds, fails = fails, holds
+    _narrow(frame, test.left, holds, wants_none=True)
+    _narrow(frame, test.left, fails, wants_none=False)
+
+
+def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm."""
+    filled, sized = holds, test
+    if isinstance(test, ast.Compare):
+        if not _is_zero(test.comparators[0]):
+            return
+        operator, sized = test.ops[0], test.left
+        filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
+    node = _sized(sized)
+    path = dotted_path(node) if node is not None else None
+    if filled is None or node is None or path is None:
+        return
+    held = alternatives(frame.evaluate(node, filled), filled.conditions)
+    left = [each for each in held if not _is_made_empty(each[1])]
+    if not left:
+        filled.alive = False
+    elif len(left) < len(held):
+        (filled.env if path in filled.env else filled.paths)[path] = choose(left)
+
+
+def _sized(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``len(x)``, ``x.numel()``, ``x.size(0)`` and ``x.shape[0]``."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return test.args[0] if test.func.id == "len" and len(test.args) == 1 else None
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        return test.func.value if test.func.attr in ("numel", "nelement", "size") else None
+    if isinstance(test, ast.Subscript) and isinstance(test.value, ast.Attribute) and test.value.attr == "shape":
+        return test.value.value
+    return None
+
+
+def _is_made_empty(value: Value) -> bool:
+    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made."""
+    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
+        return False
+    site = value.creations[0]
+    maker, args = site.function.rpartition(".")[2], site.node.args if isinstance(site.node, ast.Call) else []
+    listed = args[0].elts if args and isinstance(args[0], (ast.List, ast.Tuple)) else None
+    if maker in torch_api.LEGACY_CONSTRUCTORS | torch_api.DATA_FACTORIES and (listed is not None or not args):
+        return not listed
+    sizes = args if listed is None else listed
+    return maker not in torch_api.DATA_FACTORIES and any(_is_zero(each) for each in sizes)
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
+    """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor."""
+    if holds is None or not test.args or not isinstance(test.args[0], ast.Name):
+        return
+    name = test.args[0].id
+    if not isinstance(frame.evaluate(test.args[0], holds), Unknown):
+        return
+    asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
+    if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in torch_api.TENSOR_CLASSES):
+        step = Step(f"`{name}` is tested to be a tensor here", test)
+        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+
+
+def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:
+    path = dotted_path(node)
+    if path is None or state is None:
+        return
+    table = state.env if path in state.env else state.paths
+    if wants_none:
+        table[path] = NONE
+        return
+    value = frame.evaluate(node, state)
+    if isinstance(value, Choice):
+        left = tuple(each for each in value.alternatives if each[1] != NONE)
+        if left:
+            table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
+
+
+def merge_states(into: State, one: State, other: State, tagged: bool = True) -> None:
+    """Replace the contents of `into` by the join of two paths; a path that ended does not count."""
+    if not one.alive or not other.alive:
+        survivor = other if not one.alive else one
+        _take(into, survivor)
+        into.alive = one.alive or other.alive
+        return
+    one_if, other_if = (one.conditions, other.conditions) if tagged else ((), ())
+    common = tuple(each for each in one_if if each in other_if)
+    one_if = tuple(each for each in one_if if each not in common)
+    other_if = tuple(each for each in other_if if each not in common)
+    into.env = _join_tables(one.env, other.env, one_if, other_if)
+    into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
+    into.touched = one.touched or other.touched
+    into.without_accelerator = one.without_accelerator and other.without_accelerator
+    into.alive = True
+
+
+def _take(into: State, state: State) -> None:
+    into.env, into.paths, into.touched = state.env, state.paths, state.touched
+    into.conditions, into.without_accelerator = state.conditions, state.without_accelerator
+    into.default_device = state.default_device
+
+
+def _join_tables(
+    one: dict[str, Value],
+    other: dict[str, Value],
+    one_if: tuple[tuple[str, bool], ...],
+    other_if: tuple[tuple[str, bool], ...],
+    missing_is_unknown: bool = False,
+) -> dict[str, Value]:
+    joined = dict(one)
+    for name, value in other.items():
+        mine = one.get(name)
+        if mine is None:
+            joined[name] = join(UNKNOWN, value, one_if, other_if) if missing_is_unknown else value
+        elif mine is not value:
+            joined[name] = join(mine, value, one_if, other_if)
+    if missing_is_unknown:
+        for name, value in one.items():
+            if name not in other:
+                joined[name] = join(value, UNKNOWN, one_if, other_if)
+    return joined

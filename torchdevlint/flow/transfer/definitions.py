@@ -1,0 +1,103 @@
+"""Statements that define names: functions, classes, imports."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.names import canonical, is_dtype_name
+from torchdevlint.flow.state.classes import ClassInfo, bind, is_harmless, is_plain, is_property
+from torchdevlint.flow.state.machine import Frame, State, closure_of
+from torchdevlint.flow.state.values import UNKNOWN, Cls, Dtype, Func, Ref, Value
+
+
+def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if default is not None:
+            frame.evaluate(default, state)
+    qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
+    owner = frame.owner if frame.function is not None else None
+    function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
+    state.env[node.name] = _apply_decorators(frame, node, state, function) or function
+    frame.machine.functions.setdefault(node, function)
+    if frame.function is not None:
+        _share_names(frame, node, state)
+
+
+def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
+    """What a function declares `nonlocal` is bound wherever it is called, so nothing stays known of it."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Nonlocal):
+            frame.shared.update(each.names)
+            state.env.update(dict.fromkeys(each.names, UNKNOWN))
+
+
+def _apply_decorators(
+    frame: Frame,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+    state: State,
+    function: Func | None = None,
+) -> Func | None:
+    """A decorator of this file runs when the definition does; gives the function that takes the place of `function`.
+
+    That is known where each decorator of the function is one of this file, or one that changes nothing.
+    """
+    made: Value = UNKNOWN if function is None else replace(function, plain=True)
+    replaced = False
+    for decorator in reversed(node.decorator_list):
+        value = frame.evaluate(decorator, state)
+        if isinstance(value, Func):
+            made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
+        elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):
+            made = UNKNOWN
+    return made if replaced and isinstance(made, Func) else None
+
+
+def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
+    machine = frame.machine
+    bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
+    info = machine.classes.get(node)
+    if info is None:
+        info = machine.classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
+    state.env[node.name] = Cls(info)
+    _apply_decorators(frame, node, state)
+    inner, context = state.copy(), frame.context
+    if info.is_module:
+        frame.context = "init"
+    for statement in node.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for default in (*statement.args.defaults, *statement.args.kw_defaults):
+                if default is not None:
+                    frame.evaluate(default, inner)
+            method = replace(bind(info, statement, None), receiver=None)
+            wrapper = _apply_decorators(frame, statement, inner, method)
+            if wrapper is not None and not is_property(statement):
+                info.wrappers[statement] = wrapper
+        elif isinstance(statement, ast.ClassDef):
+            define_class(frame, statement, inner)
+            info.attributes.setdefault(statement.name, inner.env[statement.name])
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            value = frame.evaluate(statement.value, inner)
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    info.attributes.setdefault(target.id, value)
+                    inner.env[target.id] = value
+    state.touched, frame.context = inner.touched, context
+
+
+def import_modules(frame: Frame, node: ast.Import, state: State) -> None:
+    for alias in node.names:
+        if alias.asname is not None:
+            state.env[alias.asname] = Ref(alias.name)
+        else:
+            root = alias.name.partition(".")[0]
+            state.env[root] = Ref(root)
+
+
+def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        full = canonical(f"{module}.{alias.name}")
+        state.env[alias.asname or alias.name] = Dtype() if is_dtype_name(full) else Ref(full)

@@ -1,0 +1,286 @@
+"""Transfer functions of expressions, one for each node type."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+
+from torchdevlint.flow.calling.calls import call
+from torchdevlint.flow.calling.modules import item_of
+from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.joins import (
+    alternatives,
+    blurred,
+    choose,
+    concatenated,
+    element_of,
+    is_number,
+    join,
+    join_all,
+    sequence,
+    settle,
+    unpacked,
+)
+from torchdevlint.flow.state.machine import Frame, State, closure_of, under_each
+from torchdevlint.flow.state.values import (
+    NONE,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Const,
+    Func,
+    Guard,
+    Library,
+    Map,
+    Ref,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.transfer import operations
+from torchdevlint.flow.transfer.attributes import attribute
+from torchdevlint.flow.transfer.branches import arms, asked_tensor
+from torchdevlint.flow.transfer.comparisons import compare, compares_devices
+from torchdevlint.flow.transfer.comprehensions import comprehension, dict_comprehension
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def evaluate(frame: Frame, node: ast.expr, state: State) -> Value:
+    """What `node` is at this point; calls and operations in it are checked on the way."""
+    transfer = _TRANSFER.get(type(node))
+    return UNKNOWN if transfer is None else transfer(frame, node, state)
+
+
+def _name(frame: Frame, node: ast.Name, state: State) -> Value:
+    value = state.env.get(node.id)
+    if value is None:
+        for scope in frame.closure.scopes:
+            value = scope.get(node.id)
+            if value is not None:
+                break
+        else:
+            return Ref(f"builtins.{node.id}") if node.id in _BUILTINS else UNKNOWN
+    return settle(value, state.conditions) if isinstance(value, Choice) else value
+
+
+def _constant(frame: Frame, node: ast.Constant, state: State) -> Value:
+    return Const(node.value)
+
+
+def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    return attribute(frame, node, state, frame.evaluate(node.value, state))
+
+
+def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
+    left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
+    if isinstance(left, Seq) and isinstance(right, Seq):
+        return concatenated(left, right)
+    if isinstance(left, Seq) and isinstance(node.op, ast.Mult):
+        return Seq(None, left.element)
+    if is_number(left) and is_number(right):
+        return NUMBER
+    if isinstance(node.op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
+        return TEXT
+    symbol = operations.SYMBOLS[type(node.op)]
+    operands = [(node.left, left), (node.right, right)]
+    result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
+    return operations.matrix_product(result, left, right) if symbol == "@" else result
+
+
+def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
+    value = frame.evaluate(node.operand, state)
+    if isinstance(node.op, ast.Not):
+        if isinstance(value, Guard):
+            return Guard(not value.holds)
+        if isinstance(value, Const):
+            return Const(not value.value)
+        return UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
+        return Const(-value.value)
+    return value if isinstance(value, (Tensor, Choice, Unknown)) or is_number(value) else UNKNOWN
+
+
+def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
+    """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``."""
+    results, within = [], state
+    for each in node.values:
+        results.append(frame.evaluate(each, within))
+        if within is state and compares_devices(each):
+            within = state.copy()
+            within.without_accelerator = True
+    guards = [value for value in results if isinstance(value, Guard)]
+    if guards:
+        agree = {guard.holds for guard in guards}
+        return guards[0] if len(agree) == 1 else UNKNOWN
+    if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
+        return Const(False)
+    if isinstance(node.op, ast.And):
+        return UNKNOWN
+    held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
+    return choose([*(each for group in held for each in group), *alternatives(results[-1])])
+
+
+def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
+    test = frame.evaluate(node.test, state)
+    taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
+    if taken is not None:
+        if isinstance(test, Guard):
+            skipped = state.copy()
+            skipped.without_accelerator = True
+            frame.evaluate(node.orelse if taken else node.body, skipped)
+        guarded, cuda_of = state.guarded, state.cuda_of
+        state.guarded, state.cuda_of = (
+            guarded or isinstance(test, Guard),
+            asked_tensor(frame, node.test, node.orelse) or cuda_of,
+        )
+        value = frame.evaluate(node.body if taken else node.orelse, state)
+        state.guarded, state.cuda_of = guarded, cuda_of
+        return value
+    one, other = arms(frame, node.test, state)
+    one.cuda_of = asked_tensor(frame, node.test, node.orelse) or one.cuda_of
+    wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)
+    if not one.alive or not other.alive:
+        return frame.evaluate(node.body, one) if one.alive else frame.evaluate(node.orelse, other)
+    return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)
+
+
+def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set, state: State) -> Value:
+    items: list[Value] = []
+    open_ended = False
+    for each in node.elts:
+        if isinstance(each, ast.Starred):
+            value = frame.evaluate(each.value, state)
+            if isinstance(value, Seq) and value.items is not None:
+                items += value.items
+                continue
+            items.append(element_of(value))
+            open_ended = True
+        else:
+            items.append(frame.evaluate(each, state))
+    return Seq(None, blurred(join_all(items))) if open_ended else sequence(items)
+
+
+def _dict(frame: Frame, node: ast.Dict, state: State) -> Value:
+    items: dict[object, Value] = {}
+    rest: list[Value] = []
+    for key, value_node in zip(node.keys, node.values, strict=True):
+        value = frame.evaluate(value_node, state)
+        if key is None:
+            rest.append(value.element if isinstance(value, Map) else UNKNOWN)
+            if isinstance(value, Map):
+                items.update(value.items)
+        elif isinstance(key, ast.Constant):
+            items[key.value] = value
+        else:
+            frame.evaluate(key, state)
+            rest.append(value)
+    return Map(tuple(items.items()), join_all(rest), closed=not rest)
+
+
+def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    value = frame.evaluate(node.value, state)
+    index = frame.evaluate(node.slice, state)
+    return subscript(frame, node, state, value, index)
+
+
+def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, index: Value) -> Value:
+    if isinstance(value, Choice):
+        return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
+    if isinstance(value, Tensor):
+        return operations.index(frame, state, node, value, index)
+    value = unpacked(value)
+    if isinstance(value, Seq):
+        if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
+            return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
+        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
+    if isinstance(value, Map):
+        if isinstance(index, Const):
+            found: Value = dict(value.items).get(index.value, value.element)
+            return found
+        held = [each for _, each in value.items]
+        of_data = value.closed and held and all(isinstance(each, (Seq, Const)) for each in held)
+        return join_all(held if of_data else [*held, value.element])
+    if isinstance(value, Library) and value.module:
+        return item_of(value, isinstance(node.slice, ast.Slice), index)
+    return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            frame.evaluate(part, state)
+    return NUMBER
+
+
+def _walrus(frame: Frame, node: ast.NamedExpr, state: State) -> Value:
+    value = frame.evaluate(node.value, state)
+    state.env[node.target.id] = value
+    return value
+
+
+def _lambda(frame: Frame, node: ast.Lambda, state: State) -> Value:
+    return Func(node, closure_of(frame, state), f"{frame.scope}.<lambda>" if frame.scope else "<lambda>")
+
+
+def _joined(frame: Frame, node: ast.JoinedStr, state: State) -> Value:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            frame.evaluate(part.value, state)
+    return TEXT
+
+
+def _yield(frame: Frame, node: ast.Yield, state: State) -> Value:
+    frame.yields.append(frame.evaluate(node.value, state) if node.value else NONE)
+    return UNKNOWN
+
+
+def _yield_from(frame: Frame, node: ast.YieldFrom, state: State) -> Value:
+    frame.yields.append(element_of(frame.evaluate(node.value, state)))
+    return UNKNOWN
+
+
+def _inner(frame: Frame, node: ast.Await | ast.Starred, state: State) -> Value:
+    return frame.evaluate(node.value, state)
+
+
+_TRANSFER: dict[type, Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.Attribute: _attribute,
+    ast.Call: call,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _if_expression,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: dict_comprehension,
+    ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _joined,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+}

@@ -1,0 +1,333 @@
+"""What an operation does with the devices of its operands: the check, and where the result lives (S8-S10)."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks import environment, loaders, placement
+from torchdevlint.flow.facts import Creation, MixedDevices, Operand
+from torchdevlint.flow.state.devices import (
+    CPU,
+    LOADER,
+    MODEL,
+    TOP,
+    Device,
+    Origin,
+    Relation,
+    on_cpu,
+    relation,
+    stays_behind,
+)
+from torchdevlint.flow.state.joins import alternatives, choose, compatible, distribute, is_number
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    NUMBER,
+    UNKNOWN,
+    Choice,
+    Conditions,
+    Const,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+Operands = list[tuple[ast.expr, Value]]
+
+SYMBOLS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+MAX_COMBINATIONS = 16
+_MAX_FURTHER = 8
+"""How many other creations behind an operand a fact names."""
+
+
+def combine(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    operands: Operands,
+    strict: bool = False,
+    in_place: bool = False,
+) -> Value:
+    """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
+    if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
+        return NUMBER if all(is_number(value) for _, value in operands) else _unknown_of([v for _, v in operands])
+    if not any(isinstance(value, Choice) for _, value in operands):
+        return _combine(frame, state, node, operation, [(at, value) for at, value in operands], strict, in_place)
+    choices = [alternatives(value, state.conditions) for _, value in operands]
+    results: list[tuple[Conditions, Value]] = []
+    for count, picked in enumerate(product(*choices)):
+        if count == MAX_COMBINATIONS:
+            return UNKNOWN
+        conditions = _together([each for each, _ in picked])
+        if conditions is None:
+            continue
+        concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
+        if any(isinstance(value, Const) and value.value is None for _, value in concrete):
+            continue
+        results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
+    return choose(results)
+
+
+def _unknown_of(values: list[Value]) -> Unknown:
+    """What an operation makes of unknown values: something that is where they are, if that is one place."""
+    unknown = {value.given for value in values if isinstance(value, Unknown)}
+    return Unknown(given=unknown.pop()) if len(unknown) == 1 else UNKNOWN
+
+
+def _together(conditions: list[Conditions]) -> Conditions | None:
+    """All branch conditions in one, or None if they exclude each other."""
+    merged: Conditions = ()
+    for each in conditions:
+        if not compatible(each, merged):
+            return None
+        merged += tuple(one for one in each if one not in merged)
+    return merged
+
+
+def _combine(
+    frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands, strict: bool, in_place: bool
+) -> Value:
+    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
+    if not tensors:
+        return NUMBER if all(is_number(value) for _, value in operands) else UNKNOWN
+    for place, one in enumerate(tensors):
+        for other in tensors[place + 1 :]:
+            check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
+    if in_place and isinstance(operands[0][1], Tensor):
+        return operands[0][1]
+    with_unknown = any(isinstance(value, Unknown) for _, value in operands)
+    return _result([value for _, value in tensors], with_unknown, strict)
+
+
+def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
+    """Where the result is; a 0-dim tensor beside one with dimensions may stay on the CPU, and is no cause later."""
+    ndim = _result_ndim(tensors, with_unknown)
+    elsewhere = [tensor for tensor in tensors if not on_cpu(tensor.device)]
+    if not elsewhere:
+        if with_unknown and not any(tensor.ndim for tensor in tensors):
+            return Tensor(TOP, ndim)
+        creations: tuple[Site, ...] = ()
+        free = not strict and any(tensor.ndim for tensor in tensors)
+        counted = [tensor for tensor in tensors if tensor.ndim != 0] if free else tensors
+        for tensor in counted:
+            creations += tuple(site for site in tensor.creations if site not in creations)
+        return Tensor(tensors[0].device, ndim, creations, counted[0].steps)
+    known = [tensor for tensor in elsewhere if tensor.device != TOP]
+    if not known:
+        return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
+    moved = [tensor for tensor in known if tensor.device.origin is not Origin.KEPT] or known
+    sized = [tensor for tensor in moved if tensor.ndim != 0] or moved
+    best = next((tensor for tensor in sized if tensor.device == MODEL), sized[0])
+    return Tensor(best.device, ndim, best.creations if moved is known else (), best.steps)
+
+
+def _result_ndim(tensors: list[Tensor], with_unknown: bool) -> int | None:
+    sizes = [tensor.ndim for tensor in tensors]
+    if not with_unknown and all(size is not None and size >= 0 for size in sizes):
+        return max(size for size in sizes if size is not None)
+    return AT_LEAST_1 if any(sizes) else None
+
+
+def product_ndim(one: int | None, other: int | None) -> int | None:
+    """The number of dimensions of a matrix product: that of two vectors is 0-dim."""
+    if one is None or other is None or one < 1 or other < 1:
+        return AT_LEAST_1 if (one or 0) > 1 or (other or 0) > 1 else None
+    if 1 in (one, other):
+        return one + other - 2
+    return max(one, other)
+
+
+def matrix_product(result: Value, one: Value, other: Value) -> Value:
+    """The `result` of ``one @ other`` with its own number of dimensions."""
+    if isinstance(result, Choice):
+        return distribute(result, lambda each: matrix_product(each, one, other))
+    if not isinstance(result, Tensor):
+        return result
+    sizes = (each.ndim if isinstance(each, Tensor) else None for each in (one, other))
+    return replace(result, ndim=product_ndim(*sizes))
+
+
+def check(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    one: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+    strict: bool = False,
+    writes_one: bool = False,
+) -> None:
+    """Record the operation if its two operands surely sit on different devices and torch refuses that.
+
+    A 0-dim CPU tensor may be an input of an elementwise operation, not its output (S8); where the number of
+    dimensions is unknown, nothing is said. Two accelerators that differ never go together.
+    """
+    known = relation(one[1].device, other[1].device)
+    if known is Relation.UNKNOWN:
+        placement.note_mixed(frame, state, one, other)
+    if known is not Relation.DIFFER:
+        return
+    stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
+    written = writes_one and stayed is one
+    if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
+        return
+    if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
+        return
+    if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
+        return
+    record_mixed(frame, state, node, operation, stayed, moved)
+
+
+def record_mixed(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    stayed: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+) -> None:
+    """One fact for each creation behind the operand that stayed: each is a place that must be edited."""
+    machine = frame.machine
+    if stayed[1].device == LOADER:
+        loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
+        return
+    sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
+
+    def make(first: Site | None) -> MixedDevices:
+        rest = [site for site in sites if site is not first][:_MAX_FURTHER]
+        return MixedDevices(
+            at=machine.span_of(node),
+            operation=operation,
+            stayed=_operand(frame, *stayed),
+            other=_operand(frame, *other),
+            creations=tuple(_creation(frame, site) for site in ([first, *rest] if first else rest)),
+            entry=frame.context,
+            model_side=other[1].device.origin is Origin.MODEL,
+            other_like=first.like if first else None,
+            other_origin=other[1].device.origin.value,
+            literal=None if place is None else machine.span_of(place),
+        )
+
+    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
+    for site in sites:
+        machine.record(("mixed", site), partial(make, site), state, argument)
+    if not sites:
+        machine.record(("mixed", node), partial(make, None), state, argument)
+
+
+def _creation(frame: Frame, site: Site) -> Creation:
+    machine = frame.machine
+    return Creation(
+        site.function,
+        machine.text_of(site.node),
+        machine.span_of(site.node),
+        site.where,
+        site.scope,
+        site.random,
+        *(machine.attribute_of(site) or (None, True) if site.where == "init" else (None, True)),
+    )
+
+
+def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
+    machine = frame.machine
+    return Operand(machine.text_of(node), value.device.describe(), machine.span_of(node), machine.evidence(value.steps))
+
+
+def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
+    """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises (S9)."""
+    for at, each in _index_parts(node.slice, position):
+        if isinstance(each, Tensor) and each.ndim:
+            placement.note_mixed(frame, state, (node.value, value), (at, each))
+        if isinstance(each, Tensor) and each.ndim and stays_behind(value.device) and not stays_behind(each.device):
+            check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
+    if value.opaque:
+        return value
+    return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
+
+
+def _index_parts(node: ast.expr, position: Value) -> Operands:
+    if isinstance(node, ast.Tuple) and isinstance(position, Seq) and position.items is not None:
+        return list(zip(node.elts, position.items, strict=False))
+    return [(node, position)]
+
+
+def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | None:
+    parts = [value for _, value in _index_parts(node, position)]
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    slices = sum(isinstance(each, ast.Slice) for each in nodes)
+    added = sum(isinstance(each, ast.Constant) and each.value is None for each in nodes)
+    if slices == len(nodes):
+        return ndim
+    if ndim is None or ndim < 0 or len(parts) != len(nodes):
+        return AT_LEAST_1 if slices or added else None
+    removed = 0
+    for each_node, each in zip(nodes, parts, strict=True):
+        if isinstance(each_node, ast.Slice) or (isinstance(each_node, ast.Constant) and each_node.value is None):
+            continue
+        if isinstance(each_node, ast.Constant) and each_node.value is Ellipsis:
+            continue
+        if is_number(each):
+            removed += 1
+        elif isinstance(each, Tensor) and each.ndim and each.ndim > 0:
+            return AT_LEAST_1
+        else:
+            return AT_LEAST_1 if slices or added else None
+    return max(ndim - removed, 0) + added
+
+
+def assign_index(
+    frame: Frame, state: State, target: ast.Subscript, base: Tensor, position: Value, value_node: ast.expr, value: Value
+) -> None:
+    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9)."""
+    for at, each in _index_parts(target.slice, position):
+        if not isinstance(each, Tensor) or not each.ndim:
+            continue
+        if on_cpu(base.device) and not on_cpu(each.device):
+            check(frame, state, target, "indexed assignment", (target.value, base), (at, each), strict=True)
+        elif isinstance(value, Tensor) and value.ndim and on_cpu(value.device):
+            check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+        step = Step(f"filled from {value.device.describe()} here", target)
+        source = replace(value, steps=(*value.steps[:1], step))
+        for site in base.creations:
+            frame.machine.filled[frame.machine.entry_node, site] = (value_node, source)
+
+
+def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:
+    """A tensor that a factory made on `device`; the default device gives it a creation site."""
+    environment.note_device(frame, state, node, device)
+    text = f"created by `{function}` on {device.describe()}"
+    if device.origin is not Origin.DEFAULT:
+        return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
+    random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
+    like = next(iter(frame.tensor_names), None)
+    site = Site(node, function, frame.context, frame.scope, random, like)
+    return Tensor(device, ndim, (site,), (Step(text, node, created=True),))
