@@ -15,7 +15,8 @@ each_hit = pytest.mark.parametrize("case", HITS, ids=[case.id for case in HITS])
 
 @each_hit
 def test_both_sides_say_where_they_got_their_device(case: Case) -> None:
-    facts = [each for each in facts_of(case.code, head="") if isinstance(each, MixedDevices | BatchNotMoved | ReadOnHost)]
+    kinds = (MixedDevices, BatchNotMoved, ReadOnHost)
+    facts = [each for each in facts_of(case.code, head="") if isinstance(each, kinds)]
     assert facts
     for fact in facts:
         if isinstance(fact, MixedDevices):

@@ -195,7 +195,7 @@ def _is_choice(node: ast.expr) -> bool:
     one, other = (
         {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (node.body, node.orelse)
     )
-    return ("cpu" in one and _is_any_cuda(other)) or ("cpu" in other and _names_cuda(one))
+    return ("cpu" in one and _is_any_cuda(other)) or ("cpu" in other and _is_any_cuda(one))
 
 
 def _is_any_cuda(values: Iterable[object]) -> bool:
