@@ -49,7 +49,7 @@ def edits(text: str) -> list[str]:
     return quoted
 
 
-MOVE = DiscardedMove(AT, "labels", "to", "device", True, (("created by `torch.zeros` here", CREATED),), True)
+MOVE = DiscardedMove(AT, "labels", "to", "device", True, (("created by `torch.zeros` here", CREATED),))
 
 
 def test_a_dropped_move_names_the_assignment() -> None:
