@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks.loaders import batch_of
+from torchdevlint.flow.checks.loaders import next_of
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -83,7 +83,7 @@ def _reordered(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
 
 
 def _iter(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    batch = batch_of(frame, node, node, state)
+    batch = next_of(frame, node, *arguments.positional[0]) if arguments.positional else None
     return Seq(None, element_of(_first(arguments)) if batch is None else batch)
 
 

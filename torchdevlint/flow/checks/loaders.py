@@ -41,47 +41,53 @@ _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 """Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
 
 
-def batch_of(frame: Frame, iterated: ast.expr, taken: ast.AST, state: State) -> Value | None:
-    """What a loader gives to a loop, or to ``next(iter(loader))``: something on the CPU; None for anything else."""
+def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
+    """What a loop over a loader gives: something on the CPU; None for other loops."""
+    return None if _moves_batches(frame) else _given_by(frame, loop.iter, loop, state)
+
+
+def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
+    """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
+    return _from_loader(taken) if _is_loader(node, source) and not _moves_batches(frame) else None
+
+
+def _moves_batches(frame: Frame) -> bool:
+    """Whether a library moves the batches of this file, or the default device may be another."""
     managed = frame.machine.words & _MANAGED
     if managed:
         managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
-    if managed or frame.machine.default_changed:
-        return None
-    return _given_by(frame, iterated, taken, state)
+    return bool(managed) or frame.machine.default_changed
 
 
-def _given_by(frame: Frame, node: ast.expr, taken: ast.AST, state: State) -> Value | None:
+def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
         callee = (dotted_path(node.func) or "").rpartition(".")[2]
         if callee == "zip":
-            found = [_given_by(frame, each, taken, state) for each in node.args]
+            found = [_given_by(frame, each, loop, state) for each in node.args]
             return sequence([each or UNKNOWN for each in found]) if any(found) else None
         if callee == "chain":
-            found = [_given_by(frame, each, taken, state) for each in node.args]
+            found = [_given_by(frame, each, loop, state) for each in node.args]
             return next((each for each in found if each is not None), None) if all(found) else None
         if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
-            inner = _given_by(frame, node.args[0], taken, state)
+            inner = _given_by(frame, node.args[0], loop, state)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
     if _is_loader(node, source):
-        return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", _target(taken)),), opaque=True)
-    if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(taken):
-        return Tensor(LOADER, None, (), (Step("comes from the loop here", _target(taken)),), opaque=True)
+        return _from_loader(loop.target)
+    if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(loop):
+        return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
 
-def _target(taken: ast.AST) -> ast.AST:
-    return taken.target if isinstance(taken, (ast.For, ast.AsyncFor)) else taken
+def _from_loader(taken: ast.AST) -> Tensor:
+    return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", taken),), opaque=True)
 
 
-def _moves_a_part(loop: ast.AST) -> bool:
+def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop over anything unpacks what it gets and moves a part of that: the other parts came with it.
 
     A part may be a number, so that these count only where a number would not do.
     """
-    if not isinstance(loop, (ast.For, ast.AsyncFor)):
-        return False
     names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
     unpacked = {
         each.id

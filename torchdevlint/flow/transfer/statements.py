@@ -183,7 +183,7 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     moves.check_loop(frame, node, state)
     source = frame.evaluate(node.iter, state)
-    element = loaders.batch_of(frame, node.iter, node, state) or element_of(source)
+    element = loaders.batch_of(frame, node, state) or element_of(source)
     _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
     execute(frame, node.orelse, state)
 
