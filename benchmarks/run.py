@@ -120,9 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     _print(results, start_up, versions)
     if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        text = _markdown(results, start_up, versions)
-        options.write.write_text(tables.between_markers(page, "benchmark", text), encoding="utf-8")
+        tables.refresh(options.write, "benchmark", _markdown(results, start_up, versions))
     return 0
 
 

@@ -20,11 +20,12 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import command
 import corpus
 import measured
 import tables
@@ -47,15 +48,7 @@ class Linted:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.run
-    try:
-        return command(options)
-    except (CorpusError, OSError) as error:
-        print(f"ecosystem: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    return command.execute("ecosystem", _parser().parse_args(arguments))
 
 
 def lint(options: argparse.Namespace) -> int:
@@ -109,13 +102,9 @@ def judge(options: argparse.Namespace) -> int:
 def table(options: argparse.Namespace) -> int:
     releases = corpus.load(options.data)
     text = tables.render(releases, verdicts.load_snapshot(options.data), verdicts.load_verdicts(options.data))
-    page = options.page.read_text(encoding="utf-8")
-    updated = tables.between_markers(page, "ecosystem", text)
     if options.check:
-        if page != updated:
-            print(f"{options.page} is stale: run `python scripts/ecosystem.py table`", file=sys.stderr)
-        return int(page != updated)
-    options.page.write_text(updated, encoding="utf-8")
+        return tables.check(options.page, "ecosystem", text, "python scripts/ecosystem.py table")
+    tables.refresh(options.page, "ecosystem", text)
     return 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from corpus import SETS, CorpusError, Release
 from verdicts import Finding, Tally, Verdict, tally
@@ -19,6 +21,20 @@ def between_markers(page: str, name: str, text: str) -> str:
     if not (found_begin and found_end):
         raise CorpusError(f"the page lacks {begin} or {end}")
     return f"{head}{begin}\n{text.strip()}\n{end}{tail}"
+
+
+def refresh(page: Path, name: str, text: str) -> None:
+    """Write `text` between the markers of a page."""
+    page.write_text(between_markers(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
+def check(page: Path, name: str, text: str, command: str) -> int:
+    """The exit code of asking whether `text` stands between the markers of a page; if not, `command` is named."""
+    there = page.read_text(encoding="utf-8")
+    stale = there != between_markers(there, name, text)
+    if stale:
+        print(f"{page} is stale: run `{command}`", file=sys.stderr)
+    return int(stale)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import checkout as files_of  # noqa: E402
+import command  # noqa: E402
 import corpus  # noqa: E402
 import linters  # noqa: E402
 import misses as reasons_of  # noqa: E402
@@ -41,15 +42,7 @@ from score import Score  # noqa: E402
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.run
-    try:
-        return command(options)
-    except (CorpusError, OSError) as error:
-        print(f"realbugs: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    return command.execute("realbugs", _parser().parse_args(arguments))
 
 
 def fetch(options: argparse.Namespace) -> int:
@@ -88,13 +81,9 @@ def update(options: argparse.Namespace) -> int:
 def table(options: argparse.Namespace) -> int:
     wanted, scores = records.load(options.data), scores_of.load(options.data)
     text = page_of.render(wanted, scores, reasons_of.load(options.data))
-    page = options.page.read_text(encoding="utf-8")
-    updated = tables.between_markers(page, "realbugs", text)
     if options.check:
-        if page != updated:
-            print(f"{options.page} is stale: run `python benchmarks/realbugs/run.py table`", file=sys.stderr)
-        return int(page != updated)
-    options.page.write_text(updated, encoding="utf-8")
+        return tables.check(options.page, "realbugs", text, "python benchmarks/realbugs/run.py table")
+    tables.refresh(options.page, "realbugs", text)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from torchdevlint.flow.facts import Creation, MixedDevices
-from torchdevlint.model import Note
+from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, with_argument
 
 _RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
@@ -45,6 +45,11 @@ def is_returned(fact: MixedDevices) -> bool:
 def is_one_of_two(fact: MixedDevices) -> bool:
     """Whether the operands meet in no operation: a function returns the one or the other."""
     return fact.operation == "another `return`"
+
+
+def creation_report(fact: MixedDevices, message: str, repair: str) -> Report:
+    """A report that starts where the tensor is made, which is what has to change."""
+    return Report(span=fact.creations[0].span, message=message, symptom=symptom(fact), help=repair, notes=notes(fact))
 
 
 def claim(fact: MixedDevices, first: Creation) -> str:

@@ -68,7 +68,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import Creation, MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, claim, notes, placed, symptom, takes_no_device
+from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, placed, takes_no_device
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -108,13 +108,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.FORWARD:
         return
     first = fact.creations[0]
-    yield Report(
-        span=first.span,
-        message=claim(fact, first),
-        symptom=symptom(fact),
-        help=_help(fact, first),
-        notes=notes(fact),
-    )
+    yield creation_report(fact, claim(fact, first), _help(fact, first))
 
 
 def _help(fact: MixedDevices, first: Creation) -> str:

@@ -66,7 +66,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts import Creation, MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, notes, symptom
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -126,10 +126,4 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     first = fact.creations[0]
     if any(each.attribute == first.attribute and each.span < first.span for each in fact.creations):
         return
-    yield Report(
-        span=first.span,
-        message=_message(fact, first),
-        symptom=symptom(fact),
-        help=_help(first),
-        notes=notes(fact),
-    )
+    yield creation_report(fact, _message(fact, first), _help(first))
