@@ -23,6 +23,7 @@ _ALIASES = (
 _DEVICE_WORDS = re.compile(
     r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
+_CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
 def canonical(name: str) -> str:
@@ -44,6 +45,26 @@ def is_dtype_name(name: str) -> bool:
 def mentions_device(name: str) -> bool:
     """Whether a name is by convention that of a device: ``device``, ``_device``, ``device_``, ``train_device``."""
     return bool(_DEVICE_WORDS.search(name))
+
+
+def mentions_cuda(text: str) -> bool:
+    """Whether a name or an expression speaks of CUDA or a GPU: ``use_cuda``, ``args.gpu``."""
+    return bool(_CUDA_WORDS.search(text))
+
+
+def first_name(path: str) -> str:
+    """The name that a dotted path starts with: `batch` of ``batch['x'].device``."""
+    return path.partition(".")[0].partition("[")[0]
+
+
+def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """The parameters that arguments without a name go to, in their order."""
+    return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+
+
+def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names of the parameters of a function, those after stars excepted."""
+    return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
 
 
 def dotted_path(node: ast.AST) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
+from torchdevlint.flow.names import positional_names
 from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import choose, join_all, settle, tensors_in
 from torchdevlint.flow.state.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
@@ -143,7 +144,7 @@ def _changed(
     activation: Frame, state: State, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Iterator[tuple[int | str, Value]]:
     """The containers among the arguments that the function wrote to, with what they hold at its end."""
-    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    names = positional_names(node)
     places: list[tuple[int | str, str, Value]] = [
         (place, name, value) for place, (name, value) in enumerate(zip(names, arguments, strict=False))
     ]
@@ -227,7 +228,7 @@ def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str,
     """
     spec = function.node.args
     values, keywords = arguments.values, arguments.keyword_values
-    names = [each.arg for each in (*spec.posonlyargs, *spec.args)][function.receiver is not None :]
+    names = positional_names(function.node)[function.receiver is not None :]
     if arguments.starred:
         place = arguments.star_at
         if place is None:
@@ -256,7 +257,7 @@ def bind_parameters(
 ) -> None:
     """Put the arguments of a call under the names of the parameters; what was not given has its default."""
     spec = node.args
-    names = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+    names = positional_names(node)
     env = state.env
     for name, value in zip(names, arguments, strict=False):
         env[name] = value
@@ -285,7 +286,7 @@ def bind_parameters(
 def defaults(node: FunctionNode) -> list[tuple[str, ast.expr | None]]:
     """Each parameter that has a default, with it."""
     spec = node.args
-    positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+    positional = positional_names(node)
     pairs: list[tuple[str, ast.expr | None]] = []
     if spec.defaults:
         pairs += list(zip(positional[-len(spec.defaults) :], spec.defaults, strict=True))

@@ -13,7 +13,7 @@ from torchdevlint.flow.calling.tensor_methods import method_device, tensor_opera
 from torchdevlint.flow.checks import environment, host_reads, loaders, placement
 from torchdevlint.flow.kinds.followed import followed_in
 from torchdevlint.flow.kinds.uses import Uses, uses_in
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.names import dotted_path, positional_names
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame, State
@@ -171,7 +171,7 @@ def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
         callee = frame.evaluate(given.func, State({})) if isinstance(given.func, ast.Name) else UNKNOWN
         before = given.args[:place] if isinstance(place, int) else []
         if isinstance(callee, Func) and not any(isinstance(each, ast.Starred) for each in before):
-            names = [each.arg for each in (*callee.node.args.posonlyargs, *callee.node.args.args)]
+            names = positional_names(callee.node)
             name = place if isinstance(place, str) else names[place] if place < len(names) else ""
             there = uses_in(callee.node).get(name)
             if there is not None and (there.is_module or there.called):

@@ -8,6 +8,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.names import argument_names
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
@@ -51,12 +52,7 @@ def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
 
 def _is_parameter(frame: Frame, node: ast.expr) -> bool:
     function = frame.function
-    return (
-        function is not None
-        and isinstance(node, ast.Name)
-        and node.id
-        in {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    )
+    return function is not None and isinstance(node, ast.Name) and node.id in argument_names(function)
 
 
 def method(

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_cuda, mentions_device
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import Dev
@@ -19,7 +19,6 @@ from torchdevlint.source.nodes import nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
-_FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
 _FOR_SOMETHING_ELSE = re.compile(
     r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
 )
@@ -98,13 +97,13 @@ def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
 
 def _is_visible(frame: Frame, state: State, path: str) -> bool:
     """Whether the name that a path starts with is bound where the place is."""
-    name = path.partition(".")[0].partition("[")[0]
+    name = first_name(path)
     return name in state.env or any(name in names for names in frame.closure.scopes)
 
 
 def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     """Whether a path stands in a function within the scope that binds its first name anew."""
-    name = path.partition(".")[0].partition("[")[0]
+    name = first_name(path)
     for function in nodes_in(scope, ast.FunctionDef):
         if function.lineno <= node.lineno <= (function.end_lineno or 0):
             parameters = {each.arg for each in nodes_in(function.args, ast.arg)}
@@ -207,7 +206,7 @@ def _flag(frame: Frame, scope: ast.AST) -> Given | None:
     found = None
     for node in nodes_in(scope, ast.If):
         text = dotted_path(node.test)
-        if text is None or not _FLAG.search(text.rpartition(".")[2]):
+        if text is None or not mentions_cuda(text.rpartition(".")[2]):
             if isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available"):
                 text = frame.machine.text_of(node.test)
             else:
@@ -226,7 +225,7 @@ def _of_kept_model(frame: Frame) -> Given | None:
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
     if owner is None or init is None or owner.is_module:
         return None
-    parameters = {each.arg for each in (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs)}
+    parameters = argument_names(init)
     for node in nodes_in(init, ast.Assign):
         path = dotted_path(node.targets[0]) or ""
         if not path.startswith("self.") or not isinstance(node.value, ast.Name) or node.value.id not in parameters:

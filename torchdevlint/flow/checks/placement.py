@@ -10,7 +10,7 @@ from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.facts import IgnoresGivenDevice
 from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.state.devices import CPU, Origin
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
@@ -18,7 +18,6 @@ from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
-_FOR_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
 _MODEL = re.compile(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
@@ -46,7 +45,7 @@ def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
         return False
     tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
     for test in tests:
-        if test.lineno <= node.lineno <= (test.end_lineno or 0) and _FLAGS.search(dotted_path(test.test) or ""):
+        if test.lineno <= node.lineno <= (test.end_lineno or 0) and mentions_cuda(dotted_path(test.test) or ""):
             return True
     return False
 
@@ -54,14 +53,11 @@ def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
 def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
     """Whether the device that is at hand is that of the very tensor which the reported call makes."""
     scope = frame.function or frame.machine.tree
-    name = found.text.partition(".")[0].partition("[")[0]
+    name = first_name(found.text)
     return scope is not None and any(
         dotted_path(each.targets[0]) == name and (each.value is node or node in nodes_in(each, ast.Call))
         for each in nodes_in(scope, ast.Assign)
     )
-
-
-_FLAGS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
 def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
@@ -91,7 +87,7 @@ def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arg
     """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
     if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
         return
-    names = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)]
+    names = positional_names(function.node)
     taken = names[: len(arguments.positional) + (function.receiver is not None)]
     given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
     for name, default in defaults(function.node):
@@ -159,7 +155,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 
 
 def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], place: ast.AST) -> bool:
-    name, line = path.partition(".")[0].partition("[")[0], getattr(place, "lineno", 0)
+    name, line = first_name(path), getattr(place, "lineno", 0)
     bound = bindings_in(function).get(name, ())
     return (
         name in parameters or not any(each for _, each, _ in bound) or any(at < line for at, each, _ in bound if each)
@@ -213,7 +209,7 @@ def _is_what_it_is_for(frame: Frame) -> bool:
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    decorated = any(_FOR_CUDA.search(frame.machine.text_of(each)) for each in function.decorator_list)
+    decorated = any(mentions_cuda(frame.machine.text_of(each)) for each in function.decorator_list)
     return decorated or function.name in ("to", "_apply") or "cuda" in function.name.lower()
 
 

@@ -10,8 +10,16 @@ from torchdevlint.flow.calling.functions import default_value, defaults
 from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
 from torchdevlint.flow.kinds.docstrings import documented_tensors
 from torchdevlint.flow.kinds.followed import followed_in
-from torchdevlint.flow.kinds.uses import Scope, Uses, argument_names, bindings_in, uses_in
-from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, is_one_of, mentions_device
+from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
+from torchdevlint.flow.names import (
+    argument_names,
+    canonical,
+    dotted_path,
+    is_dtype_name,
+    is_one_of,
+    mentions_device,
+    positional_names,
+)
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import is_module
@@ -233,7 +241,7 @@ def _targets(
         callee = _static(frame, call.func, closure, owner, function)
         if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
             bound = isinstance(call.func, ast.Attribute)
-            names = [each.arg for each in (*callee.args.posonlyargs, *callee.args.args)]
+            names = positional_names(callee)
             position = place + bound if isinstance(place, int) else -1
             target = place if isinstance(place, str) else names[position] if position < len(names) else ""
             found.append((callee, target, owner if bound else None, in_module))
@@ -263,6 +271,9 @@ def _is_converted(function: Scope, name: str) -> bool:
 
 _MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
 
+_TAKES_SEVERAL = frozenset("cat stack concat hstack vstack dstack meshgrid broadcast_tensors einsum block_diag".split())
+"""What has a sequence of tensors, or a text, as its first argument."""
+
 
 def _library_takes_tensor(name: str, place: int | str) -> bool:
     head, _, tail = name.rpartition(".")
@@ -272,18 +283,7 @@ def _library_takes_tensor(name: str, place: int | str) -> bool:
         return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
     if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
         return head == "torch" and tail in torch_api.LIKE_FACTORIES
-    if tail in (
-        "cat",
-        "stack",
-        "concat",
-        "hstack",
-        "vstack",
-        "dstack",
-        "meshgrid",
-        "broadcast_tensors",
-        "einsum",
-        "block_diag",
-    ):
+    if tail in _TAKES_SEVERAL:
         return False
     return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
 

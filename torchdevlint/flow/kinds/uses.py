@@ -91,12 +91,6 @@ def _collect(function: Scope) -> dict[str, Uses]:
     return found
 
 
-def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names of the parameters of a function, those after stars excepted."""
-    spec = function.args
-    return frozenset(each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
-
-
 _BINDINGS: WeakKeyDictionary[Scope, dict[str, list[tuple[int, bool, int]]]] = WeakKeyDictionary()
 
 
