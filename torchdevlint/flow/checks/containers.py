@@ -138,13 +138,8 @@ def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
         for name, method in each.methods.items():
             if name == "__init__":
                 continue
-            for node in ast.walk(method):
-                if (
-                    isinstance(node, ast.Attribute)
-                    and node.attr == attribute
-                    and isinstance(node.ctx, ast.Load)
-                    and dotted_path(node.value) == "self"
-                ):
+            for node in nodes_in(method, ast.Attribute):
+                if node.attr == attribute and isinstance(node.ctx, ast.Load) and dotted_path(node.value) == "self":
                     return node
     return None
 
@@ -154,9 +149,7 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
     if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods):
         return True
     for each in info.mro:
-        for node in ast.walk(each.node):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in nodes_in(each.node, ast.Call):
             callee = (dotted_path(node.func) or "").rpartition(".")[2]
             if callee in torch_api.CONTAINER_MODULES and any(
                 _mentions(part, attribute, each, place) for part in node.args
@@ -181,7 +174,7 @@ def _is_meant(value: ast.expr, info: ClassInfo) -> bool:
     given = (
         init is not None
         and isinstance(value, ast.Name)
-        and value.id in {each.arg for each in ast.walk(init.args) if isinstance(each, ast.arg)}
+        and value.id in {each.arg for each in nodes_in(init.args, ast.arg)}
     )
     return given or _hides_one(value) or _lists_members(value, info)
 
@@ -198,10 +191,8 @@ def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
     )
     kept = {
         node.value.id
-        for node in ast.walk(info.node)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
-        and isinstance(node.targets[0], ast.Attribute)
+        for node in nodes_in(info.node, ast.Assign)
+        if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Attribute)
     }
     return bool(parts) and all(
         isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id in kept) for part in parts
@@ -212,8 +203,8 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
     local = next(
         (
             each.value.id
-            for each in ast.walk(info.node)
-            if isinstance(each, ast.Assign) and each.targets[0] is place and isinstance(each.value, ast.Name)
+            for each in nodes_in(info.node, ast.Assign)
+            if each.targets[0] is place and isinstance(each.value, ast.Name)
         ),
         None,
     )
