@@ -1,0 +1,34 @@
+"""A simulated machine, by its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from torchdevlint.runtime.simulated import api, simulate
+from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated.patches import Patches
+
+
+@contextmanager
+def driven(driver: Driver) -> Iterator[Driver]:
+    """`driver` below PyTorch without the rest of a simulation: no claims on tensors, no dispatch mode."""
+    patches = Patches(api.patches(driver))
+    patches.apply()
+    try:
+        yield driver
+    finally:
+        patches.take_back()
+
+
+@contextmanager
+def driver_only(installed: int = 2, kind: str = "cuda") -> Iterator[Driver]:
+    with driven(Driver(kind, installed)) as driver:
+        yield driver
+
+
+@contextmanager
+def machine(installed: int = 2, kind: str = "cuda") -> Iterator[Driver]:
+    """The driver of a whole simulation."""
+    with simulate(installed, kind) as simulation:
+        yield simulation.driver

@@ -1,0 +1,96 @@
+"""Compiled code runs as Python, and what cannot is refused in plain words."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from torchdevlint.runtime.recorder import Recorder
+from torchdevlint.runtime.simulated import simulate
+from torchdevlint.runtime.simulated.errors import NotSimulated
+
+
+@pytest.fixture
+def listener() -> Iterator[Recorder]:
+    heard = Recorder()
+    with simulate(2, recorder=heard):
+        yield heard
+
+
+@torch.compile  # type: ignore[untyped-decorator]
+def compiled_before(x: torch.Tensor) -> torch.Tensor:
+    return x.cuda() + 1
+
+
+@torch.jit.script  # type: ignore[untyped-decorator]
+def scripted_before(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 + torch.ones(2, device=x.device)
+
+
+def test_a_compiled_module_keeps_its_wrapper_and_is_checked(listener: Recorder) -> None:
+    model = torch.compile(torch.nn.Linear(2, 2)).cuda()
+    assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    assert model(torch.ones(1, 2, device="cuda")).device == torch.device("cuda:0")
+    with pytest.raises(RuntimeError, match="same device"):
+        model(torch.ones(1, 2))
+    assert set(listener.limitations) == {"torch.compile: the functions ran without being compiled"}
+
+
+def test_compiled_functions_run(listener: Recorder) -> None:
+    @torch.compile(fullgraph=True, mode="reduce-overhead")  # type: ignore[untyped-decorator]
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x.to("cuda:1") * 2
+
+    assert twice(torch.ones(1)).device == torch.device("cuda:1")
+    assert compiled_before(torch.ones(1)).device == torch.device("cuda:0")
+    model = torch.nn.Linear(2, 2).cuda()
+    model.compile()
+    assert model(torch.ones(1, 2, device="cuda")).device == torch.device("cuda:0")
+    assert list(model.state_dict()) == ["weight", "bias"]
+
+
+def test_scripted_and_traced_code_is_python(listener: Recorder) -> None:
+    @torch.jit.script  # type: ignore[untyped-decorator]
+    def shifted(x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+        return x + by.to(x.device)
+
+    x = torch.ones(2, device="cuda:1")
+    assert shifted(x, torch.ones(2)).device == torch.device("cuda:1")
+    assert scripted_before(x).device == torch.device("cuda:1")
+    traced = torch.jit.trace(torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda"))
+    assert traced(torch.ones(1, 2, device="cuda")).device == torch.device("cuda:0")
+    assert set(listener.limitations) == {
+        "torch.jit.script: the code ran as Python",
+        "torch.jit.trace: the code ran as Python",
+    }
+
+
+def test_a_scripted_module_refuses_to_be_saved_but_can_be_copied(listener: Recorder) -> None:
+    model = torch.jit.freeze(torch.jit.script(torch.nn.Linear(2, 2).eval()))
+    for save in (lambda: model.save("x.pt"), lambda: torch.jit.save(model, "x.pt"), lambda: torch.jit.load("x.pt")):
+        with pytest.raises(NotSimulated, match="cannot be simulated"):
+            save()
+    assert torch.equal(pickle.loads(pickle.dumps(copy.deepcopy(model))).weight, model.weight)
+    torch.save(model.state_dict(), io.BytesIO())
+
+
+def test_exporting_from_an_accelerator_is_refused(listener: Recorder) -> None:
+    model = torch.nn.Linear(2, 2).cuda()
+    with pytest.raises(NotSimulated, match=r"torch\.export"):
+        torch.export.export(model, (torch.ones(1, 2, device="cuda"),))
+
+
+def test_the_compilers_are_back_afterwards() -> None:
+    from torch._dynamo import eval_frame
+
+    before = (torch.jit.script, torch.jit.load, eval_frame._stance, eval_frame._callback_from_stance)
+    with simulate(1):
+        torch.compiler.set_stance("force_eager")
+        assert torch.jit.script is not before[0]
+    assert (torch.jit.script, torch.jit.load, eval_frame._stance, eval_frame._callback_from_stance) == before
+    assert isinstance(torch.jit.script(torch.nn.Linear(1, 1)), torch.jit.ScriptModule)

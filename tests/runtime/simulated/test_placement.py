@@ -1,0 +1,383 @@
+"""Where tensors are said to be: creation, movement, views, what autograd gives, what comes from outside."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from torchdevlint.runtime.simulated import simulate
+
+pytestmark = pytest.mark.usefixtures("machine")
+
+CPU, FIRST, SECOND = torch.device("cpu"), torch.device("cuda:0"), torch.device("cuda:1")
+
+
+def on(device: str) -> torch.Tensor:
+    return torch.ones(2, 3, device=device)
+
+
+def saved(value: Any) -> io.BytesIO:
+    stream = io.BytesIO()
+    torch.save(value, stream)
+    stream.seek(0)
+    return stream
+
+
+MADE: dict[str, tuple[Callable[[], torch.Tensor], torch.device]] = {
+    "zeros": (lambda: torch.zeros(2, device="cuda"), FIRST),
+    "by number": (lambda: torch.rand(2, device=1), SECOND),
+    "by torch.device": (lambda: torch.full((2,), 1.0, device=torch.device("cuda", 1)), SECOND),
+    "default": (lambda: torch.zeros(2), CPU),
+    "tensor": (lambda: torch.tensor([1, 2], device="cuda:1"), SECOND),
+    "tensor of a tensor": (lambda: torch.tensor(on("cuda:1")), SECOND),
+    "tensor of scalars": (lambda: torch.tensor([on("cuda")[0, 0], on("cuda")[0, 1]]), CPU),
+    "as_tensor moves": (lambda: torch.as_tensor(np.zeros(2), device="cuda"), FIRST),
+    "as_tensor keeps": (lambda: torch.as_tensor(on("cuda:1")), SECOND),
+    "asarray": (lambda: torch.asarray([1.0], device="cuda"), FIRST),
+    "from_numpy": (lambda: torch.from_numpy(np.zeros(2)), CPU),
+    "arange": (lambda: torch.arange(3, device="cuda"), FIRST),
+    "zeros_like": (lambda: torch.zeros_like(on("cuda:1")), SECOND),
+    "zeros_like elsewhere": (lambda: torch.zeros_like(on("cuda:1"), device="cpu"), CPU),
+    "new_zeros": (lambda: on("cuda:1").new_zeros(2), SECOND),
+    "new_tensor": (lambda: on("cuda:1").new_tensor([1.0]), SECOND),
+    "new": (lambda: on("cuda:1").new(2), SECOND),
+    "legacy": (lambda: torch.Tensor([1.0]), CPU),
+    "legacy of a type": (lambda: torch.FloatTensor([1.0]), CPU),
+    "legacy of cuda": (lambda: torch.cuda.FloatTensor([1.0]), FIRST),
+    "randperm": (lambda: torch.randperm(3, device="cuda"), FIRST),
+    "normal": (lambda: torch.normal(torch.zeros(2, device="cuda"), 1.0), FIRST),
+    "sparse": (lambda: torch.sparse_coo_tensor([[0]], [1.0], (2,), device="cuda"), FIRST),
+    "sparse of its values": (
+        lambda: torch.sparse_coo_tensor(torch.zeros(1, 1, dtype=torch.long).cuda(), torch.ones(1).cuda(), (2,)),
+        FIRST,
+    ),
+    "to_sparse": (lambda: torch.eye(2, device="cuda:1").to_sparse(), SECOND),
+    "to_dense": (lambda: torch.eye(2, device="cuda:1").to_sparse().to_dense(), SECOND),
+    "one_hot": (lambda: nn.functional.one_hot(torch.tensor([1], device="cuda")), FIRST),
+    "pad_sequence": (lambda: nn.utils.rnn.pad_sequence(list(on("cuda"))), FIRST),
+    "view": (lambda: on("cuda:1")[0].view(3, 1).detach().data, SECOND),
+    "arithmetic": (lambda: on("cuda:1") * 2 + 1, SECOND),
+    "reduction": (lambda: on("cuda:1").sum(), SECOND),
+    "several results": (lambda: on("cuda:1").max(0).indices, SECOND),
+    "chunk": (lambda: on("cuda:1").chunk(2)[1], SECOND),
+    "0-dim CPU operand": (lambda: on("cuda") + torch.tensor(1.0), FIRST),
+    "CPU index": (lambda: on("cuda")[torch.tensor([0])], FIRST),
+    "deepcopy": (lambda: copy.deepcopy(on("cuda:1")), SECOND),
+    "copy": (lambda: copy.copy(on("cuda:1")), SECOND),
+    "clone": (lambda: on("cuda:1").clone(), SECOND),
+    "pickle": (lambda: pickle.loads(pickle.dumps(on("cuda:1"))), SECOND),
+    "saved and loaded": (lambda: torch.load(saved(on("cuda:1"))), SECOND),
+    "loaded on the CPU": (lambda: torch.load(saved(on("cuda:1")), map_location="cpu"), CPU),
+    "loaded elsewhere": (lambda: torch.load(saved(on("cpu")), map_location="cuda:1"), SECOND),
+    "loaded by a dict": (lambda: torch.load(saved(on("cuda:0")), map_location={"cuda:0": "cuda:1"}), SECOND),
+    "loaded by a function": (lambda: torch.load(saved(on("cuda:0")), map_location=lambda storage, _: storage), CPU),
+    "loaded as it was": (lambda: torch.load(saved(on("cpu"))), CPU),
+    "to": (lambda: on("cpu").to("cuda:1"), SECOND),
+    "to a number": (lambda: on("cpu").to(1), SECOND),
+    "to keyword": (lambda: on("cpu").to(device="cuda", dtype=torch.float64), FIRST),
+    "to other": (lambda: on("cpu").to(on("cuda:1")), SECOND),
+    "to dtype": (lambda: on("cuda:1").to(torch.float64), SECOND),
+    "type_as": (lambda: on("cpu").type_as(on("cuda:1")), SECOND),
+    "cuda": (lambda: on("cpu").cuda(), FIRST),
+    "cuda by number": (lambda: on("cpu").cuda(1), SECOND),
+    "cpu": (lambda: on("cuda").cpu(), CPU),
+    "type by name": (lambda: on("cuda").type("torch.FloatTensor"), CPU),
+    "type by class": (lambda: on("cuda").type(torch.FloatTensor), CPU),
+    "type to cuda": (lambda: on("cpu").type("torch.cuda.DoubleTensor"), FIRST),
+    "double": (lambda: on("cuda:1").double(), SECOND),
+    "half": (lambda: on("cuda:1").half(), SECOND),
+    "pinned": (lambda: on("cpu").pin_memory(), CPU),
+    "module": (lambda: nn.Linear(2, 2).to("cuda:1").weight, SECOND),
+    "module by number": (lambda: nn.Linear(2, 2).to(1).weight, SECOND),
+    "module with device": (lambda: nn.Linear(2, 2, device="cuda").weight, FIRST),
+    "module to a tensor": (lambda: nn.Linear(2, 2).to(on("cuda:1")).weight, SECOND),
+    "lazy module": (lambda: nn.LazyLinear(2).cuda()(on("cuda")), FIRST),
+    "from the meta device": (lambda: nn.Linear(2, 2, device="meta").to_empty(device="cuda:1").weight, SECOND),
+    "nested": (lambda: torch.nested.nested_tensor([torch.ones(2)], device="cuda"), FIRST),
+    "nested, jagged": (lambda: torch.nested.nested_tensor([torch.ones(2)], device="cuda", layout=torch.jagged), FIRST),
+    "parts of a sparse tensor": (lambda: torch.eye(2, device="cuda:1").to_sparse().coalesce().indices(), SECOND),
+    "sparse of CPU indices": (
+        lambda: torch.sparse_coo_tensor(torch.tensor([[0]]), torch.ones(1, device="cuda"), (2,)),
+        FIRST,
+    ),
+    "from_dlpack": (lambda: torch.from_dlpack(on("cuda")), FIRST),
+    "dropout": (lambda: nn.functional.dropout(on("cuda:1")), SECOND),
+    "buffer": (lambda: nn.BatchNorm1d(2).cuda(1).running_mean, SECOND),
+    "multihead with added zeros": (
+        lambda: nn.MultiheadAttention(4, 2, add_zero_attn=True).cuda()(*[torch.rand(3, 2, 4, device="cuda")] * 3)[0],
+        FIRST,
+    ),
+    "lstm": (lambda: nn.LSTM(3, 4).cuda()(torch.rand(2, 1, 3, device="cuda"))[1][0], FIRST),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_tensor_is_where_it_was_made_or_moved(name: str) -> None:
+    make, device = MADE[name]
+    tensor = make()
+    assert tensor.device == device
+    assert tensor.is_cuda == (device.type == "cuda")
+    assert tensor.get_device() == (-1 if device.type == "cpu" else device.index)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, device) in MADE.items() if device == CPU])
+def test_what_the_program_makes_on_the_cpu_is_refused_on_an_accelerator(name: str) -> None:
+    tensor = MADE[name][0]().reshape(-1)[:1].float()
+    with pytest.raises(RuntimeError, match="same device"):
+        tensor + torch.ones(1, device="cuda")
+
+
+def test_inside_a_default_device() -> None:
+    with torch.device("cuda:1"):
+        assert torch.zeros(2).device == SECOND
+        assert torch.tensor([1.0]).device == SECOND
+        assert nn.Linear(2, 2).weight.device == SECOND
+        assert torch.Tensor([1.0]).device == CPU
+        assert torch.from_numpy(np.zeros(2)).device == CPU
+    torch.set_default_device("cuda")
+    try:
+        assert torch.zeros(2).device == FIRST
+        assert torch.as_tensor([1.0]).device == FIRST
+    finally:
+        torch.set_default_device(None)
+    assert torch.zeros(2).device == CPU
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
+def test_a_default_tensor_type_of_cuda() -> None:
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    try:
+        assert torch.zeros(2).device == FIRST
+        assert torch.tensor([1.0]).device == FIRST
+        assert torch.Tensor([1.0]).device == FIRST
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert torch.zeros(2).device == CPU
+
+
+def test_a_move_that_changes_nothing_gives_the_tensor_itself() -> None:
+    here, there = on("cpu"), on("cuda")
+    assert here.to("cpu") is here
+    assert there.to("cuda") is there
+    assert there.cuda() is there
+    assert there.to("cuda", copy=True) is not there
+    assert there.to("cuda:1") is not there
+
+
+def test_a_gradient_returns_to_where_the_tensor_is() -> None:
+    leaf = torch.ones(3, requires_grad=True)
+    (leaf.to("cuda") * 2).sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.device == CPU
+    assert leaf.grad.tolist() == [2.0] * 3
+    moved = torch.ones(3, device="cuda:1", requires_grad=True)
+    (moved.cpu() * 3).sum().backward()
+    assert moved.grad is not None
+    assert moved.grad.device == SECOND
+
+
+def test_double_backward_crosses_devices() -> None:
+    leaf = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(leaf.to("cuda") ** 3, leaf, create_graph=True)
+    (second,) = torch.autograd.grad(first, leaf)
+    assert (first.item(), second.item(), second.device) == (12.0, 12.0, CPU)
+
+
+def test_functional_transforms_cross_devices() -> None:
+    gradient = torch.func.grad(lambda x: (x.to("cuda") ** 2).sum())(torch.ones(3))
+    assert (gradient.device, gradient.tolist()) == (CPU, [2.0] * 3)
+    mapped = torch.vmap(lambda x: (x * 2).to("cpu"))(on("cuda"))
+    assert mapped.device == CPU
+    tangent = torch.func.jvp(lambda x: x.to("cuda:1") * 3, (torch.ones(2),), (torch.ones(2),))[1]
+    assert tangent.tolist() == [3.0, 3.0]
+
+
+def test_a_gradient_from_another_device_cannot_be_assigned() -> None:
+    weight = torch.ones(2, device="cuda", requires_grad=True)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with device type 'cpu'"):
+        weight.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match="located on device with index '1'"):
+        weight.grad = torch.ones(2, device="cuda:1")
+    weight.grad = torch.ones(2, device="cuda")
+    weight.grad = None
+
+
+def test_parameters_keep_their_identity_and_buffers_do_not() -> None:
+    net = nn.BatchNorm1d(2)
+    weight, mean = net.weight, net.running_mean
+    assert net.to("cuda") is net
+    assert net.weight is weight
+    assert net.running_mean is not mean
+
+
+def test_a_parameter_that_is_moved_is_no_parameter() -> None:
+    assert not isinstance(nn.Parameter(torch.ones(2)).to("cuda"), nn.Parameter)
+    assert isinstance(nn.Parameter(torch.ones(2)).to("cpu"), nn.Parameter)
+
+
+def test_optimizer_state_is_where_the_parameters_are() -> None:
+    net = nn.Linear(2, 1).to("cuda:1")
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.rand(4, 2, device="cuda:1")).sum().backward()
+    optimizer.step()
+    state = optimizer.state[net.weight]
+    assert state["exp_avg"].device == SECOND
+    assert state["step"].device == CPU
+    other = nn.Linear(2, 1)
+    restored = torch.optim.Adam(other.parameters())
+    restored.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert restored.state[other.weight]["exp_avg"].device == CPU
+
+
+def test_adagrad_before_the_move_leaves_its_state_behind() -> None:
+    net = nn.Linear(2, 1)
+    optimizer = torch.optim.Adagrad(net.parameters())
+    net.cuda()
+    net(torch.rand(4, 2, device="cuda")).sum().backward()
+    with pytest.raises(RuntimeError, match="same device"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        torch.Tensor.__array__,
+        np.asarray,
+        np.array,
+        lambda t: np.mean(t.__array__()),
+        lambda t: np.stack([t, t]),
+    ],
+)
+def test_numpy_takes_nothing_from_an_accelerator(convert: Callable[[torch.Tensor], Any]) -> None:
+    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+        convert(on("cuda"))
+
+
+def test_what_numpy_may_have() -> None:
+    tensor = torch.ones(2, device="cuda", requires_grad=True)
+    assert tensor.numpy(force=True).tolist() == [1.0, 1.0]
+    assert tensor.detach().cpu().numpy().tolist() == [1.0, 1.0]
+    assert tensor.tolist() == [1.0, 1.0]
+    assert float(tensor[0]) == 1.0
+
+
+def test_printing_says_where_a_tensor_is() -> None:
+    assert repr(torch.ones(1, device="cuda:1")) == "tensor([1.], device='cuda:1')"
+    assert repr(torch.ones(1)) == "tensor([1.])"
+
+
+def test_inference_mode() -> None:
+    net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.1)).cuda()
+    with torch.inference_mode():
+        assert net(torch.rand(2, 3, device="cuda")).device == FIRST
+        with pytest.raises(RuntimeError, match="same device"):
+            net(torch.rand(2, 3))
+
+
+def test_a_packed_sequence_moves() -> None:
+    packed = nn.utils.rnn.pack_padded_sequence(torch.rand(3, 2, 4), torch.tensor([3, 2]))
+    moved = packed.to("cuda")
+    assert moved.data.device == FIRST
+    assert moved.batch_sizes.device == CPU
+    assert moved.is_cuda
+    output, _ = nn.LSTM(4, 5).cuda()(moved)
+    assert output.data.device == FIRST
+    with pytest.raises(RuntimeError, match="lengths"):
+        nn.utils.rnn.pack_padded_sequence(torch.rand(3, 2, 4).cuda(), torch.tensor([3, 2]).cuda())
+
+
+def test_pinned_memory() -> None:
+    pinned = on("cpu").pin_memory()
+    assert pinned.is_pinned()
+    assert not on("cpu").is_pinned()
+    assert torch.empty(2, pin_memory=True).is_pinned()
+    with pytest.raises(RuntimeError, match=r"cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned"):
+        on("cuda").pin_memory()
+
+
+def test_a_device_that_is_not_there() -> None:
+    for attempt in (lambda: on("cuda:2"), lambda: on("cpu").to("cuda:7"), lambda: nn.Linear(1, 1).cuda(3)):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            attempt()
+    with pytest.raises(RuntimeError, match="device string"):
+        on("gpu")
+
+
+def test_a_checkpoint_from_a_gpu_that_is_not_there() -> None:
+    stream = saved(on("cuda:1"))
+    with simulate(1), pytest.raises(RuntimeError, match="Attempting to deserialize object on CUDA device 1"):
+        torch.load(stream)
+    stream.seek(0)
+    with simulate(0):
+        with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
+            torch.load(stream)
+        stream.seek(0)
+        assert torch.load(stream, map_location="cpu").device == CPU
+
+
+def test_mps_and_xpu_are_names_too() -> None:
+    with simulate(1, "mps"):
+        assert torch.ones(2, device="mps").device.type == "mps"
+        assert torch.backends.mps.is_available()
+        with pytest.raises(TypeError, match="MPS framework doesn't support float64"):
+            torch.ones(2, dtype=torch.float64).to("mps")
+        assert torch.ones(2, dtype=torch.float64).to("mps", torch.float32).is_mps
+    with simulate(2, "xpu"):
+        assert torch.ones(2).to("xpu:1").is_xpu
+        assert torch.xpu.device_count() == 2
+        with pytest.raises((AssertionError, RuntimeError)):
+            torch.ones(2).cuda()
+
+
+def test_hidden_state_on_the_cpu() -> None:
+    for layer, hidden in (
+        (nn.LSTM(3, 4), (torch.zeros(1, 1, 4), torch.zeros(1, 1, 4))),
+        (nn.GRU(3, 4), torch.zeros(1, 1, 4)),
+        (nn.RNN(3, 4), torch.zeros(1, 1, 4)),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match="not at the same device, found input tensor at cuda:0 and hidden tensor at cpu",
+        ):
+            layer.cuda()(torch.rand(2, 1, 3, device="cuda"), hidden)
+        with pytest.raises(RuntimeError, match="Input and parameter tensors are not at the same device"):
+            layer.cuda()(torch.rand(2, 1, 3))
+
+
+def test_attention_between_devices() -> None:
+    query = torch.rand(1, 2, 3, 4, device="cuda")
+    with pytest.raises(RuntimeError, match=r"query.device: cuda:0 key.device: cpu and value.device: cuda:0 instead"):
+        nn.functional.scaled_dot_product_attention(query, query.cpu(), query)
+
+
+def test_an_optimizer_of_a_model_on_two_devices() -> None:
+    first, second = nn.Linear(2, 2).to("cuda:0"), nn.Linear(2, 1).to("cuda:1")
+    for kind in (torch.optim.Adam, torch.optim.SGD, torch.optim.AdamW, torch.optim.RMSprop):
+        optimizer = kind([*first.parameters(), *second.parameters()], lr=0.1)
+        optimizer.zero_grad()
+        second(first(torch.rand(3, 2, device="cuda")).to("cuda:1")).sum().backward()
+        nn.utils.clip_grad_norm_([*first.parameters(), *second.parameters()], 1.0)
+        optimizer.step()
+    assert {parameter.device for parameter in second.parameters()} == {SECOND}
+
+
+def test_seeds_of_accelerators_are_their_own() -> None:
+    torch.cuda.manual_seed(4)
+    first = torch.randn(2, device="cuda"), nn.functional.dropout(torch.ones(20, device="cuda"))
+    torch.cuda.manual_seed(4)
+    assert torch.equal(first[0], torch.randn(2, device="cuda"))
+    assert torch.equal(first[1], nn.functional.dropout(torch.ones(20, device="cuda")))
+    torch.manual_seed(0)
+    on_the_cpu = torch.rand(3)
+    torch.manual_seed(0)
+    torch.rand(5, device="cuda")
+    nn.functional.dropout(torch.ones(5, device="cuda"))
+    assert torch.equal(on_the_cpu, torch.rand(3))

@@ -1,0 +1,138 @@
+"""Simulated accelerators: any PyTorch program on a CPU as if the machine had accelerators.
+
+Every tensor stays an ordinary CPU tensor, so values, autograd, control flow and speed are real. Where it is said to be
+is a *claim* on its storage (`claims`). Attributes of torch answer questions about devices from the claims and turn
+moves into copies (`movement`, `factories`, `storages`), a dispatch mode below autograd checks every operation
+(`mode`, `operators`), and a simulated driver stands below torch's own `torch.cuda` (`driver`, `cuda_api`).
+
+    with simulate(2):
+        model = torch.nn.Linear(2, 2).to("cuda:1")
+        model(torch.zeros(1, 2))        # RuntimeError: Expected all tensors to be on the same device ...
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from torchdevlint.runtime.simulated import (
+    api,
+    compilation,
+    composites,
+    devices,
+    distributed,
+    factories,
+    legacy,
+    movement,
+    parallel,
+    processes,
+    state,
+    storages,
+    threads,
+)
+from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated.mode import PlacementMode
+from torchdevlint.runtime.simulated.patches import Patches
+from torchdevlint.runtime.simulated.state import Simulation
+
+__all__ = ["KINDS", "Simulation", "current", "install", "simulate", "uninstall"]
+
+KINDS = ("cuda", "xpu", "mps")
+_lock = threading.RLock()
+_installed: list[_Installation] = []
+
+
+class _Installation:
+    """One simulation with its patches and its mode."""
+
+    def __init__(self, count: int, kind: str, recorder: Any) -> None:
+        self.simulation = Simulation(kind, Driver(kind, count), recorder)
+        self.mode = PlacementMode(self.simulation)
+        self.patches: Patches | None = None
+
+    def apply(self) -> None:
+        _import_what_looks_at_torch()
+        state.active = self.simulation
+        self.patches = Patches(self._all())
+        self.patches.apply()
+        self.mode.__enter__()
+
+    def take_back(self) -> None:
+        self.mode.__exit__(None, None, None)
+        assert self.patches is not None
+        self.patches.take_back()
+        state.active = None
+
+    def _all(self) -> Iterator[Any]:
+        yield from storages.patches()
+        yield from movement.patches()
+        yield from factories.patches()
+        yield from legacy.patches(self.simulation)
+        yield from composites.patches()
+        yield from api.patches(self.simulation.driver)
+        yield from threads.patches(self.mode)
+        yield from devices.patches()
+        yield from parallel.patches()
+        yield from processes.patches()
+        yield from distributed.patches()
+        yield from compilation.patches()
+
+
+def _import_what_looks_at_torch() -> None:
+    """Modules that torch imports late, and that compare or compile functions of torch when they are: do it before.
+
+    Every optimizer imports the first, `torch.func.jvp` the second.
+    """
+    for name in ("torch._dynamo", "torch._decomp.decompositions_for_jvp"):
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Simulation:
+    """Simulate `count` accelerators of `kind` (one of `KINDS`) from now on, in this thread and in new ones.
+
+    Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind of accelerator {kind!r}: one of {', '.join(KINDS)}")
+    if count < 0:
+        raise ValueError(f"a machine cannot have {count} accelerators")
+    with _lock:
+        if _installed:
+            _installed[-1].take_back()
+        inner = _Installation(count, kind, recorder)
+        _installed.append(inner)
+        try:
+            inner.apply()
+        except BaseException:
+            _installed.pop()
+            if _installed:
+                _installed[-1].apply()
+            raise
+        return inner.simulation
+
+
+def uninstall() -> None:
+    """End the innermost simulation: every patched attribute of torch is as it was."""
+    with _lock:
+        _installed.pop().take_back()
+        if _installed:
+            _installed[-1].apply()
+
+
+def current() -> Simulation | None:
+    """The active simulation, if there is one."""
+    return state.active
+
+
+@contextmanager
+def simulate(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Iterator[Simulation]:
+    """`install` for the length of a `with` block."""
+    simulation = install(count, kind, recorder)
+    try:
+        yield simulation
+    finally:
+        uninstall()

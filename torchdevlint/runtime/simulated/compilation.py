@@ -1,0 +1,149 @@
+"""Compiled code: what would hide its devices from the simulation runs as ordinary Python instead.
+
+`torch.compile` keeps its wrappers (`OptimizedModule`, the prefix `_orig_mod.`) and runs what they wrap. Functions and
+modules given to `torch.jit.script` and `torch.jit.trace` are returned as they are (`PYTORCH_JIT=0` does the same);
+modules that are loaded compiled are refused, because devices are constants in their code, and so is `torch.export`.
+The recorder is told.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.simulated import state
+from torchdevlint.runtime.simulated.errors import not_simulated
+from torchdevlint.runtime.simulated.patches import Patch
+
+_SCRIPTED_ONLY = ("save", "save_to_buffer")
+
+
+def _limitation(text: str) -> None:
+    recorder = None if state.active is None else state.active.recorder
+    if recorder is not None:
+        recorder.limitation(text)
+
+
+def _eagerly(callback: Any) -> Any:
+    """In place of `_callback_from_stance`: its answer for the stance "force_eager"."""
+    if callback not in (None, False):
+        _limitation("torch.compile: the functions ran without being compiled")
+    return None
+
+
+class _Eager:
+    """What `torch._dynamo.optimize` is to a torch without stances: a decorator that changes nothing."""
+
+    def __call__(self, function: Any) -> Any:
+        _limitation("torch.compile: the functions ran without being compiled")
+        return function
+
+
+def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.compile` for torch 2.4 and 2.5."""
+
+    @functools.wraps(original)
+    def wrapped(model: Any = None, **kwargs: Any) -> Any:
+        if model is None:
+            return functools.partial(wrapped, **kwargs)
+        if isinstance(model, torch.nn.Module):
+            return torch._dynamo.eval_frame.OptimizedModule(model, _Eager())
+        return _Eager()(model)
+
+    return wrapped
+
+
+def _interpreted(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """`torch.jit.script` and `torch.jit.trace`, which the state `_enabled` has made return what they are given."""
+
+    @functools.wraps(original)
+    def interpreted(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        _limitation(f"torch.jit.{name}: the code ran as Python")
+        if isinstance(made, torch.nn.Module) and not isinstance(made, torch.jit.ScriptModule):
+            for method in _SCRIPTED_ONLY:
+                if not hasattr(type(made), method):
+                    made.__dict__.setdefault(method, _of_a_scripted_module)
+        return made
+
+    return interpreted
+
+
+def _unchanged(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def unchanged(module: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(module, *args, **kwargs) if isinstance(module, torch.jit.ScriptModule) else module
+
+    return unchanged
+
+
+def _of_a_scripted_module(*args: Any, **kwargs: Any) -> Any:
+    not_simulated("Saving a module that torch.jit compiled")
+
+
+def _refused(original: Callable[..., Any], what: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        not_simulated(what)
+
+    return refuse
+
+
+def _extension(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.utils.cpp_extension.load` and `load_inline`: C++ is built, CUDA is refused."""
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        sources = args[1] if len(args) > 1 else kwargs.get("sources", ())
+        files = [sources] if isinstance(sources, str) else list(sources)
+        if kwargs.get("cuda_sources") or kwargs.get("with_cuda") or any(str(one).endswith(".cu") for one in files):
+            not_simulated("An extension with CUDA sources")
+        return original(*args, **kwargs)
+
+    return load
+
+
+def _fake(original: Callable[..., Any]) -> Any:
+    """`FakeTensor.__new__`: C++ ends the whole interpreter when such a tensor names a device that its build lacks."""
+
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        active = state.active
+        for device in (*args[2:3], *(kwargs.get(name) for name in ("device", "fake_device", "_fake_device"))):
+            if device is not None and active is not None and active.is_simulated(torch.device(device)):
+                not_simulated("A FakeTensor on an accelerator (torch.export, make_fx, FakeTensorMode)")
+        return original(cls, *args, **kwargs)
+
+    return staticmethod(new)
+
+
+def patches() -> Iterator[Patch]:
+    """What replaces attributes of `torch._dynamo`, `torch.jit` and, where it is loaded, `torch.utils.cpp_extension`."""
+    with suppress(ImportError):
+        frames: Any = importlib.import_module("torch._dynamo.eval_frame")
+        if hasattr(frames, "_callback_from_stance"):
+            stance = frames.DynamoStance("force_eager")
+            yield frames, "_stance", stance
+            yield frames, "_set_stance", lambda _: stance
+            yield frames, "_callback_from_stance", _eagerly
+        else:
+            yield torch, "compile", _compile(torch.compile)
+        fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
+        yield fakes.FakeTensor, "__new__", _fake(fakes.FakeTensor.__new__)
+    jit: Any = torch.jit
+    yield jit._state._enabled, "enabled", False
+    for name in ("script", "trace", "trace_module"):
+        yield jit, name, _interpreted(getattr(jit, name), name)
+    yield jit, "load", _refused(jit.load, "A module that torch.jit compiled")
+    yield jit, "save", _refused(jit.save, "Saving a module that torch.jit compiled")
+    for name in ("freeze", "optimize_for_inference"):
+        yield jit, name, _unchanged(getattr(jit, name))
+    extensions: Any = sys.modules.get("torch.utils.cpp_extension")  # not imported for this: it imports setuptools
+    if extensions is not None:
+        for name in ("load", "load_inline"):
+            yield extensions, name, _extension(getattr(extensions, name))

@@ -1,0 +1,65 @@
+"""What an accelerator's driver raises, and what a simulation says of what it cannot do."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NoReturn, cast
+
+import torch
+
+
+class NotSimulated(RuntimeError):  # noqa: N818  # says what it is
+    """What a simulation on the CPU cannot do: the program is not wrong, it needs the real hardware."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} cannot be simulated: torchdevlint runs accelerators on the CPU, without CUDA kernels")
+
+
+def not_simulated(what: str) -> NoReturn:
+    raise NotSimulated(what)
+
+
+def invalid_ordinal(kind: str, index: int, count: int) -> RuntimeError:
+    """What `cudaSetDevice` with too great an index becomes.
+
+    c10/cuda/CUDAException.cpp makes the text, with `get_cuda_error_help` and the suffix of CUDAMiscFunctions.cpp; the
+    class is `torch.AcceleratorError` where there is one (2.8), with the error's number.
+    """
+    if kind != "cuda":  # c10/xpu/XPUFunctions.h: check_device_index; older releases: XPUFunctions.cpp: check_device
+        if header_says("The device index is out of range", "c10/xpu/XPUFunctions.h"):
+            return RuntimeError(f"The device index is out of range. It must be in [0, {count}), but got {index}.")
+        return RuntimeError(f"device is out of range, device is {index}, total number of device is {count}.")
+    if header_says("CUDA_LOG_FILE", "async_error_suffix", "c10/cuda/CUDAMiscFunctions.h"):
+        hint = "For more detailed error information, run with CUDA_LOG_FILE=stderr\n"
+    else:
+        hint = (
+            "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might"
+            " be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+        )
+    message = (
+        "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
+        f"{hint}Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+    )
+    error = cast(RuntimeError, getattr(torch, "AcceleratorError", RuntimeError)(message))
+    if type(error) is not RuntimeError:
+        error.error_code = 101  # type: ignore[attr-defined]  # cudaErrorInvalidDevice
+    return error
+
+
+def out_of_memory(kind: str = "cuda") -> RuntimeError:
+    """More was asked for than even this machine has (c10/cuda/CUDACachingAllocator.cpp)."""
+    made: type[RuntimeError] = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
+    return made(f"{kind.upper()} out of memory. Tried to allocate more than this machine has.")
+
+
+@cache
+def header_says(*words_and_header: str) -> bool:
+    """Whether one of PyTorch's own headers, which its wheels carry, has one of the words: texts differ by release."""
+    *words, header = words_and_header
+    path = Path(torch.__file__).parent / "include" / header
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(word in text for word in words)

@@ -1,0 +1,325 @@
+"""Operators whose device rule is neither torchgen's check nor TensorIterator's, each with its source.
+
+Paths are in pytorch/pytorch below aten/src/ATen/native unless they say otherwise. Operators that reach a dispatch
+mode only on a CPU, such as `_scaled_dot_product_flash_attention_for_cpu`, have the rule of what runs on a GPU instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from torchdevlint.runtime.simulated.operators import texts
+from torchdevlint.runtime.simulated.operators.checks import (
+    Check,
+    common,
+    composed,
+    delegate,
+    first_operand,
+    free,
+    iterate,
+    kernel,
+    same,
+    strict_iterator,
+)
+from torchdevlint.runtime.simulated.operators.indexing import INDEXING
+from torchdevlint.runtime.simulated.operators.schema import Call, Operand
+from torchdevlint.runtime.simulated.operators.texts import mismatch
+
+_ONEDNN = ("torch.float32", "torch.bfloat16", "torch.float16")
+
+
+def _addcmul(name: str, release: tuple[int, int]) -> Check:
+    """PointwiseOps.cpp and cuda/PointwiseOpsKernel.cu: of the inputs only `tensor2` may be a CPU scalar."""
+
+    def check(call: Call) -> Any:
+        if release < texts.CPU_SCALARS_IN_ADDCMUL:
+            # The release that allowed it is not known for sure, so a CPU scalar as tensor2 is never refused.
+            ordered = call.of("out", "self", "tensor1")
+            outputs = [operand for operand in ordered if operand.written]
+            rest = [operand for operand in call.of("tensor2") if not operand.cpu_scalar]
+            return iterate(outputs, [*(operand for operand in ordered if not operand.out), *rest], scalars=0)
+        outputs = [operand for operand in call.of("out", "self") if operand.written]
+        device = iterate(outputs, call.of("self", "tensor1", "tensor2"))
+        if device is None or device.type == "cpu":
+            return device
+        for operand in call.of("self", "tensor1"):
+            if operand.cpu_scalar:
+                text = f"CPU Scalar support for {operand.name} argument is not supported when calling {name} on "
+                advice = ""
+                if operand.name == "tensor1" and name == "addcmul":
+                    advice = (
+                        " However, CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2"
+                        " terms."
+                    )
+                leader = next(other for other in call.operands() if other.device == device)
+                raise mismatch(f"{text}CUDA tensors.{advice}", leader, operand)
+        return device
+
+    return check
+
+
+def _convolution(release: tuple[int, int]) -> Check:
+    """Convolution.cpp, `check_input_same_type_as_parameters`: types first; the check of cuDNN's kernel sees ordinals.
+
+    The comparison is of types, which do not have an ordinal. The longer text belongs to oneDNN, which takes the call
+    when the input is on the CPU.
+    """
+
+    def check(call: Call) -> Any:
+        (data,) = call.of("input")
+        for parameter in call.of("weight", "bias"):
+            if parameter.device.type == data.device.type:
+                continue
+            text = f"Input type ({texts.type_name(data)}) and {parameter.name} type ({texts.type_name(parameter)})"
+            text += " should be the same"
+            if data.device.type == "cpu" and str(data.tensor.dtype) in _ONEDNN:
+                text += f" or input should be a MKLDNN tensor and {parameter.name} is a dense tensor"
+            raise mismatch(text, data, parameter)
+        same([data, *call.of("weight")], lambda key: kernel("cudnn_convolution", "", key, False, False), release)
+        return iterate([], [data, *call.of("bias")], scalars=0)
+
+    return check
+
+
+def _batch_norm(release: tuple[int, int]) -> Check:
+    """Normalization.cpp, `_batch_norm_impl_index`: cuDNN's kernel where it can be used, else PyTorch's.
+
+    cuDNN needs weight and bias, and running statistics or training; for evaluation more than two dimensions.
+    """
+
+    def check(call: Call) -> Any:
+        operands = call.of("input", "weight", "bias", "running_mean", "running_var")
+        names = {operand.name for operand in operands}
+        training = bool(call.named("train", call.named("training", False)))
+        cudnn = {"weight", "bias"} <= names and (training or operands[0].tensor.dim() > 2)
+        base = "cudnn_batch_norm" if cudnn and operands[0].device.type == "cuda" else "native_batch_norm"
+        return same(operands, lambda key: kernel(base, "", key, False, False), release)
+
+    return check
+
+
+def _attention(release: tuple[int, int]) -> Check:
+    """transformers/attention.cpp, `validate_sdpa_input`; a mask meets the check of the memory-efficient kernel."""
+
+    def check(call: Call) -> Any:
+        query, key, value = call.of("query", "key", "value")
+        if not query.device == key.device == value.device:
+            other = key if key.device != query.device else value
+            raise mismatch(
+                "Expected query, key, and value to have the same device type, but got query.device: "
+                f"{query.device} key.device: {key.device} and value.device: {value.device} instead.",
+                query,
+                other,
+            )
+        masks = [Operand("attn_bias", mask.tensor, mask.device) for mask in call.of("attn_mask")]
+        base = "_scaled_dot_product_efficient_attention"
+        return same([query, *masks], lambda k: kernel(base, "", k, False, False), release)
+
+    return check
+
+
+def recurrent(data: Operand, hidden: Iterable[Operand], parameters: Iterable[Operand]) -> None:
+    """RNN.cpp, `check_attributes`: what `lstm`, `gru` and `rnn_tanh` ask before they start."""
+    for kind, operands in (("hidden", hidden), ("parameter", parameters)):
+        for operand in operands:
+            if operand.device != data.device:
+                raise mismatch(
+                    f"Input and {kind} tensors are not at the same device, found input tensor at {data.device} and "
+                    f"{kind} tensor at {operand.device}",
+                    data,
+                    operand,
+                )
+
+
+def _rnn_layer(call: Call) -> Any:
+    (data,) = call.of("input")
+    recurrent(data, call.of("hx_", "cx_"), call.of("weight0", "weight1", "weight2", "weight3"))
+    return data.device
+
+
+def require_lengths(lengths: Operand) -> None:
+    """PackedSequence.cpp, `checkLongTensor`: of its three demands the one about the device."""
+    if lengths.device.type != "cpu":
+        raise mismatch(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.tensor.dim()}D {lengths.device} "
+            f"{texts.dtype_name(lengths.tensor)} tensor",
+            lengths,
+        )
+
+
+def _pack(call: Call) -> Any:
+    for lengths in call.of("lengths"):
+        require_lengths(lengths)
+    return call.of("input")[0].device
+
+
+def _randint_like(call: Call) -> Any:
+    """TensorFactories.cpp, `randint_like` with a tensor."""
+    for high in call.of("high"):
+        if high.device.type != "cpu":
+            raise mismatch("high must be a scalar tensor and on CPU", high)
+    return call.of("self")[0].device
+
+
+def _grid_sampler(call: Call) -> Any:
+    """GridSamplerUtils.h, `check_grid_sampler_common`."""
+    (data,) = call.of("input")
+    (grid,) = call.of("grid")
+    if data.device != grid.device:
+        raise mismatch(
+            f"grid_sampler(): expected input and grid to be on same device, but input is on {data.device} and grid is "
+            f"on {grid.device}",
+            data,
+            grid,
+        )
+    return data.device
+
+
+def _weight_norm(call: Call) -> Any:
+    """WeightNorm.cpp, `_weight_norm`."""
+    (v,) = call.of("v")
+    (g,) = call.of("g")
+    if v.device != g.device:
+        text = f"weight_norm: expected v_in and g_in to be on the same device, but v_in is on {v.device}"
+        raise mismatch(f"{text} and g_in is on {g.device}", v, g)
+    return v.device
+
+
+def _block_diag(call: Call) -> Any:
+    """TensorShape.cpp, `block_diag`."""
+    operands = call.operands()
+    for number, operand in enumerate(operands):
+        if operand.device != operands[0].device:
+            raise mismatch(
+                "torch.block_diag: input tensors must all be on the same device. Input 0 is on device "
+                f"{operands[0].device} and input {number} is on device {operand.device}",
+                operands[0],
+                operand,
+            )
+    return free(call)
+
+
+def _sparse_tensor(release: tuple[int, int]) -> Check:
+    """The generated check of a kernel that only exists for sparse tensors, with operands that are not yet sparse."""
+
+    def check(call: Call) -> Any:
+        operands = call.of("indices", "values")
+        return same(operands, lambda key: kernel(call.schema.base, "", f"Sparse{key}", False, False), release)
+
+    return check
+
+
+def _euclidean(release: tuple[int, int]) -> Check:
+    """Distance.cpp, `_euclidean_dist`: ends in a product of matrices."""
+
+    def check(call: Call) -> Any:
+        (left,) = call.of("x1")
+        (right,) = call.of("x2")
+        base = "mm" if max(left.tensor.dim(), right.tensor.dim()) == 2 else "bmm"
+        operands = [replace(left, name="self"), replace(right, name="mat2")]
+        return same(operands, lambda key: kernel(base, "", key, True, False), release)
+
+    return check
+
+
+def _tensor_lr(call: Call) -> Any:
+    """cuda/FusedAdamKernel.cu and its likes: a CPU `lr` is read and nothing but the lists is looked at.
+
+    A step on another device is not noticed by any check, so nothing is said of it.
+    """
+    (lr,) = call.of("lr")
+    names = [name for name in ("self", "grads", "exp_avgs", "exp_avg_sqs") if name in call.schema.names]
+    lists = call.of(*names)
+    if lr.device.type != "cpu":
+        for operand in call.of("grad_scale", "found_inf", "lr"):
+            if operand.device != lists[0].device:
+                text = f"{operand.name} must be on the same GPU device as the params"
+                raise mismatch(text, lists[0], operand)
+    for operand in lists:
+        if operand.device != lists[0].device:
+            text = "params, grads, exp_avgs, and exp_avg_sqs must have same dtype, device, and layout"
+            raise mismatch(text, lists[0], operand)
+    return lists[0].device
+
+
+def _no_kernel(call: Call) -> Any:
+    """No CUDA kernel, while MPS has one (aten/src/ATen/core/dispatch/OperatorEntry.cpp, `reportError`)."""
+    operands = call.operands()
+    device = common(operands)
+    if device is None or device.type != "cuda":
+        return device
+    name = f"aten::{call.schema.name}"
+    raise mismatch(
+        f"Could not run '{name}' with arguments from the '{device.type.upper()}' backend. This could be because the "
+        "operator doesn't exist for this backend, or was omitted during the selective/custom build process (if using "
+        "custom build). If you are a Facebook employee using PyTorch on mobile, please visit "
+        "https://fburl.com/ptmfixes for possible resolutions.",
+        *operands,
+        kind=NotImplementedError,
+    )
+
+
+_PLAIN: dict[str, Check] = {
+    **INDEXING,
+    "mkldnn_rnn_layer": _rnn_layer,
+    "_pack_padded_sequence": _pack,
+    "randint_like.Tensor randint_like.Tensor_generator": _randint_like,
+    "grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback": _grid_sampler,
+    "_weight_norm_interface": _weight_norm,
+    "block_diag": _block_diag,
+    "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
+    "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
+    "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
+    "_histogramdd_from_bin_tensors": _no_kernel,
+    # LossCTC.cpp, `ctc_loss`: targets and lengths are moved before the kernel that is seen here.
+    "_ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor": first_operand,
+    # Copy.cpp: devices are crossed. cuda/DistributionTemplates.h, `bernoulli_kernel`: probabilities are moved.
+    "copy_ copy _to_copy bernoulli_.Tensor bernoulli.Tensor resize_as_ resize_as resize_ "
+    "_new_zeros_with_same_feature_meta slice_inverse slice_scatter select_scatter diagonal_scatter "
+    "as_strided_scatter": first_operand,
+    # Composites of element-wise operators: Loss.cpp, Distance.cpp, BinaryOps.cpp.
+    "soft_margin_loss soft_margin_loss_backward huber_loss_backward smooth_l1_loss_backward binary_cross_entropy "
+    "binary_cross_entropy.out binary_cross_entropy_with_logits dist allclose ldexp.Tensor ldexp_ logical_and "
+    "logical_and_ logical_or logical_or_ logical_xor logical_xor_ _trilinear": composed,
+    # ComplexHelper.h and Distributions.cpp build iterators without `allow_cpu_scalars`.
+    "complex complex.out polar polar.out binomial": strict_iterator,
+}
+
+# native_functions.yaml, CompositeExplicitAutograd kernels that end in one checked kernel: TensorShape.cpp (stack),
+# Embedding.cpp, LinearAlgebra.cpp, BatchLinearAlgebra.cpp, TensorAdvancedIndexing.cpp.
+_DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
+    "stack": ("cat", "", True, (("tensors", "tensors"),)),
+    "_stack": ("cat", "", True, (("tensors", "tensors"),)),
+    "stack.out": ("cat", "out", True, (("out", "out"), ("tensors", "tensors"))),
+    "embedding": ("index_select", "", False, (("weight", "self"), ("indices", "index"))),
+    "_sparse_addmm": ("addmm", "", True, (("self", "self"), ("mat1", "mat1"), ("mat2", "mat2"))),
+    "mv": ("addmv", "out", True, (("vec", "out"), ("self", "mat"))),
+    "cholesky_solve": ("_cholesky_solve_helper", "", False, (("self", "self"), ("input2", "A"))),
+    "masked_scatter": ("masked_scatter_", "", False, (("self", "self"), ("mask", "mask"), ("source", "source"))),
+    "put": ("put_", "", False, (("self", "self"), ("index", "index"), ("source", "source"))),
+    "addr_": ("addr", "out", False, (("self", "out"), ("vec1", "vec1"), ("vec2", "vec2"))),
+}
+
+_BY_RELEASE: dict[str, Callable[[tuple[int, int]], Check]] = {
+    "_sparse_coo_tensor_with_dims_and_tensors": _sparse_tensor,
+    "_euclidean_dist": _euclidean,
+    "convolution _convolution": _convolution,
+    "native_batch_norm _native_batch_norm_legit _batch_norm_with_update _batch_norm_no_update "
+    "_native_batch_norm_legit_functional _native_batch_norm_legit_no_training": _batch_norm,
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "addcmul addcmul_ addcmul.out": lambda release: _addcmul("addcmul", release),
+    "addcdiv addcdiv_ addcdiv.out": lambda release: _addcmul("addcdiv", release),
+}
+
+
+def special_checks(release: tuple[int, int]) -> dict[str, Check]:
+    """The check of each overload in this module, by its name."""
+    found = {name: check for names, check in _PLAIN.items() for name in names.split()}
+    for names, make in _BY_RELEASE.items():
+        check = make(release)
+        found.update(dict.fromkeys(names.split(), check))
+    for name, (base, overload, structured, arguments) in _DELEGATES.items():
+        found[name] = delegate(base, overload, structured, arguments, release)
+    return found

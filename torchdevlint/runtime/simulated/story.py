@@ -1,0 +1,33 @@
+"""What is known of the operands of an operation that fails, told to the recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+
+from torchdevlint.runtime.recorder import OperandStory
+from torchdevlint.runtime.simulated.claims import claim_of, device_of
+from torchdevlint.runtime.simulated.state import Simulation
+
+Error = TypeVar("Error", bound=BaseException)
+
+
+def reported(
+    simulation: Simulation, error: Error, operands: Sequence[tuple[str, torch.Tensor]], operation: str
+) -> Error:
+    """`error`, which is about to be raised by `operation`, after the recorder was told of it and of its operands."""
+    if simulation.recorder is not None:
+        stories = [_story(name, tensor) for name, tensor in operands]
+        simulation.recorder.failed(error, stories, operation)
+    return error
+
+
+def _story(name: str, tensor: torch.Tensor) -> OperandStory:
+    claim = claim_of(tensor)
+    shape, dtype = tuple(tensor.shape), str(tensor.dtype)
+    if claim is None:
+        return OperandStory(name, str(device_of(tensor)), shape, dtype)
+    lost = claim.copy[0] if claim.copy is not None and claim.copy[1]() is None else None
+    return OperandStory(name, str(claim.device), shape, dtype, claim.created, claim.how, claim.moved, lost)
