@@ -1,0 +1,234 @@
+"""The truth table: its form, a control run on the plain CPU, and the simulated backend against it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("numpy")
+
+from torchdevlint.runtime.truth.case import Case, ok, raises
+from torchdevlint.runtime.truth.cases import ALL
+from torchdevlint.runtime.truth.compare import contradictions, counts, disagreements, judge, meets, same, tell
+from torchdevlint.runtime.truth.exceptions import EXCEPTIONS
+from torchdevlint.runtime.truth.execute import CONTROL, REAL, SIMULATED, Run, run
+from torchdevlint.runtime.truth.normalise import normalise
+from torchdevlint.runtime.truth.records import Stamp, by_case, read, stamps, write
+from torchdevlint.runtime.truth.table import render
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
+MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError", "UnboundLocalError"}
+STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Run:
+    if not hasattr(os, "fork"):
+        pytest.skip("the truth table runs in forked processes")
+    pytest.importorskip("torchdevlint.runtime.simulated")
+    return run(ALL, SIMULATED)
+
+
+@pytest.fixture(scope="module")
+def control() -> Run:
+    if not hasattr(os, "fork"):
+        pytest.skip("the truth table runs in forked processes")
+    return run(ALL, CONTROL)
+
+
+def test_there_are_enough_cases_in_enough_groups():
+    assert len(ALL) >= 300
+    assert len({case.group for case in ALL}) >= 25
+
+
+def test_ids_are_unique():
+    assert [name for name, times in Counter(case.id for case in ALL).items() if times > 1] == []
+
+
+def test_every_program_is_one_case():
+    assert [body for body, times in Counter((c.devices, c.program) for c in ALL).items() if times > 1] == []
+
+
+def test_every_program_compiles_and_shows_something_or_may_raise():
+    for case in ALL:
+        compile(case.program, case.id, "exec")
+        if case.expects and not case.expects.raises:
+            assert "seen" in case.program, case.id
+
+
+def test_every_expectation_names_its_source():
+    assert [case.id for case in ALL if case.expects and not case.expects.source] == []
+
+
+def test_a_program_with_two_devices_says_so():
+    assert [c.id for c in ALL if c.devices < 2 and "second" in c.program.replace("seconds", "")] == []
+
+
+def test_exceptions_are_of_cases_and_have_reasons():
+    names = {case.id for case in ALL}
+    assert [name for name in EXCEPTIONS if name not in names] == []
+    assert all(len(reason) > 20 for reason in EXCEPTIONS.values())
+
+
+def test_the_control_run_finds_no_mistake_in_a_program(control: Run):
+    """On the plain CPU a program may fail for want of CUDA, and never for a name or a call that is wrong."""
+    mistaken = []
+    for case in ALL:
+        seen = control.observed[case.id]
+        if seen["outcome"] == "died" or set(seen.get("exception", ())) & (MISTAKES - set(case.control)):
+            mistaken.append(f"{case.id}: {tell(seen)}")
+    assert mistaken == []
+
+
+def test_most_programs_end_well_on_the_plain_cpu(control: Run):
+    assert sum(seen["outcome"] == "ok" for seen in control.observed.values()) > 0.8 * len(ALL)
+
+
+def test_the_simulated_backend_does_what_the_sources_state(simulated: Run):
+    wrong = contradictions(judge(ALL, simulated.observed, {}))
+    assert [f"{one.case.id}: {tell(one.observed)}" for one in wrong] == []
+
+
+def test_the_simulated_backend_agrees_with_real_gpus(simulated: Run):
+    records = by_case(ALL)
+    if not records:
+        pytest.skip("no record of a real GPU is in the repository: nothing to agree with, every case is unrecorded")
+    wrong = disagreements(judge(ALL, simulated.observed, records))
+    assert [f"{one.case.id}: {tell(one.observed)} / recorded: {tell(one.recorded or {})}" for one in wrong] == []
+
+
+def test_no_stated_expectation_contradicts_a_record():
+    """What a real GPU did is the truth: a source that says otherwise was misread."""
+    records = by_case(ALL)
+    if not records:
+        pytest.skip("no record of a real GPU is in the repository")
+    wrong = [c.id for c in ALL if c.expects and c.id in records and not meets(c.expects, records[c.id].observed)]
+    assert wrong == []
+
+
+@pytest.mark.accelerator
+def test_a_real_gpu_is_recorded(tmp_path: Path):
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("torch.accelerator has no CUDA device here")
+    few = [case for case in ALL if case.id.startswith("zero-dim/") and case.devices == 1]
+    done = run(few, REAL)
+    assert done.machine["devices"] >= 1
+    assert [c.id for c in few if c.expects and not meets(c.expects, done.observed[c.id])] == []
+
+
+OLD = (
+    "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
+    "(when checking argument for argument mat1 in method wrapper_CUDA_addmm)"
+)
+NEW = (
+    "Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0 "
+    "(when checking argument in method wrapper_CUDA_addmm)"
+)
+
+
+def test_the_two_texts_of_the_same_device_error_are_one():
+    assert normalise(OLD) == normalise(NEW)
+
+
+def test_the_same_device_error_of_other_devices_is_another():
+    assert normalise(OLD) != normalise(OLD.replace("cpu", "cuda:1"))
+
+
+def test_advice_places_and_versions_are_left_out():
+    long = (
+        "CUDA error: invalid device ordinal\nSearch for `cudaErrorInvalidDevice' in https://docs.nvidia.com/x.html for "
+        "more information.\nCUDA kernel errors might be asynchronously reported at some other API call.\n"
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+    )
+    assert normalise(long) == "CUDA error: invalid device ordinal"
+    assert normalise("no at /pytorch/aten/src/ATen/x.cpp:12") == "no"
+    assert normalise("ordinal 1 of 2") != normalise("ordinal 2 of 2")
+
+
+def _raised(kind: str, message: str) -> dict[str, object]:
+    return {"outcome": "raises", "exception": [kind, "Exception", "BaseException"], "message": message}
+
+
+def test_agreement_is_of_outcome_class_text_and_what_is_seen():
+    assert same(_raised("RuntimeError", OLD), _raised("RuntimeError", NEW))
+    assert not same(_raised("RuntimeError", OLD), _raised("TypeError", OLD))
+    assert not same(_raised("RuntimeError", "a"), _raised("RuntimeError", "b"))
+    assert not same(_raised("RuntimeError", "a"), {"outcome": "ok", "seen": {}})
+    assert same({"outcome": "ok", "seen": {"r": 1}}, {"outcome": "ok", "seen": {"r": 1}})
+    assert not same({"outcome": "ok", "seen": {"r": 1}}, {"outcome": "ok", "seen": {"r": 2}})
+
+
+def test_an_expectation_is_met_or_not():
+    good = {"outcome": "ok", "seen": {"r": "cuda:0 float32 [2]"}}
+    assert meets(ok("x", r="cuda:0"), good)
+    assert not meets(ok("x", r="cuda"), good)
+    assert not meets(ok("x", z="cuda:0"), good)
+    assert meets(raises("Exception", "same device"), _raised("RuntimeError", OLD))
+    assert not meets(raises("TypeError", "same device"), _raised("RuntimeError", OLD))
+    assert not meets(raises("RuntimeError", "other", "words"), _raised("RuntimeError", OLD))
+    assert not meets(raises("RuntimeError"), good)
+
+
+def test_a_record_counts_for_its_own_program_only(tmp_path: Path):
+    case = Case("a/b", "seen['r'] = 1\n")
+    seen = {"outcome": "ok", "seen": {"r": 1}}
+    path = write(tmp_path, STAMP, [case], {"a/b": seen})
+    assert path.name == "nvidia-h200-torch-2.11.0.json"
+    assert read(path)[0] == STAMP == stamps(tmp_path)[0]
+    assert by_case([case], tmp_path)["a/b"].observed["seen"] == {"r": 1}
+    assert by_case([Case("a/b", "seen['r'] = 2\n")], tmp_path) == {}
+
+
+def test_the_latest_torch_is_believed(tmp_path: Path):
+    case = Case("a/b", "seen['r'] = 1\n")
+    for torch, value in (("2.9.1", 9), ("2.11.0", 11)):
+        stamp = Stamp(torch, "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
+        write(tmp_path, stamp, [case], {"a/b": {"outcome": "ok", "seen": {"r": value}}})
+    assert by_case([case], tmp_path)["a/b"].observed["seen"] == {"r": 11}
+
+
+def test_unrecorded_is_neither_agreement_nor_disagreement(tmp_path: Path):
+    cases = [Case("a/b", "seen['r'] = 1\n"), Case("a/c", "seen['r'] = 1\n")]
+    good, bad = {"outcome": "ok", "seen": {"r": 1}}, {"outcome": "ok", "seen": {"r": 2}}
+    write(tmp_path, STAMP, cases[:1], {"a/b": good})
+    records = by_case(cases, tmp_path)
+    total = counts(judge(cases, {"a/b": good, "a/c": good}, records))["total"]
+    assert (total.agree, total.disagree, total.unrecorded) == (1, 0, 1)
+    judged = judge(cases, {"a/b": bad, "a/c": good}, records)
+    assert [one.case.id for one in disagreements(judged)] == ["a/b"]
+    assert "| **total** | 2 | 1 | 0 | 0 | 1 | 1 | 0 | 0 |" in render(judged, [STAMP], "2.13.0")
+
+
+@forks
+def test_a_case_that_dies_or_hangs_costs_only_itself():
+    cases = [
+        Case("x/before", "seen['r'] = 1\n"),
+        Case("x/dies", "import os\nos._exit(3)\n"),
+        Case("x/hangs", "import time\ntime.sleep(60)\n"),
+        Case("x/killed", "import os\nos.kill(os.getpid(), 11)\n"),
+        Case("x/after", "seen['r'] = 2\n"),
+    ]
+    seen = run(cases, CONTROL, seconds=3.0).observed
+    assert [seen[case.id]["outcome"] for case in cases] == ["ok", "died", "died", "died", "ok"]
+    assert seen["x/hangs"]["detail"] == "no end"
+
+
+@forks
+def test_an_observation_has_no_addresses_and_is_json():
+    program = "seen['t'] = torch.ones(2)\nseen['o'] = object()\nseen['n'] = np.ones(1)\nseen['d'] = torch.float16\n"
+    seen = run([Case("x/y", program)], CONTROL).observed["x/y"]
+    assert seen["seen"] == {
+        "t": "cpu float32 [2]",
+        "o": "a object",
+        "n": "ndarray float64 [1]",
+        "d": "torch.float16",
+    }
+    assert json.loads(json.dumps(seen)) == seen
