@@ -38,8 +38,10 @@ LAYERS: dict[str, int] = {
 }
 """A unit imports itself and what is below it; units on one level do not know each other."""
 
-RUNTIME_MAY_IMPORT = {"__init__", "model", "config", "rules", "engine", "runtime"}
-MAY_IMPORT_RUNTIME = {"cli", "runtime"}
+RUNTIME_MAY_IMPORT = {"__init__", "model", "config", "rules", "engine", "report", "runtime"}
+"""`report` for the code frames in the account of a program that was run."""
+MAY_IMPORT_RUNTIME = {"cli", "integrations", "runtime"}
+"""`integrations` for the pytest plugin, which runs tests on the backends; it does so inside functions."""
 DATA_TABLES = {"flow/torch_api.py": "what torch's functions do, one line a function"}
 LONGEST = 350
 

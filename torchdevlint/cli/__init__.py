@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
+    "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),
     "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),
 }
 """Module and one-line help of each command; the module's function has the command's name."""

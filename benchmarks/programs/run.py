@@ -1,0 +1,142 @@
+"""Run real programs and the test suites of libraries under simulated accelerators, beside a plain CPU.
+
+    python benchmarks/programs/run.py programs            all of tests/programs, as a table
+    python benchmarks/programs/run.py programs --only mlp,gpytorch --accelerators 4
+    python benchmarks/programs/run.py fetch               the source distributions that hold tests, from the index
+    python benchmarks/programs/run.py suites              run what is in --suites, each on the CPU and simulated
+    python benchmarks/programs/run.py suites --only gpytorch --again simulated
+    python benchmarks/programs/run.py suites --stored     only the table, from what --results holds
+    python benchmarks/programs/run.py alarms              the tests that nobody has judged, with their first line
+
+Programs and suites are code of others, and are executed: --python is the interpreter that has the libraries. Suites
+whose source distribution holds no tests are copied to --suites by hand, from the library's repository (NAME-VERSION).
+Exit codes: 0, 1 (a program did not do what it says, or a test raised an alarm that is not judged), 2 (it did not work).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT)]
+
+import command  # noqa: E402
+import compared  # noqa: E402
+import corpus  # noqa: E402
+import execute  # noqa: E402
+import suites as suites_of  # noqa: E402
+import table  # noqa: E402
+from chosen import SUITES  # noqa: E402
+from compared import Compared  # noqa: E402
+from corpus import CorpusError  # noqa: E402
+from suites import Ran, Suite  # noqa: E402
+
+from tests.programs.catalogue import GROUPS, programs  # noqa: E402
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return command.execute("programs", _parser().parse_args(arguments))
+
+
+def run_programs(options: argparse.Namespace) -> int:
+    wanted = [one for group in options.groups.split(",") for one in programs(group) if _is_wanted(one.name, options)]
+    done = []
+    for program in wanted:
+        done.append(execute.execute(program, options.python, ROOT, options.accelerators, options.timeout))
+        print(f"{program.name}: {done[-1].outcome}: {done[-1].text}", file=sys.stderr)
+    print(table.of_programs(done))
+    return int(any(one.outcome not in execute.GOOD for one in done))
+
+
+def fetch(options: argparse.Namespace) -> int:
+    for suite in SUITES:
+        if suite.shipped and suites_of.absent(suite, options.suites):
+            suites_of.unpack(suite, options.suites, options.python)
+            print(f"{options.suites / suite.label}")
+    return 0
+
+
+def run_suites(options: argparse.Namespace) -> int:
+    done = [one for suite in _chosen(options) if (one := _both(suite, options)) is not None]
+    verdicts = compared.load(options.verdicts)
+    print(table.of_suites(done, verdicts))
+    return int(any(compared.judge(one, verdicts)[""] for one in done))
+
+
+def alarms(options: argparse.Namespace) -> int:
+    options.stored = True
+    verdicts = compared.load(options.verdicts)
+    unjudged = 0
+    for suite in _chosen(options):
+        one = _both(suite, options)
+        for test in compared.judge(one, verdicts)[""] if one else ():
+            unjudged += 1
+            outcome = one.simulated.outcomes[test]
+            print(f"{suite.library}  {test}\n  {outcome.result}: {outcome.text}")
+    print(f"not judged: {unjudged}")
+    return int(unjudged > 0)
+
+
+def _both(suite: Suite, options: argparse.Namespace) -> Compared | None:
+    """The suite on the CPU and simulated; what is stored is not run again, unless that is asked for."""
+    if not options.stored and suites_of.absent(suite, options.suites):
+        print(f"{suite.label} is not in {options.suites}", file=sys.stderr)
+        return None
+    plain = _ran(suite, None, options, options.again in ("plain", "both"))
+    simulated = _ran(suite, options.accelerators or 2, options, options.again in ("simulated", "both"))
+    return compared.compare(plain, simulated) if plain and simulated else None
+
+
+def _ran(suite: Suite, accelerators: int | None, options: argparse.Namespace, again: bool) -> Ran | None:
+    stored = None if again else suites_of.load(suite, accelerators, options.results)
+    if stored or options.stored:
+        return stored
+    where = "the CPU" if accelerators is None else f"{accelerators} accelerators"
+    print(f"{suite.label} on {where} ..", file=sys.stderr)
+    return suites_of.run(suite, options.suites, options.python, accelerators, options.results, ROOT)
+
+
+def _chosen(options: argparse.Namespace) -> list[Suite]:
+    found = [suite for suite in SUITES if _is_wanted(suite.library, options)]
+    if not found:
+        raise CorpusError(f"no suite is called {options.only} (there are: {', '.join(one.library for one in SUITES)})")
+    return found
+
+
+def _is_wanted(name: str, options: argparse.Namespace) -> bool:
+    return not options.only or any(part in name for part in options.only.split(","))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    cache = corpus.default_cache() / "programs"
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--python", default=sys.executable, help="interpreter that has torch and the libraries")
+    common.add_argument("--only", default="", help="comma-separated parts of names")
+    common.add_argument("--accelerators", type=int, help="how many to simulate; default: 2, or what a program names")
+    stored = argparse.ArgumentParser(add_help=False)
+    stored.add_argument("--suites", type=Path, default=cache / "suites", help="folder of unpacked suites")
+    stored.add_argument("--results", type=Path, default=cache / "results", help="outcomes, logs and reports")
+    stored.add_argument("--verdicts", type=Path, default=HERE / "judged.jsonl", help="what a person found of alarms")
+
+    running = commands.add_parser("programs", parents=[common])
+    running.add_argument("--groups", default=",".join(GROUPS), help="default: %(default)s")
+    running.add_argument("--timeout", type=int, default=120, help="seconds for one program")
+    running.set_defaults(run=run_programs)
+    commands.add_parser("fetch", parents=[common, stored]).set_defaults(run=fetch)
+    testing = commands.add_parser("suites", parents=[common, stored])
+    testing.add_argument("--again", choices=["plain", "simulated", "both"], help="although results are stored")
+    testing.add_argument("--stored", action="store_true", help="run nothing")
+    testing.set_defaults(run=run_suites)
+    asking = commands.add_parser("alarms", parents=[common, stored])
+    asking.set_defaults(run=alarms, again=None)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

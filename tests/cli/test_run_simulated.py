@@ -1,0 +1,154 @@
+"""`torchdevlint run` on the simulated backend."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import python
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
+
+
+def run(folder: Path, source: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(source)
+    return python(
+        "-m", "torchdevlint", "run", *flags, "--", sys.executable, "train.py", cwd=folder, OMP_NUM_THREADS="1"
+    )
+
+
+def recorded(folder: Path, source: str, *flags: str, status: int = 1) -> dict[str, Any]:
+    done = run(folder, source, *flags, "--output-format", "json", "-o", "report.json")
+    assert done.returncode == status, done.stderr
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    return report
+
+
+def operands(error: dict[str, Any]) -> list[tuple[str, str, int | None, int | None]]:
+    """Name, device, and the lines on which each operand was made and moved."""
+    return [
+        (one["name"], one["device"], *((one[place] or {}).get("line") for place in ("created", "moved")))
+        for one in error["operands"]
+    ]
+
+
+def test_a_training_step_that_runs_leaves_nothing_to_say(tmp_path: Path) -> None:
+    code = """
+import torch
+
+net = torch.nn.Linear(3, 1).to("cuda")
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(4):
+    x = torch.ones(2, 3).to("cuda")
+    loss = net(x).sum()
+    loss.backward()
+    optimizer.step()
+    print(f"{loss.item():.0f}" != "", loss.device)
+"""
+    done = run(tmp_path, code)
+    assert (done.returncode, done.stdout) == (0, "True cuda:0\n" * 4), done.stderr
+    report = done.stderr
+    assert report.startswith("\ntorchdevlint run: 2 accelerators (simulated), torch ")
+    assert "train.py:7: 4 x cpu -> cuda:0, 96 B" in report
+    assert "train.py:4: 2 x cpu -> cuda:0, 16 B" in report
+    assert "train.py:11: 4 x " in report
+    assert report.endswith("No device error.\n")
+
+
+def test_an_error_shows_no_frame_of_ours(tmp_path: Path) -> None:
+    done = run(tmp_path, "import torch\ny = torch.ones(3).cuda()\nz = y + torch.ones(3)\n")
+    assert done.returncode == 1
+    trace, _, report = done.stderr.partition("torchdevlint run:")
+    assert "torchdevlint" not in trace
+    assert "found at least two devices, cuda:0 and cpu!" in trace
+    assert "operand: `y` is on cuda:0 (3 float32), made by ones at train.py:2, moved there at train.py:2" in report
+    assert "rule: TDL004 mixed-device-operands: `torchdevlint check` finds it at train.py:3" in report
+
+
+def test_threads_have_operands_too(tmp_path: Path) -> None:
+    code = """
+import threading
+import torch
+
+
+def work():
+    a = torch.ones(3, device="cuda:1")
+    b = torch.ones(3)
+    return a * b
+
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+    report = recorded(tmp_path, code)
+    assert report["program_exit_code"] == 0
+    (error,) = report["errors"]
+    assert operands(error) == [("a", "cuda:1", 7, None), ("b", "cpu", 8, None)]
+
+
+def test_a_move_in_vain_is_the_cause(tmp_path: Path) -> None:
+    code = """
+import torch
+
+net = torch.nn.Linear(3, 3).cuda()
+x = torch.ones(2, 3)
+x.to("cuda")
+net(x)
+"""
+    (error,) = recorded(tmp_path, code)["errors"]
+    assert error["rule"]["code"] == "TDL001"
+    assert error["rule"]["row"] == 6
+    assert [(one["device"], (one["lost"] or {}).get("line")) for one in error["operands"] if one["lost"]] == [
+        ("cpu", 6)
+    ]
+
+
+def test_a_conversion_to_numpy(tmp_path: Path) -> None:
+    code = "import torch\n\n\ndef show(t):\n    return t.numpy()\n\n\nshow(torch.ones(2).cuda())\n"
+    (error,) = recorded(tmp_path, code)["errors"]
+    assert error["exception"] == "TypeError"
+    assert error["rule"]["code"] == "TDL006"
+    assert error["site"]["line"] == 5
+
+
+def test_a_machine_without_accelerators_reads_a_gpu_checkpoint(tmp_path: Path) -> None:
+    saved = run(tmp_path, "import torch\ntorch.save({'w': torch.ones(2).cuda()}, 'gpu.pt')\n")
+    assert saved.returncode == 0, saved.stderr
+    code = "import torch\nprint(torch.cuda.is_available(), torch.cuda.device_count())\ntorch.load('gpu.pt')\n"
+    done = run(tmp_path, code, "--accelerators", "0")
+    assert (done.returncode, done.stdout) == (1, "False 0\n")
+    assert "Attempting to deserialize object on a CUDA device" in done.stderr
+    assert "device error[TDL201] load-without-map-location" in done.stderr
+    assert "torchdevlint run: a machine without accelerators (simulated)" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_ranks_of_torchrun(tmp_path: Path) -> None:
+    code = """
+import os
+import torch
+
+torch.distributed.init_process_group("gloo")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+x = torch.ones(2).cuda()
+print(x.device, flush=True)
+torch.distributed.destroy_process_group()
+"""
+    (tmp_path / "train.py").write_text(code)
+    command = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py")
+    flags = ("--output-format", "json", "-o", "report.json")
+    done = python("-m", "torchdevlint", "run", *flags, "--", sys.executable, *command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == ["cuda:0", "cuda:1"]
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["processes"] == 3
+    assert sorted(one["target"] for one in report["transfers"]) == ["cuda:0", "cuda:1"]

@@ -1,0 +1,80 @@
+"""``torchdevlint run``: a program under the checker, on simulated or on real accelerators."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from torchdevlint.cli.console import emit, wants_color
+from torchdevlint.cli.options import Refused
+from torchdevlint.runtime.launch import Order, UsageError
+from torchdevlint.runtime.launch import run as execute
+from torchdevlint.runtime.report import Paper, text, to_json
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENT]...")
+@click.option(
+    "--accelerators", type=click.IntRange(0, 64), help="How many to simulate; 0 is a machine without any.  [default: 2]"
+)
+@click.option(
+    "--device", metavar="TYPE", help="Use the real accelerators of this type, such as cuda, and record what happens."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the program after this time."
+)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How the report is written.")
+@click.option(
+    "-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file."
+)
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text.")
+def run(command: tuple[str, ...], **flags: Any) -> int:
+    """Run a program as if accelerators were there, and report where devices do not fit.
+
+    It is your own program that is executed, with everything that it does.
+
+    \b
+    torchdevlint run -- python train.py --epochs 1
+    torchdevlint run --accelerators 4 -- torchrun --nproc-per-node 4 train.py
+    torchdevlint run --device cuda -- pytest
+
+    The report follows the program's output, on stderr, or on stdout with --output-format json.
+
+    Exit codes: that of the program; 1 if it was 0 and there was a device error that nobody handled, in a thread, a
+    child process or a test; 2 if the program or the backend cannot be started; 124 after --timeout.
+    """
+    if flags["device"] and flags["accelerators"] is not None:
+        raise click.UsageError("--accelerators simulates some, --device uses real ones: give one of them")
+    simulated = 2 if flags["accelerators"] is None else flags["accelerators"]
+    order = Order(command, simulated, flags["device"] or "", flags["timeout"])
+    try:
+        outcome = execute(order)
+    except UsageError as error:
+        raise Refused(str(error)) from error
+    code = 2 if outcome.account.failures else outcome.status or (1 if outcome.account.errors else 0)
+    if flags["output_format"] == "json":
+        report = json.dumps(to_json(outcome.account, command, code, outcome.status), indent=2) + "\n"
+    else:
+        colored = flags["output_file"] is None and wants_color(flags["color"], sys.stderr)
+        report = _with_ending(text(outcome.account, Paper(colored, _width())), outcome.timed_out, order.seconds)
+    if flags["output_file"] is not None or flags["output_format"] == "json":
+        emit(report, flags["output_file"])
+    else:
+        sys.stdout.flush()
+        click.echo(f"\n{report}", nl=False, err=True, color=colored)
+    return code
+
+
+def _with_ending(report: str, timed_out: bool, seconds: float | None) -> str:
+    return f"{report}The program was ended after {seconds:g} s.\n" if timed_out else report
+
+
+def _width() -> int | None:
+    """The width of the terminal on stderr in cells, None if there is none."""
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, 40) if sys.stderr.isatty() else None
