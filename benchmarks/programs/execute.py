@@ -71,7 +71,11 @@ def _death(program: Program, done: Finished, told: dict[str, list[dict[str, obje
     if not errors or program.text not in f"{errors[0]['text']}":
         return FAILED if done.returncode else MISSED
     site = errors[0]["site"]
-    here = isinstance(site, dict) and Path(site["filename"]).name == program.path.name and site["line"] == program.line
+    here = (
+        isinstance(site, dict)
+        and Path(site["filename"]).name == program.path.name
+        and site["location"]["row"] == program.line
+    )
     return FOUND if here else ELSEWHERE
 
 

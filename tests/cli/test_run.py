@@ -76,7 +76,7 @@ def recorded(folder: Path, *command: str, status: int, **env: str) -> dict[str, 
 
 
 def line(site: dict[str, Any] | None) -> tuple[str, int] | None:
-    return None if site is None else (Path(site["filename"]).name, site["line"])
+    return None if site is None else (Path(site["filename"]).name, site["location"]["row"])
 
 
 def test_a_device_error_is_told_with_its_operands_the_rule_and_the_fix(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_json_has_everything(tmp_path: Path) -> None:
         "name": "factory-in-forward",
         "found": True,
         "filename": str(tmp_path / "train.py"),
-        "row": 12,
+        "location": {"row": 12, "column": 17},
         "message": error["rule"]["message"],
     }
     stories = [(one["device"], one["how"], line(one["created"]), line(one["moved"])) for one in error["operands"]]

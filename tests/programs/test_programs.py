@@ -100,7 +100,7 @@ def test_a_broken_program_dies_at_the_line_and_with_the_text_that_it_names(progr
     assert program.text in done.stderr
     first = report["errors"][0]
     assert program.text in first["text"]
-    assert (Path(first["site"]["filename"]).name, first["site"]["line"]) == (program.path.name, program.line)
+    assert (Path(first["site"]["filename"]).name, first["site"]["location"]["row"]) == (program.path.name, program.line)
 
 
 @each([program for program in BROKEN if program.rule.startswith("TDL") and "planned" not in program.rule])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,10 @@ def to_json(account: Account, program: Sequence[str], exit_code: int, status: in
         "processes_without_end": account.lost,
         "errors": [_error_json(error) for error in account.errors],
         "handled": [_error_json(error) for error in account.handled],
-        "transfers": [asdict(one) for one in account.transfers],
-        "syncs": [asdict(one) for one in account.syncs],
-        "stragglers": [asdict(one) for one in account.stragglers],
-        "limitations": [asdict(one) for one in account.limitations],
+        "transfers": _plain(account.transfers),
+        "syncs": _plain(account.syncs),
+        "stragglers": _plain(account.stragglers),
+        "limitations": _plain(account.limitations),
         "failures": list(account.failures),
     }
 
@@ -108,10 +108,31 @@ def _error_json(error: DeviceError) -> dict[str, Any]:
         "name": reason.name,
         "found": found is not None,
         "filename": None if found is None else found.filename,
-        "row": None if found is None else found.span.row,
+        "location": None if found is None else {"row": found.span.row, "column": found.span.column},
         "message": None if found is None else found.message,
     }
-    return {**asdict(error), "rule": rule if reason.code else None, "fix": reason.fix}
+    return {**_plain(error), "rule": rule if reason.code else None, "fix": reason.fix}
+
+
+def _plain(value: Any) -> Any:
+    """A record as JSON. Places look as those of `check` do: rows and columns from 1, columns in code points."""
+    if isinstance(value, Site):
+        return _plain_site(value)
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _plain_site(site: Site) -> dict[str, Any]:
+    lines = lines_of_file(site.filename)
+    span = _span(site, lines) if site.line <= len(lines) else None
+    return {
+        "filename": site.filename,
+        "location": {"row": site.line, "column": 1 if span is None else span.column},
+        "end_location": None if span is None else {"row": span.end_row, "column": span.end_column},
+        "function": site.function,
+        "inside": _plain(site.inside),
+    }
 
 
 def _backend(account: Account) -> str:
