@@ -29,6 +29,9 @@ class Verdict:
     verdict: str
     reason: str
 
+    def fits(self, library: str, test: str) -> bool:
+        return self.suite == library and test.startswith(self.test)
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -66,12 +69,11 @@ def compare(plain: Ran, simulated: Ran) -> Compared:
     )
 
 
-def judge(one: Compared, verdicts: Iterable[Verdict]) -> Mapping[str, list[str]]:
+def judge(library: str, alarmed: Iterable[str], verdicts: Iterable[Verdict]) -> Mapping[str, list[str]]:
     """The alarmed tests of each verdict; those that nobody has judged are under the empty one."""
-    own = [verdict for verdict in verdicts if verdict.suite == one.plain.suite.library]
     told: dict[str, list[str]] = {name: [] for name in ("", *VERDICTS)}
-    for test in one.alarmed:
-        fitting = [verdict for verdict in own if test.startswith(verdict.test)]
+    for test in alarmed:
+        fitting = [verdict for verdict in verdicts if verdict.fits(library, test)]
         told[max(fitting, key=lambda verdict: len(verdict.test)).verdict if fitting else ""].append(test)
     return told
 

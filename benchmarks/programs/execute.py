@@ -39,7 +39,7 @@ class Executed:
 
 def execute(program: Program, python: str, repository: Path, accelerators: int | None, seconds: int) -> Executed:
     """Run one program twice, each time in a temporary folder. `accelerators` replaces the program's own number."""
-    version = _version(program.library, python)
+    version = version_of(program.library, python)
     if program.library and not version:
         return Executed(program, "", 0, 0, NOT_INSTALLED, 0, f"{program.library} is not installed")
     count = program.accelerators if accelerators is None or program.group == "broken" else accelerators
@@ -84,7 +84,7 @@ def _last(done: Finished) -> str:
     return lines[-1].strip()[:200] if lines else ""
 
 
-def _version(library: str, python: str) -> str:
+def version_of(library: str, python: str) -> str:
     """The version of a distribution that `python` has, empty if it has none."""
     if not library:
         return ""

@@ -7,7 +7,9 @@
     python benchmarks/programs/run.py suites --only gpytorch --again simulated
     python benchmarks/programs/run.py suites --stored     only the table, from what --results holds
     python benchmarks/programs/run.py alarms              the tests that nobody has judged, with their first line
+    python benchmarks/programs/run.py table --write docs/runtime.md     or --check: from what --store has written
 
+`programs` and `suites` with --store write their results to results/, and with --timed the seconds as well.
 Programs and suites are code of others, and are executed: --python is the interpreter that has the libraries. Suites
 whose source distribution holds no tests are copied to --suites by hand, from the library's repository (NAME-VERSION).
 Exit codes: 0, 1 (a program did not do what it says, or a test raised an alarm that is not judged), 2 (it did not work).
@@ -22,17 +24,21 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+RESULTS = HERE / "results"
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT)]
 
 import command  # noqa: E402
 import compared  # noqa: E402
 import corpus  # noqa: E402
 import execute  # noqa: E402
+import stored  # noqa: E402
 import suites as suites_of  # noqa: E402
 import table  # noqa: E402
+import tables  # noqa: E402
 from chosen import SUITES  # noqa: E402
 from compared import Compared  # noqa: E402
 from corpus import CorpusError  # noqa: E402
+from stored import Seconds, StoredProgram, StoredSuite  # noqa: E402
 from suites import Ran, Suite  # noqa: E402
 
 from tests.programs.catalogue import GROUPS, programs  # noqa: E402
@@ -48,7 +54,17 @@ def run_programs(options: argparse.Namespace) -> int:
     for program in wanted:
         done.append(execute.execute(program, options.python, ROOT, options.accelerators, options.timeout))
         print(f"{program.name}: {done[-1].outcome}: {done[-1].text}", file=sys.stderr)
-    print(table.of_programs(done))
+    version = execute.version_of("torch", options.python)
+    rows = [
+        StoredProgram(
+            *(one.program.name, one.program.library, one.version, version, one.outcome, one.alarms),
+            Seconds(round(one.plain, 1), round(one.simulated, 1)) if options.timed else None,
+        )
+        for one in done
+    ]
+    print(table.of_programs(rows))
+    if options.store:
+        stored.merge(RESULTS / stored.PROGRAMS, rows, "name", stored.load_programs(RESULTS))
     return int(any(one.outcome not in execute.GOOD for one in done))
 
 
@@ -63,8 +79,32 @@ def fetch(options: argparse.Namespace) -> int:
 def run_suites(options: argparse.Namespace) -> int:
     done = [one for suite in _chosen(options) if (one := _both(suite, options)) is not None]
     verdicts = compared.load(options.verdicts)
-    print(table.of_suites(done, verdicts))
-    return int(any(compared.judge(one, verdicts)[""] for one in done))
+    version = execute.version_of("torch", options.python)
+    rows = [
+        StoredSuite(
+            *(one.plain.suite.library, one.plain.suite.version, version, one.run, len(one.gained), len(one.both)),
+            {test: one.simulated.outcomes[test].text.replace(str(ROOT), "") for test in one.alarmed},
+            Seconds(round(one.plain.wall, 1), round(one.simulated.wall, 1)) if options.timed else None,
+        )
+        for one in done
+    ]
+    print(table.of_suites(rows, verdicts))
+    if options.store:
+        stored.merge(RESULTS / stored.SUITES, rows, "library", stored.load_suites(RESULTS))
+    return int(any(compared.judge(row.library, row.alarmed, verdicts)[""] for row in rows))
+
+
+def show_table(options: argparse.Namespace) -> int:
+    verdicts = compared.load(options.verdicts)
+    text = table.page(stored.load_programs(RESULTS), stored.load_suites(RESULTS), verdicts)
+    if options.check:
+        command_line = f"python benchmarks/programs/run.py table --write {options.check.name}"
+        return tables.check(options.check, "programs", text, command_line)
+    if options.write:
+        tables.refresh(options.write, "programs", text)
+    else:
+        print(text)
+    return 0
 
 
 def alarms(options: argparse.Namespace) -> int:
@@ -73,7 +113,7 @@ def alarms(options: argparse.Namespace) -> int:
     unjudged = 0
     for suite in _chosen(options):
         one = _both(suite, options)
-        for test in compared.judge(one, verdicts)[""] if one else ():
+        for test in compared.judge(suite.library, one.alarmed, verdicts)[""] if one else ():
             unjudged += 1
             outcome = one.simulated.outcomes[test]
             print(f"{suite.library}  {test}\n  {outcome.result}: {outcome.text}")
@@ -119,22 +159,31 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--python", default=sys.executable, help="interpreter that has torch and the libraries")
     common.add_argument("--only", default="", help="comma-separated parts of names")
     common.add_argument("--accelerators", type=int, help="how many to simulate; default: 2, or what a program names")
-    stored = argparse.ArgumentParser(add_help=False)
-    stored.add_argument("--suites", type=Path, default=cache / "suites", help="folder of unpacked suites")
-    stored.add_argument("--results", type=Path, default=cache / "results", help="outcomes, logs and reports")
-    stored.add_argument("--verdicts", type=Path, default=HERE / "judged.jsonl", help="what a person found of alarms")
+    kept = argparse.ArgumentParser(add_help=False)
+    kept.add_argument("--suites", type=Path, default=cache / "suites", help="folder of unpacked suites")
+    kept.add_argument("--results", type=Path, default=cache / "results", help="outcomes, logs and reports")
+    judging = argparse.ArgumentParser(add_help=False)
+    judging.add_argument("--verdicts", type=Path, default=HERE / "judged.jsonl", help="what a person found of alarms")
+    storing = argparse.ArgumentParser(add_help=False)
+    storing.add_argument("--store", action="store_true", help=f"write the results to {RESULTS.name}/")
+    storing.add_argument("--timed", action="store_true", help="seconds as well: only if nothing else runs")
 
-    running = commands.add_parser("programs", parents=[common])
+    running = commands.add_parser("programs", parents=[common, storing])
     running.add_argument("--groups", default=",".join(GROUPS), help="default: %(default)s")
     running.add_argument("--timeout", type=int, default=120, help="seconds for one program")
     running.set_defaults(run=run_programs)
-    commands.add_parser("fetch", parents=[common, stored]).set_defaults(run=fetch)
-    testing = commands.add_parser("suites", parents=[common, stored])
+    commands.add_parser("fetch", parents=[common, kept]).set_defaults(run=fetch)
+    testing = commands.add_parser("suites", parents=[common, kept, judging, storing])
     testing.add_argument("--again", choices=["plain", "simulated", "both"], help="although results are stored")
     testing.add_argument("--stored", action="store_true", help="run nothing")
     testing.set_defaults(run=run_suites)
-    asking = commands.add_parser("alarms", parents=[common, stored])
+    asking = commands.add_parser("alarms", parents=[common, kept, judging])
     asking.set_defaults(run=alarms, again=None)
+    showing = commands.add_parser("table", parents=[judging])
+    page = showing.add_mutually_exclusive_group()
+    page.add_argument("--write", type=Path, metavar="PAGE", help="between the markers of a page")
+    page.add_argument("--check", type=Path, metavar="PAGE", help="whether it stands there")
+    showing.set_defaults(run=show_table)
     return parser
 
 

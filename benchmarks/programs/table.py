@@ -2,48 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import tables
-from compared import BUG, FALSE_ALARM, LIMIT, UNRELATED, Compared, Verdict, judge
-from execute import Executed
+from compared import BUG, FALSE_ALARM, LIMIT, UNRELATED, Verdict, judge
+from stored import Seconds, StoredProgram, StoredSuite
 
-PROGRAMS = ("program", "library", "plain CPU, s", "simulated, s", "outcome", "false alarms")
+PROGRAMS = ("program", "library", "outcome", "false alarms")
 SUITES = (
-    *("suite", "tests run", "only with accelerators", "plain CPU, s", "simulated, s"),
-    *("device bugs", "false alarms", "limits", "unrelated", "not judged"),
+    *("suite", "tests run", "only with accelerators", "device bugs"),
+    *("false alarms", "limits", "unrelated", "not judged"),
 )
+SECONDS = ("plain CPU, s", "simulated, s")
 
 
-def of_programs(rows: Iterable[Executed]) -> str:
+def page(programs: Sequence[StoredProgram], suites: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
+    """Both tables, and what was found in the libraries."""
+    parts = [
+        of_programs(programs),
+        of_suites(suites, verdicts),
+        _releases(programs, suites),
+        _reasons(suites, verdicts),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def of_programs(rows: Sequence[StoredProgram]) -> str:
+    timed = any(one.seconds for one in rows)
     return tables.markdown(
-        PROGRAMS,
+        (*PROGRAMS, *(SECONDS if timed else ())),
         [
             [
-                f"`{one.program.name}`",
-                f"{one.program.library} {one.version}".strip() or "torch",
-                f"{one.plain:.1f}",
-                f"{one.simulated:.1f}",
+                f"`{one.name}`",
+                f"{one.library} {one.version}".strip() or "torch",
                 one.outcome,
                 one.alarms,
+                *(_seconds(one.seconds) if timed else ()),
             ]
             for one in rows
         ],
     )
 
 
-def of_suites(rows: Iterable[Compared], verdicts: Sequence[Verdict]) -> str:
+def of_suites(rows: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
+    timed = any(one.seconds for one in rows)
     cells = []
     for one in rows:
-        told = judge(one, verdicts)
+        told = judge(one.library, one.alarmed, verdicts)
         cells.append(
             [
-                f"{one.plain.suite.library} {one.plain.suite.version}",
+                f"{one.library} {one.version}",
                 f"{one.run:,}",
-                f"{len(one.gained):,}",
-                f"{one.plain.wall:.0f}",
-                f"{one.simulated.wall:.0f}",
+                f"{one.gained:,}",
                 *(len(told[verdict]) for verdict in (BUG, FALSE_ALARM, LIMIT, UNRELATED, "")),
+                *(_seconds(one.seconds) if timed else ()),
             ]
         )
-    return tables.markdown(SUITES, cells)
+    return tables.markdown((*SUITES, *(SECONDS if timed else ())), cells)
+
+
+def _seconds(seconds: Seconds | None) -> tuple[str, str]:
+    return ("", "") if seconds is None else (f"{seconds.plain:.1f}", f"{seconds.simulated:.1f}")
+
+
+def _releases(programs: Sequence[StoredProgram], suites: Sequence[StoredSuite]) -> str:
+    releases = sorted({one.torch for one in (*programs, *suites)})
+    return f"Measured with torch {', '.join(releases)}." if releases else ""
+
+
+def _reasons(suites: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
+    """Every verdict that a stored test needed, with how many tests it is about."""
+    lines = []
+    for one in suites:
+        used: dict[Verdict, int] = {}
+        for test in one.alarmed:
+            fitting = [verdict for verdict in verdicts if verdict.fits(one.library, test)]
+            if fitting:
+                chosen = max(fitting, key=lambda verdict: len(verdict.test))
+                used[chosen] = used.get(chosen, 0) + 1
+        for verdict, count in used.items():
+            tests = "1 test" if count == 1 else f"{count} tests"
+            lines.append(f"- {one.library}, `{verdict.test}` ({tests}), {verdict.verdict}: {verdict.reason}")
+    return "What fails on accelerators only, and why:\n\n" + "\n".join(lines) if lines else ""

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import python
+from torchdevlint.cli.devices import render
+from torchdevlint.runtime.backends import CPU, SIMULATED, Backend, Device, Machine, from_json, to_json
 
 CHECKPOINT = "import torch\n\nstate = torch.load('model.pt')\n"
 VISIBLE = "import os\n\nos.environ['CUDA_VISIBLE_DEVICE'] = '1'\n"
@@ -135,7 +137,18 @@ def test_devices_name_torch_and_every_backend() -> None:
     assert re.match(r"torch \S+, Python 3\.\d+\.\d+, \w+", done.stdout)
     machine = json.loads(python("-m", "torchdevlint", "devices", "--output-format", "json").stdout)
     assert list(machine) == ["torch", "python", "platform", "backends", "trouble"]
-    assert {backend["name"] for backend in machine["backends"]} >= {"cpu", "meta"}
+    kinds = {backend["name"]: backend["kind"] for backend in machine["backends"]}
+    assert kinds.items() >= {"simulated": "simulated", "cpu": "cpu", "meta": "valueless"}.items()
+    assert list(kinds)[-3:] == ["simulated", "cpu", "meta"], "hardware first, then what stands in for it"
     for backend in machine["backends"]:
         assert list(backend) == ["name", "kind", "devices", "version"]
         assert f"\n{backend['name']}" in done.stdout
+
+
+def test_simulated_accelerators_are_not_hardware() -> None:
+    """`verify` takes none of them for an accelerator of this machine."""
+    simulated = Backend(SIMULATED, "simulated", (Device("as many as are asked for"),))
+    machine = Machine("2.13.0", "3.11.0", "Linux", (simulated, Backend(CPU, "cpu", ())))
+    assert machine.accelerators == ()
+    assert from_json(to_json(machine)) == machine
+    assert "No accelerator was found: `run` simulates them" in render(machine, color=False)

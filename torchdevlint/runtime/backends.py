@@ -1,4 +1,4 @@
-"""What a child process can execute on: the CPU, `meta`, and the accelerators that torch finds.
+"""What a child process can execute on: the accelerators that torch finds, simulated ones, the CPU, and `meta`.
 
 `discover` imports torch and is called in a child process; the records travel as JSON.
 """
@@ -10,7 +10,7 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import Any
 
-CPU, META = "cpu", "meta"
+CPU, META, SIMULATED = "cpu", "meta", "simulated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,11 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A place to execute on. `kind` is ``hardware`` for an accelerator, ``cpu``, or ``valueless`` for `meta`."""
+    """A place to execute on.
+
+    `kind` is ``hardware`` for an accelerator, ``simulated`` for accelerators on the CPU, ``cpu``, or ``valueless`` for
+    `meta`.
+    """
 
     name: str
     kind: str
@@ -56,13 +60,14 @@ def discover() -> Machine:
         accelerators = tuple(_hardware(torch, name) for name in _accelerator_names(torch))
     except Exception as error:  # noqa: BLE001 (drivers fail in every way)
         trouble = f"{type(error).__name__}: {error}"
+    simulated = Backend(SIMULATED, "simulated", (Device("as many as are asked for"),))
     cpu = Backend(CPU, "cpu", (Device(f"{platform.machine()}, {os.cpu_count()} cores"),))
     meta = Backend(META, "valueless", (Device("placement without values"),))
     return Machine(
         torch=torch.__version__,
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
-        backends=(*accelerators, cpu, meta),
+        backends=(*accelerators, simulated, cpu, meta),
         trouble=trouble,
     )
 

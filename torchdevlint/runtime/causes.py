@@ -129,6 +129,11 @@ TEXTS: Sequence[tuple[str, str, str]] = (
         "move the module to the first of `device_ids` before it is wrapped",
     ),
     (
+        r"only for scalar outputs|cannot be converted to Scalar",
+        "TDL403",
+        "`DataParallel` gives a vector with one number for each GPU: reduce it first, `loss.mean()`",
+    ),
+    (
         r"can be pinned",
         "TDL309",
         "pin only what is on the CPU: leave the batch there until it comes out of the loader",

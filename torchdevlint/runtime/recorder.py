@@ -46,6 +46,8 @@ DEVICE_ERROR = re.compile(
     r"|only dense CPU tensors can be pinned|device type \S+ but got|to be on device|input is on \w+"
 )
 """What torch says where devices do not fit. For errors that no backend of ours raised: on real hardware."""
+OF_A_VECTOR = re.compile(r"only for scalar outputs|cannot be converted to Scalar")
+"""What torch says to a loss that `DataParallel` has made a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Recorder:
         self.limitations: dict[str, Site | None] = {}
         self.ending: str | None = None
         self.left_behind: Stragglers | None = None
+        self.scalars_were_gathered = False
 
     def moved(self, nbytes: int, source: str, target: str, blocking: bool) -> None:
         """A transfer of `nbytes` between two devices. One to the CPU that blocks is a wait for the accelerator, too."""
@@ -140,7 +143,8 @@ class Recorder:
             self.limitations.setdefault(str(error), line_of(error.__traceback__))
             return None
         story = story_of(error)
-        if story is None and DEVICE_ERROR.search(str(error)):
+        of_a_vector = self.scalars_were_gathered and OF_A_VECTOR.search(str(error))
+        if story is None and (of_a_vector or DEVICE_ERROR.search(str(error))):
             story = self._note(error, line_of(error.__traceback__))
         if story is None:
             return None
@@ -149,6 +153,10 @@ class Recorder:
             known["status"], known["where"] = "uncaught", known["where"] or where
         self.write()
         return known
+
+    def scalars_gathered(self) -> None:
+        """`DataParallel` has made a vector of the scalars of its replicas."""
+        self.scalars_were_gathered = True
 
     def module_moved(self, module: Any, device: str) -> None:
         """A whole module was moved to an accelerator: what of it stayed behind is reported at the end."""

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+import torch
+
 from torchdevlint.runtime.simulated import api, simulate
 from torchdevlint.runtime.simulated.driver import Driver
 from torchdevlint.runtime.simulated.patches import Patches
+
+HAS_ACCELERATOR = hasattr(torch, "accelerator")
+needs_accelerator = pytest.mark.skipif(not HAS_ACCELERATOR, reason="torch.accelerator came with torch 2.6")
+
+# What a build of PyTorch says where there is no GPU; a build for CUDA finds no driver, or no device.
+NO_GPU: tuple[type[Exception], str] = (AssertionError, "Torch not compiled with CUDA enabled")
+if torch.backends.cuda.is_built():
+    NO_GPU = (RuntimeError, "Found no NVIDIA driver|No CUDA GPUs are available")
 
 
 @contextmanager

@@ -6,13 +6,14 @@ import copy
 import functools
 import io
 import pickle
+import re
 import typing
 from collections.abc import Iterator
 
 import pytest
 import torch
 
-from torchdevlint.runtime.simulated import simulate
+from torchdevlint.runtime.simulated import install, simulate, uninstall
 
 REAL = torch.device
 
@@ -40,7 +41,7 @@ def test_other_arguments_mean_what_they_did() -> None:
 def test_it_is_the_real_type_to_those_who_ask() -> None:
     device = torch.device(0)
     assert isinstance(device, torch.device)
-    assert type(device) == torch.device  # noqa: E721
+    assert type(device) is torch.device is REAL
     assert issubclass(REAL, torch.device)
     assert {REAL: 1}[torch.device] == {torch.device: 1}[REAL] == 1
     assert not isinstance("cuda", torch.device)
@@ -66,8 +67,26 @@ def test_objects_travel() -> None:
 
 
 def test_a_machine_without_accelerators_has_none_to_number() -> None:
-    with simulate(0), pytest.raises(RuntimeError, match="none is available"):
-        torch.device(0)
+    """What the build itself says: a CPU build of today refuses, one for CUDA (or of torch 2.4) names a device."""
+    with simulate(0):
+        try:
+            genuine = REAL(0)
+        except RuntimeError as error:
+            with pytest.raises(RuntimeError, match=re.escape(str(error))):
+                torch.device(0)
+        else:
+            assert torch.device(0) == genuine
+
+
+def test_the_constructor_is_given_back() -> None:
+    genuine = vars(REAL)["__new__"]
+    uninstall()
+    try:
+        assert vars(REAL)["__new__"] is not genuine
+        assert repr(vars(REAL)["__new__"]).startswith("<built-in method")
+        assert str(REAL("cpu")) == "cpu"
+    finally:
+        install(2)
 
 
 def test_it_is_a_context() -> None:

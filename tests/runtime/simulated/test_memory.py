@@ -25,7 +25,8 @@ def test_claims_are_counted_in_blocks(driver: Driver) -> None:
     driver.memory[1].take(2 * 1024**2)
     assert torch.cuda.memory_allocated() == 512 + 1024
     assert torch.cuda.memory_allocated(1) == 2 * 1024**2
-    assert torch.accelerator.memory_allocated(1) == 2 * 1024**2
+    if hasattr(getattr(torch, "accelerator", None), "memory_allocated"):  # 2.9
+        assert torch.accelerator.memory_allocated(1) == 2 * 1024**2
     stats = torch.cuda.memory_stats()
     assert stats["requested_bytes.all.current"] == 517
     assert stats["allocation.all.current"] == 2

@@ -76,6 +76,9 @@ def generated(name: str, device: str, others: str, method: str) -> str:
     )
 
 
+# Overloads that the oldest supported release lacks.
+NEWER = {"_fused_adagrad_.tensor_lr", "randint_like.Tensor", "randint_like.Tensor_generator"}
+
 ITERATOR = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 
 
@@ -111,7 +114,8 @@ def test_tables_do_not_overlap() -> None:
 
 def test_special_names_exist_in_the_installed_torch() -> None:
     known = {rule_for(overload).schema.name for overload in overloads()}
-    assert set(special_checks(texts.installed())) <= known
+    newer = set() if texts.installed() >= (2, 13) else NEWER
+    assert set(special_checks(texts.installed())) - known <= newer
 
 
 def test_methods_and_order_are_those_of_the_generated_kernels() -> None:
@@ -154,7 +158,7 @@ def test_methods_and_order_are_those_of_the_generated_kernels() -> None:
         if rule.kind != "checked" or name not in methods:
             continue
         out = any(argument.out for argument in rule.schema.tensors)
-        structured = name in tables.STRUCTURED
+        structured = operators.structured(name, texts.installed())
         assert kernel(rule.schema.base, rule.schema.overload, "CUDA", structured, out) == methods[name]
         assert [argument.name for argument in rule.schema.in_order] == checks[methods[name]], name
         compared += 1

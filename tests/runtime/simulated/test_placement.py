@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torchdevlint.runtime.simulated import simulate
+from torchdevlint.runtime.simulated.errors import NotSimulated
 
 pytestmark = pytest.mark.usefixtures("machine")
 
@@ -381,3 +384,118 @@ def test_seeds_of_accelerators_are_their_own() -> None:
     torch.rand(5, device="cuda")
     nn.functional.dropout(torch.ones(5, device="cuda"))
     assert torch.equal(on_the_cpu, torch.rand(3))
+
+
+def test_an_operator_that_is_written_in_python_runs_in_the_simulation() -> None:
+    @torch.library.custom_op("torchdevlint_tests::scaled", mutates_args=(), schema="(Tensor x) -> Tensor")
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * torch.full_like(x, 2.0) + torch.zeros(x.shape, device=x.device)
+
+    @torch.library.custom_op("torchdevlint_tests::broken", mutates_args=(), schema="(Tensor x) -> Tensor")
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.zeros(x.shape)
+
+    assert scaled(on("cuda:1")).device == SECOND
+    with pytest.raises(RuntimeError, match="same device"):
+        broken(on("cuda"))
+
+
+def test_what_only_the_cpu_cannot_do_is_refused_by_name() -> None:
+    with pytest.raises(NotSimulated, match="lu_factor"):
+        torch.linalg.lu_factor(torch.eye(2, device="cuda"), pivot=False)
+
+
+def test_fake_tensors_work_beside_the_simulation() -> None:
+    with FakeTensorMode():
+        assert (torch.zeros(2) + 1).shape == (2,)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are not possible here")
+def test_a_forked_child_cannot_use_what_it_inherited() -> None:
+    tensor = on("cuda")
+    for attempt in (lambda: tensor + 1, tensor.cpu, lambda: tensor.sum().item()):
+        child = os.fork()
+        if child == 0:
+            try:
+                attempt()
+            except RuntimeError as error:
+                os._exit(7 if "initialization error" in str(error) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert (tensor + 1).device == FIRST
+
+
+def test_a_module_can_be_traced_symbolically() -> None:
+    """`torch.fx` goes through all functions of torch, and refuses one that it may and may not override."""
+    layer = nn.Linear(2, 2).cuda()
+    cached: list[Any] = [value for value in vars(torch.overrides).values() if hasattr(value, "cache_clear")]
+    assert cached
+    for function in cached:
+        function.cache_clear()
+    try:
+        assert torch.fx.symbolic_trace(layer)(torch.ones(1, 2, device="cuda")).device == FIRST
+    finally:
+        for function in cached:
+            function.cache_clear()
+
+
+def test_a_subclass_is_made_of_a_tensor_that_has_a_history() -> None:
+    class Named(torch.Tensor):
+        pass
+
+    weight = torch.ones(2, device="cuda:1", requires_grad=True)
+    made = (weight * 2).as_subclass(Named)
+    assert type(made) is Named
+    assert made.device == SECOND
+    (made * 3).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.device == SECOND
+
+
+def test_numbers_that_vmap_hands_to_operators() -> None:
+    """A mode is given a number where C++ has wrapped one in a tensor: `_to_copy(1)`."""
+    for device in ("cpu", "cuda"):
+        made = torch.vmap(lambda each: each + 1)(torch.arange(4.0, device=device))
+        assert made.tolist() == [1, 2, 3, 4]
+        assert made.device.type == device
+
+
+def test_a_view_of_a_sparse_tensor() -> None:
+    sparse = torch.eye(2, device="cuda:1").to_sparse()
+    for view in (sparse.t(), sparse.mT, sparse.transpose(0, 1), sparse.detach()):
+        assert {view.device, view._indices().device, view._values().device} == {SECOND}
+        assert torch.mm(view, torch.ones(2, 2, device="cuda:1")).device == SECOND
+    with pytest.raises(RuntimeError, match=r"cpu, different from other tensors on cuda:1|cuda:1 and cpu"):
+        torch.mm(sparse.t(), torch.ones(2, 2))
+
+
+def test_legacy_sparse_types() -> None:
+    indices, values = torch.tensor([[0, 1], [1, 0]], device="cuda"), torch.ones(2, device="cuda")
+    sparse = torch.cuda.sparse.FloatTensor(indices, values, torch.Size([2, 2]))
+    assert sparse.device == torch.sparse.FloatTensor(indices, values).device == FIRST
+    assert sparse.type() == "torch.cuda.sparse.FloatTensor"
+    assert isinstance(sparse, torch.cuda.sparse.FloatTensor)
+    assert not isinstance(sparse, torch.sparse.FloatTensor | torch.cuda.FloatTensor)
+    assert torch.cuda.sparse.DoubleTensor(2, 3).device == FIRST
+    assert torch.sparse.DoubleTensor(2, 3).device == CPU
+
+
+def test_a_lazy_module_that_is_there_already() -> None:
+    lazy = nn.LazyLinear(3).to("cpu").cpu().to("cuda").to("cuda").cuda()
+    assert lazy.weight.get_device() == 0
+    assert lazy(torch.ones(2, 4, device="cuda")).device == FIRST
+
+
+def test_compiled_code_can_be_forgotten() -> None:
+    """`torch._dynamo.reset` imports what only a build for CUDA has in `torch._C`."""
+    torch._dynamo.reset()
+
+
+def test_a_subclass_keeps_its_class_when_it_moves() -> None:
+    class Named(torch.Tensor):
+        pass
+
+    tensor = torch.ones(2).as_subclass(Named)
+    for moved in (tensor.cuda(), tensor.to("cuda:1"), tensor.to("cuda").cpu()):
+        assert type(moved) is Named
+    assert tensor.to("cuda:1").device == SECOND

@@ -38,9 +38,15 @@ class Rows(Dataset[torch.Tensor]):  # type: ignore[misc]
 def in_a_fork(function: Callable[[], str]) -> str:
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
-    child = context.Process(target=lambda: answers.put(function()))
+
+    def answer() -> None:
+        torch.set_num_threads(1)  # the threads of OpenMP do not survive a fork
+        answers.put(function())
+
+    child = context.Process(target=answer)
     child.start()
     child.join(30)
+    assert child.exitcode == 0
     return str(answers.get())
 
 

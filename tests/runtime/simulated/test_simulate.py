@@ -24,7 +24,7 @@ OWNERS: tuple[Any, ...] = (
     torch.backends.cuda,
     torch.backends.cudnn,
     torch.backends.mps,
-    torch.accelerator,
+    *([torch.accelerator] if hasattr(torch, "accelerator") else []),  # since 2.6
     torch.amp,
     torch.fft,
     torch.jit,

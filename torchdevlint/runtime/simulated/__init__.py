@@ -27,6 +27,7 @@ from torchdevlint.runtime.simulated import (
     factories,
     legacy,
     movement,
+    older,
     parallel,
     processes,
     state,
@@ -69,6 +70,7 @@ class _Installation:
     def _all(self) -> Iterator[Any]:
         yield from storages.patches()
         yield from movement.patches()
+        yield from older.patches()
         yield from factories.patches()
         yield from legacy.patches(self.simulation)
         yield from composites.patches()

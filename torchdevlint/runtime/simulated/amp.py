@@ -35,13 +35,14 @@ class Autocast:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self._available = torch._C._is_autocast_available(kind)  # not for mps before 2.5
         self.policy = Policy(kind, self.is_active, lambda: self._get_dtype(kind))
         self._said = _Said()
         self._is_enabled, self._set_enabled = torch.is_autocast_enabled, torch.set_autocast_enabled
         self._get_dtype, self._set_dtype = torch.get_autocast_dtype, torch.set_autocast_dtype
 
     def is_active(self) -> bool:
-        return bool(self._is_enabled(self.kind))
+        return self._available and bool(self._is_enabled(self.kind))
 
     def is_enabled(self, device_type: str = "cuda") -> bool:
         if device_type == "cpu" and self._said.borrowed:

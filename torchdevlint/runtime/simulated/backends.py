@@ -35,6 +35,8 @@ def patches() -> Iterable[Patch]:
     for name in ("Cublas", "CublasLt"):
         for verb in ("get", "set"):
             yield torch._C, f"_cuda_{verb}{name}WorkspaceSize", refusing("a workspace of cuBLAS")
+    # A build for CUDA would lay the weights of a recurrent layer out for cuDNN (torch/nn/modules/rnn.py).
+    yield torch, "_use_cudnn_rnn_flatten_weight", lambda: False
     yield torch.autograd.profiler.profile, "__init__", _profiling_the_cpu(torch.autograd.profiler.profile.__init__)
 
 

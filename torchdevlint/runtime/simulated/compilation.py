@@ -37,26 +37,14 @@ def _eagerly(callback: Any) -> Any:
     return None
 
 
-class _Eager:
-    """What `torch._dynamo.optimize` is to a torch without stances: a decorator that changes nothing."""
+def _no_eval_frame(original: Callable[..., Any]) -> Callable[..., Any]:
+    """In place of `set_eval_frame`, for torch 2.4 and 2.5, which have no stances: no frame is compiled."""
 
-    def __call__(self, function: Any) -> Any:
-        _limitation("torch.compile: the functions ran without being compiled")
-        return function
+    def set_eval_frame(callback: Any) -> Any:
+        _eagerly(callback)
+        return original(None)
 
-
-def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`torch.compile` for torch 2.4 and 2.5."""
-
-    @functools.wraps(original)
-    def wrapped(model: Any = None, **kwargs: Any) -> Any:
-        if model is None:
-            return functools.partial(wrapped, **kwargs)
-        if isinstance(model, torch.nn.Module):
-            return torch._dynamo.eval_frame.OptimizedModule(model, _Eager())
-        return _Eager()(model)
-
-    return wrapped
+    return set_eval_frame
 
 
 def _interpreted(original: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -132,7 +120,8 @@ def patches() -> Iterator[Patch]:
             yield frames, "_set_stance", lambda _: stance
             yield frames, "_callback_from_stance", _eagerly
         else:
-            yield torch, "compile", _compile(torch.compile)
+            yield frames, "set_eval_frame", _no_eval_frame(frames.set_eval_frame)
+            yield torch._dynamo, "export", _refused(torch._dynamo.export, "torch.export")
         fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
         yield fakes.FakeTensor, "__new__", _fake(fakes.FakeTensor.__new__)
     jit: Any = torch.jit

@@ -143,7 +143,7 @@ def _memory_functions(driver: Driver) -> dict[str, Any]:
     def set_fraction(fraction: float, device: int) -> None:
         driver.memory_of(device).fraction = fraction
 
-    def snapshot(mempool: Any) -> dict[str, Any]:
+    def snapshot(mempool: Any = None) -> dict[str, Any]:
         segments = [segment for index, device in enumerate(memory) for segment in device.segments(index)]
         return {"segments": segments, "device_traces": [[] for _ in memory], "allocator_settings": {}}
 
@@ -245,6 +245,9 @@ def _constants(driver: Driver) -> Iterable[Patch]:
     yield torch._C, "_has_cuda", True
     yield torch._C, "_has_cudnn", True
     yield torch._C, "_CudaDeviceProperties", hardware.Properties
+    # `torch._inductor.cudagraph_trees` imports the two, and `torch._dynamo.reset` imports that.
+    yield torch._C, "_cuda_CUDAAllocator_AllocatorState", refusing_class("AllocatorState", "a CUDA graph")
+    yield torch._C, "_set_cached_tensors_enabled", lambda enabled: None
     yield torch.version, "cuda", hardware.CUDA_VERSION
     yield torch.backends.cudnn.m, "_init", lambda: True
     yield torch.backends.cudnn.m, "version", lambda: hardware.CUDNN_VERSION

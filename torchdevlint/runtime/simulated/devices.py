@@ -1,11 +1,14 @@
 """`torch.device(1)` on a CPU build: a number means the simulated accelerator.
 
-The constructor is C++ and knows no accelerator, and its type cannot be changed; so a class stands in its place, whose
-call makes the real object. It is equal to the real type, and `isinstance` and `issubclass` take one for the other.
+The type is C++ and knows no accelerator; its attributes cannot be set, and no other class can stand in its place, since
+programs ask `type(device) is torch.device`. So its constructor is replaced where CPython itself keeps it: `__new__` in
+the type's own dictionary, and in its slot the function by which CPython calls a `__new__` that is written in Python.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,43 +17,63 @@ import torch
 from torchdevlint.runtime.simulated import state
 from torchdevlint.runtime.simulated.patches import Patch
 
-real = torch.device
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_NAME = object.__basicsize__ + _WORD
+_NEW = _NAME + 36 * _WORD
+"""Where a type has its `tp_name` and `tp_new` (CPython, Include/cpython/object.h: `PyTypeObject`)."""
+
+_device = torch.device
 
 
-class _DeviceType(type):
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        index = args[0] if len(args) == 1 and not kwargs else kwargs.get("device") if len(kwargs) == 1 else None
-        active = state.active
-        # torch/csrc/utils/python_arg_parser.h, `toDevice`: a number that is not negative is an accelerator's index
-        if type(index) is int and index >= 0 and active is not None and active.driver.installed:
-            return real(active.kind, index)
-        return real(*args, **kwargs)
+class _Python:
+    """A class of which CPython calls `__new__` in Python."""
 
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, real)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, real)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is real
-
-    def __hash__(cls) -> int:
-        return hash(real)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(real, name)
-
-    def __repr__(cls) -> str:
-        return repr(real)
+    def __new__(cls) -> _Python:
+        return object.__new__(cls)
 
 
-class device(metaclass=_DeviceType):  # noqa: N801
-    __doc__ = real.__doc__
+def _slot(kind: type) -> Any:
+    return ctypes.cast(id(kind) + _NEW, ctypes.POINTER(ctypes.c_void_p))
 
 
-device.__module__, device.__qualname__ = "torch", "device"
+_by_cpp = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)(_slot(_device)[0])
+
+
+def _new(cls: type, *args: Any, **kwargs: Any) -> Any:
+    index = args[0] if len(args) == 1 and not kwargs else kwargs.get("device") if len(kwargs) == 1 else None
+    active = state.active
+    # torch/csrc/utils/python_arg_parser.h, `toDevice`: a number that is not negative is an accelerator's index
+    if type(index) is int and index >= 0 and active is not None and active.driver.installed:
+        return _by_cpp(cls, (active.kind, index), {})
+    return _by_cpp(cls, args, kwargs)
+
+
+class _Constructor:
+    """The constructor of `torch.device` as an attribute: setting it replaces it, deleting it gives it back."""
+
+    def __init__(self) -> None:
+        self.__dict__["_real"] = (vars(_device)["__new__"], _slot(_device)[0])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+        _construct_with(staticmethod(value), _slot(_Python)[0])
+
+    def __delattr__(self, name: str) -> None:
+        del self.__dict__[name]
+        _construct_with(*self.__dict__["_real"])
+
+
+def _construct_with(method: Any, function: int) -> None:
+    gc.get_referents(vars(_device))[0]["__new__"] = method
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(_device))
+    _slot(_device)[0] = function
+
+
+_constructor = _Constructor()
 
 
 def patches() -> Iterator[Patch]:
-    yield torch, "device", device
+    """What replaces the constructor of `torch.device`; nothing where types are not laid out as they are known to be."""
+    name = ctypes.cast(id(_device) + _NAME, ctypes.POINTER(ctypes.c_char_p))[0]
+    if name == b"torch.device":
+        yield _constructor, "new", _new

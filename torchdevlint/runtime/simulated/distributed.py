@@ -58,6 +58,9 @@ def _accelerated_group(gloo: Any, name: str) -> Any:
 
         uid = 0
 
+        def _shutdown(self) -> None:
+            """Called by torch before 2.6 when a group is destroyed; gloo has nothing to shut down."""
+
         def eager_connect_single_device(self, device: torch.device) -> None:
             return None
 

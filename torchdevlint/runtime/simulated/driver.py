@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.errors import invalid_ordinal
-from torchdevlint.runtime.simulated.memory import DeviceMemory
+from torchdevlint.runtime.simulated.errors import initialization_error, invalid_ordinal
+from torchdevlint.runtime.simulated.memory import DeviceMemory, PoisonedMemory
 from torchdevlint.runtime.simulated.streams import StreamTable
 
 
@@ -34,7 +34,7 @@ class Driver:
     def __init__(self, kind: str = "cuda", installed: int = 2) -> None:
         self.kind = kind
         self.installed = installed
-        self.memory = tuple(DeviceMemory() for _ in range(installed))
+        self.memory: tuple[DeviceMemory, ...] = tuple(DeviceMemory() for _ in range(installed))
         self.streams = StreamTable()
         self.initialised = False
         self.sync_debug_mode = 0
@@ -130,6 +130,12 @@ class Driver:
         """Called in a forked child."""
         if self._poisons_forks:
             self.in_bad_fork = True
+            self.memory = tuple(PoisonedMemory() for _ in self.memory)
+
+    def refuse_bad_fork(self) -> None:
+        """Raises what a forked child gets that reads tensors of its parent's accelerator."""
+        if self.in_bad_fork:
+            raise initialization_error()
 
     # -- memory -------------------------------------------------------------------------------------------------
 
@@ -138,12 +144,6 @@ class Driver:
         if not 0 <= index < self.visible():
             raise RuntimeError(f"Invalid device argument {index}: did you call init?")
         return self.memory[index]
-
-    def claimed(self, index: int, nbytes: int) -> None:
-        self.memory[index].take(nbytes)
-
-    def released(self, index: int, nbytes: int) -> None:
-        self.memory[index].give(nbytes)
 
 
 _drivers: weakref.WeakSet[Driver] = weakref.WeakSet()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import NoReturn, cast
@@ -13,11 +14,30 @@ class NotSimulated(RuntimeError):  # noqa: N818  # says what it is
     """What a simulation on the CPU cannot do: the program is not wrong, it needs the real hardware."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} cannot be simulated: torchdevlint runs accelerators on the CPU, without CUDA kernels")
+        super().__init__(f"{what} cannot be simulated: torchdevlint runs accelerators on the CPU")
 
 
 def not_simulated(what: str) -> NoReturn:
     raise NotSimulated(what)
+
+
+_NO_KERNEL = re.compile(
+    r"Could not run '(?P<operator>\S+)' with arguments from the '\w*CPU' backend"
+    r"|^\"(?P<kernel>\w+_cpu)\" not implemented for"
+    r"|^(?P<function>\S+): .* not implemented on the CPU"
+)
+
+
+def refuse_without_kernel(error: RuntimeError) -> None:
+    """Raises `NotSimulated` if `error` says that only the CPU lacks a kernel for what an accelerator may well do."""
+    found = _NO_KERNEL.search(str(error))
+    if found is not None:
+        raise NotSimulated(f"`{found[found.lastgroup or 0]}`, which has no kernel for the CPU here,") from error
+
+
+def initialization_error() -> RuntimeError:
+    """What a forked child gets for tensors of its parent's accelerator: cudaErrorInitializationError."""
+    return _accelerator_error("CUDA error: initialization error\n", 3)
 
 
 def invalid_ordinal(kind: str, index: int, count: int) -> RuntimeError:
@@ -30,6 +50,13 @@ def invalid_ordinal(kind: str, index: int, count: int) -> RuntimeError:
         if header_says("The device index is out of range", "c10/xpu/XPUFunctions.h"):
             return RuntimeError(f"The device index is out of range. It must be in [0, {count}), but got {index}.")
         return RuntimeError(f"device is out of range, device is {index}, total number of device is {count}.")
+    return _accelerator_error(
+        "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n", 101
+    )
+
+
+def _accelerator_error(text: str, number: int) -> RuntimeError:
+    """An error of the CUDA runtime; the class has the error's number where there is one (2.8)."""
     if header_says("CUDA_LOG_FILE", "async_error_suffix", "c10/cuda/CUDAMiscFunctions.h"):
         hint = "For more detailed error information, run with CUDA_LOG_FILE=stderr\n"
     else:
@@ -37,14 +64,20 @@ def invalid_ordinal(kind: str, index: int, count: int) -> RuntimeError:
             "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might"
             " be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
         )
-    message = (
-        "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
-        f"{hint}Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
-    )
+    message = f"{text}{hint}Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
     error = cast(RuntimeError, getattr(torch, "AcceleratorError", RuntimeError)(message))
     if type(error) is not RuntimeError:
-        error.error_code = 101  # type: ignore[attr-defined]  # cudaErrorInvalidDevice
+        error.error_code = number  # type: ignore[attr-defined]
     return error
+
+
+def refuse_float64_on_mps(target: torch.device, dtype: torch.dtype) -> None:
+    """aten/src/ATen/native/mps/OperationUtils.mm and mps/EmptyTensor.cpp."""
+    if target.type == "mps" and dtype == torch.float64:
+        raise TypeError(
+            "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
+            "Please use float32 instead."
+        )
 
 
 def out_of_memory(kind: str = "cuda") -> RuntimeError:

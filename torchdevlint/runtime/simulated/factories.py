@@ -18,6 +18,7 @@ from torchdevlint.runtime.simulated.claims import CPU, claim_of, device_of, real
 from torchdevlint.runtime.simulated.legacy import REAL_TYPES
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation, simulation
+from torchdevlint.runtime.simulated.threads import follower
 from torchdevlint.runtime.sites import user_line
 
 FACTORIES = """
@@ -56,7 +57,11 @@ def _factory(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., 
     def factory(*args: Any, **kwargs: Any) -> torch.Tensor:
         active = simulation()
         _parsed(active, kwargs)
-        made = original(*args, **kwargs)
+        if torch._C._len_torch_dispatch_stack():
+            made = original(*args, **kwargs)
+        else:  # a thread from before the simulation, or a kernel that is written in Python
+            with follower:
+                made = original(*args, **kwargs)
         return _stamped(active, made, name)
 
     return factory

@@ -1,4 +1,4 @@
-"""The legacy constructors: `torch.Tensor(..)`, `torch.FloatTensor(..)`, `torch.cuda.FloatTensor(..)`.
+"""The legacy constructors: `torch.Tensor(..)`, `torch.FloatTensor(..)`, `torch.cuda.FloatTensor(..)`, and sparse ones.
 
 The first follows the default tensor type and no default device; the others name their place. They are also classes
 for `isinstance`.
@@ -31,6 +31,8 @@ DTYPES = {
 REAL_TYPES = {name: getattr(torch, name) for name in DTYPES}
 """The types of the CPU as they were when this module was imported: C++ takes no others."""
 
+REAL_SPARSE_TYPES = {name: getattr(torch.sparse, name) for name in DTYPES if hasattr(torch.sparse, name)}
+
 _new = torch._C.TensorBase.__new__
 
 
@@ -38,6 +40,7 @@ class _TensorType(type):
     """What `torch.tensortype` is in C++ (torch/csrc/tensor/python_tensor.cpp: Tensor_instancecheck)."""
 
     dtype: torch.dtype
+    layout: torch.layout
     is_cuda: bool
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -45,7 +48,7 @@ class _TensorType(type):
             isinstance(instance, torch.Tensor)
             and instance.dtype is cls.dtype
             and device_of(instance).type == ("cuda" if cls.is_cuda else "cpu")
-            and instance.layout is torch.strided
+            and instance.layout is cls.layout
         )
 
     def __repr__(cls) -> str:
@@ -53,8 +56,9 @@ class _TensorType(type):
 
 
 def _tensor_type(module: str, kind: str, name: str) -> type:
-    """``torch.FloatTensor`` or ``torch.cuda.FloatTensor``: `kind` is ``cpu`` or ``cuda``."""
-    construct = REAL_TYPES[name]
+    """``torch.FloatTensor`` or ``torch.cuda.FloatTensor``: `kind` is ``cpu`` or ``cuda``. So for ``torch.sparse``."""
+    sparse = module.endswith(".sparse")
+    construct = (REAL_SPARSE_TYPES if sparse else REAL_TYPES)[name]
 
     def new(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
         active = simulation()
@@ -69,16 +73,18 @@ def _tensor_type(module: str, kind: str, name: str) -> type:
                 raise TypeError(f"expected {module}.{name} (got {args[0].type()})")
             return args[0].detach()
         made = construct(*args, **kwargs)
-        active.created(made, target, name)
+        # torch/csrc/utils/tensor_new.cpp, `legacy_sparse_tensor_generic_ctor_new`: it is where its values are.
+        if not (sparse and any(isinstance(arg, torch.Tensor) for arg in args)):
+            active.created(made, target, name)
         return made
 
     namespace = {
         "__new__": new,
         "__module__": module,
         "dtype": DTYPES[name],
-        "layout": torch.strided,
+        "layout": torch.sparse_coo if sparse else torch.strided,
         "is_cuda": kind == "cuda",
-        "is_sparse": False,
+        "is_sparse": sparse,
     }
     return _TensorType(name, (), namespace)
 
@@ -99,3 +105,7 @@ def patches(active: Simulation) -> Iterator[Patch]:
         yield torch, name, _tensor_type("torch", "cpu", name)
         if active.kind == "cuda" and active.driver.installed:
             yield torch.cuda, name, _tensor_type("torch.cuda", "cuda", name)
+    for name in REAL_SPARSE_TYPES:
+        yield torch.sparse, name, _tensor_type("torch.sparse", "cpu", name)
+        if active.kind == "cuda" and active.driver.installed:
+            yield torch.cuda.sparse, name, _tensor_type("torch.cuda.sparse", "cuda", name)

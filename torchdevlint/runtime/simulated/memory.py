@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torchdevlint.runtime.simulated.errors import initialization_error
+
 TOTAL = 40 * 1024**3
 _SEGMENT = 2 * 1024**2
 
@@ -145,6 +147,18 @@ class DeviceMemory:
                 "blocks": [],
             }
         ]
+
+
+class PoisonedMemory(DeviceMemory):
+    """Of an accelerator that a forked child has inherited, and cannot use."""
+
+    __slots__ = ()
+
+    def take(self, nbytes: int) -> None:
+        raise initialization_error()
+
+    def give(self, nbytes: int) -> None:
+        """What the parent had claimed is not this process's."""
 
 
 def host_stats() -> dict[str, Any]:

@@ -12,6 +12,8 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch._library.custom_ops import OPDEFS
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.simulated.claims import (
@@ -23,7 +25,7 @@ from torchdevlint.runtime.simulated.claims import (
     device_of,
     storage_of,
 )
-from torchdevlint.runtime.simulated.errors import out_of_memory
+from torchdevlint.runtime.simulated.errors import not_simulated, out_of_memory, refuse_without_kernel
 from torchdevlint.runtime.simulated.generators import claimed_device, default_generator, drawing_from
 from torchdevlint.runtime.simulated.operators import OPERANDS, Call, Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.special import SPECIAL
@@ -56,6 +58,8 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         self, func: Overload, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if types and any(kind.__torch_dispatch__ is not _PLAIN_DISPATCH for kind in types):
+            if any(issubclass(kind, FakeTensor) for kind in types):
+                return func(*args, **(kwargs or {}))  # the mode of fake tensors comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first
         handler = self._handlers.get(func)
         if handler is None:
@@ -69,6 +73,9 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
             return handler
         if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
             return self._composite(func)
+        written_in_python = OPDEFS.get(f"{func.namespace}::{func._opname}")
+        if written_in_python is not None:
+            return self._custom(written_in_python)
         rule = rule_for(func)
         schema = rule.schema
         if schema.device is not None and not schema.tensors:
@@ -84,6 +91,19 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             with self:
                 return func.decompose(*args, **kwargs)
+
+        return run
+
+    def _custom(self, definition: Any) -> Handler:
+        """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well."""
+
+        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            bodies = definition._backend_fns
+            body = bodies.get(None) or bodies.get("cpu")
+            if body is None:
+                not_simulated(f"`{definition._qualname}`, which has kernels for {', '.join(sorted(bodies))} only,")
+            with self:
+                return body(*args, **kwargs)
 
         return run
 
@@ -103,8 +123,12 @@ def _usual(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         if first is None:
             return call(*args, **kwargs)
         places = where(simulation, rule, args, kwargs) if mixed else first.device
-        made = call(*args, **kwargs)
-        if makes_new:
+        try:
+            made = call(*args, **kwargs)
+        except RuntimeError as error:
+            refuse_without_kernel(error)
+            raise
+        if makes_new or _has_own_claim(made):
             claim_new(simulation, made, places, first, name)
         if unclaimed and writes:
             adopt(simulation, rule, args, kwargs, first)
@@ -150,13 +174,18 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
             places = tuple(CPU if output == "cpu" else places for output in outputs)
         if ours:
             simulation.created(made, places, name)
-        elif outputs != "aliases":
+        elif outputs != "aliases" or _has_own_claim(made):
             claim_new(simulation, made, places, first, name)
         if unclaimed and writes and first is not None:
             adopt(simulation, rule, args, kwargs, first)
         return made
 
     return run
+
+
+def _has_own_claim(made: Any) -> bool:
+    """Whether this is a tensor that shares no claim with what it is a view of: a sparse one, such as `sparse.t()`."""
+    return isinstance(made, _Tensor) and made.layout is not torch.strided
 
 
 def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.simulated.claims import CPU, claim_of, device_of
+from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
 from torchdevlint.runtime.simulated.factories import inheriting
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.special import moved
@@ -62,10 +63,15 @@ def _copied(tensor: torch.Tensor, device: torch.device, options: dict[str, Any])
     active = simulation()
     claim = claim_of(tensor)
     source = CPU if claim is None else claim.device
+    if source.type == active.kind:
+        active.driver.refuse_bad_fork()
     non_blocking = bool(options.pop("non_blocking", False))
     dtype = options.pop("dtype", None) or tensor.dtype
-    with torch._C.DisableTorchFunctionSubclass():
-        made: torch.Tensor = _to(tensor, dtype, copy=True, **options)
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):  # a lazy module's, which refuses functions
+        with torch._C.DisableTorchFunctionSubclass():
+            made: torch.Tensor = _to(tensor, dtype, copy=True, **options)
+    else:
+        made = _to(tensor, dtype, copy=True, **options)
     line = user_line()
     how, created = ("to", None) if claim is None else (claim.how, claim.created)
     # aten/src/ATen/native/TensorConversions.cpp, `_to_copy`: what is copied to the CPU without blocking is pinned
@@ -89,7 +95,7 @@ def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         return _to(self, *args, **kwargs)
     target = active.resolve(device)
     options.update(zip(("dtype", "non_blocking", "copy", "memory_format"), rest, strict=False))
-    _refuse_float64_on_mps(target, options.get("dtype") or self.dtype)
+    refuse_float64_on_mps(target, options.get("dtype") or self.dtype)
     if target == source:
         options.pop("non_blocking", None)
         return _to(self, options.pop("dtype", None) or self.dtype, **options)
@@ -248,15 +254,6 @@ def _grad_mismatch(given: torch.device, own: torch.device) -> str:
     )
 
 
-def _refuse_float64_on_mps(target: torch.device, dtype: torch.dtype) -> None:
-    """aten/src/ATen/native/mps/OperationUtils.mm and mps/EmptyTensor.cpp."""
-    if target.type == "mps" and dtype == torch.float64:
-        raise TypeError(
-            "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
-            "Please use float32 instead."
-        )
-
-
 def _is(kind: str) -> property:
     return property(lambda self: device_of(self).type == kind)
 
@@ -331,7 +328,9 @@ def patches() -> Iterator[Patch]:
         yield tensor, name, method
     for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"):
         yield tensor, name, _new(name)
-    yield torch, "get_device", get_device
+    lazy = torch.nn.parameter.UninitializedTensorMixin  # parameters of lazy modules let only these functions through
+    yield lazy, "_allowed_methods", [*lazy._allowed_methods, to, cuda, cpu, get_device]
+    yield torch, "get_device", lambda input: get_device(input)  # noqa: A006, PLW0108 (two for torch/overrides.py)
     parse = torch._C._nn._parse_to
 
     def parse_to(*args: Any, **kwargs: Any) -> Any:

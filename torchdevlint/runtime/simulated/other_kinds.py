@@ -83,8 +83,12 @@ def _xpu(driver: Driver) -> Iterable[Patch]:
         yield xpu, "_cached_device_count", None
     yield xpu, "default_generators", driver.kept.get("generators", ())
     for name in ("device_count", "get_device_properties", "get_device_capability", "get_device_name"):
-        if hasattr(getattr(xpu, name), "__wrapped__"):  # cached for the life of the process in some releases
-            yield xpu, name, functools.lru_cache(getattr(xpu, name).__wrapped__)
+        cached = getattr(xpu, name)
+        if hasattr(cached, "__wrapped__"):  # cached for the life of the process in some releases
+            fresh = functools.lru_cache(cached.__wrapped__)
+            for owner in (xpu, xpu.random):
+                if vars(owner).get(name) is cached:
+                    yield owner, name, fresh
 
 
 class _XpuProperties:

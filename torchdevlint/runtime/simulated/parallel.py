@@ -115,6 +115,9 @@ def scatter_out(tensor: torch.Tensor, out: Tensors, dim: int = 0, streams: Seque
 def gather(tensors: Tensors, dim: int, destination_index: int | None = None) -> torch.Tensor:
     """The tensors one behind the other on one device; -1 is the CPU, None the current accelerator."""
     expected = _gathered_shape(tensors, dim, "")
+    recorder = simulation().recorder
+    if recorder is not None and all(tensor.shape == (1,) for tensor in tensors):
+        recorder.scalars_gathered()
     on_the_cpu = destination_index == -1
     device = CPU if on_the_cpu else torch.device(simulation().kind, destination_index)
     made = torch.empty(expected, dtype=tensors[0].dtype, device=device)

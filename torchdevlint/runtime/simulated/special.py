@@ -24,6 +24,8 @@ def _to_copy(simulation: Simulation, func: Any) -> Any:
     call = func._op
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not isinstance(args[0], torch.Tensor):  # a number: a mode sees those that C++ wraps in a tensor as they were
+            return call(*args, **kwargs)
         wanted = kwargs.get("device")
         claim = claim_of(args[0])
         source = CPU if claim is None else claim.device
@@ -47,6 +49,8 @@ def _copy(simulation: Simulation, func: Any) -> Any:
     call = func._op
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not isinstance(args[1], torch.Tensor):
+            return call(*args, **kwargs)
         target, source = claim_of(args[0]), claim_of(args[1])
         made = call(*args, **kwargs)
         if source is not None and target is None:
@@ -78,8 +82,10 @@ def _scalar(simulation: Simulation, func: Any) -> Any:
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         claim = claim_of(args[0])
-        if claim is not None and simulation.recorder is not None and claim.device.type == simulation.kind:
-            simulation.recorder.synced("item")
+        if claim is not None and claim.device.type == simulation.kind:
+            simulation.driver.refuse_bad_fork()
+            if simulation.recorder is not None:
+                simulation.recorder.synced("item")
         return call(*args, **kwargs)
 
     return run

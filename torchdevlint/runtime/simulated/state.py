@@ -36,7 +36,12 @@ class Simulation:
         """`device` with an index, as the driver sees it. Raises what the driver would for one that is not there."""
         if device.type != self.kind:
             return CPU if device.type == "cpu" else device
-        resolved = self.driver.resolve(device)
+        try:
+            resolved = self.driver.resolve(device)
+        except Exception as error:
+            if self.recorder is not None:
+                self.recorder.failed(error, (), "device")
+            raise
         return self.device(resolved.index)
 
     def is_simulated(self, device: torch.device | None) -> bool:

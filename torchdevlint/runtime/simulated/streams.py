@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -90,7 +91,7 @@ def priority_of(stream: int) -> int:
     return 0 if stream == 0 or stream >= _EXTERNAL else -((stream - 1) % PRIORITIES)
 
 
-class _IncludesReal(type):
+class _IncludesReal(ABCMeta):  # torch 2.4 has abstract base classes above its streams
     """`isinstance` with a simulated class accepts what the real one accepts: objects made for the CPU, or before."""
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -33,20 +33,15 @@ class _Follower(TorchDispatchMode):  # type: ignore[misc]
         return mode.__torch_dispatch__(func, types, args, kwargs)
 
 
-_follower = _Follower()
-
-
-def follow() -> None:
-    """Make a thread from before the simulation a part of it, unless a mode of the program is active there."""
-    if not torch._C._len_torch_dispatch_stack():
-        _follower.__enter__()
+follower = _Follower()
+"""To be entered in a thread that has no mode."""
 
 
 def _following(run: Callable[..., Any]) -> Callable[..., Any]:
     def within(*args: Any, **kwargs: Any) -> Any:
         if torch._C._len_torch_dispatch_stack():
             return run(*args, **kwargs)
-        with _follower:
+        with follower:
             return run(*args, **kwargs)
 
     return within
@@ -57,7 +52,7 @@ def patches(mode: Any) -> Iterator[Patch]:
 
     `_bootstrap_inner` is what a new thread runs in CPython 3.10 to 3.14, whether or not `run` is overridden.
     """
-    _follower.leader = mode
+    follower.leader = mode
     thread: Any = threading.Thread
     yield thread, "_bootstrap_inner", _following(thread._bootstrap_inner)
     item: Any = concurrent.futures.thread._WorkItem

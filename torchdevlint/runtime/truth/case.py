@@ -37,7 +37,8 @@ class Case:
     `devices` is how many accelerators the program sees, on a machine with more as well: 0 is a machine without. An
     `alone` case runs in a process of its own, since it changes what others would see (default devices, the current
     device, the state of a process, a device that is dead afterwards). `control` names exceptions of the kinds that
-    betray a mistake in the program, and that this one rightly raises where there is no accelerator.
+    betray a mistake in the program, and that this one rightly raises where there is no accelerator. `since` is the
+    first release of PyTorch that has what the program uses; an older one does not run it.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Case:
     alone: bool = False
     expects: Expectation | None = None
     control: tuple[str, ...] = ()
+    since: tuple[int, int] = (0, 0)
 
     @property
     def group(self) -> str:

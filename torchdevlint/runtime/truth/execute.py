@@ -27,13 +27,14 @@ class Run:
 
 
 def run(cases: Iterable[Case], backend: str, at_once: int | None = None, seconds: float = SECONDS) -> Run:
-    """Every case of `cases` on `backend`, each for at most `seconds`.
+    """Every case of `cases` that the installed PyTorch is new enough for, on `backend`, each for at most `seconds`.
 
     Raises RuntimeError where there is no fork, and if the worker as a whole fails.
     """
     if not hasattr(os, "fork"):
         raise RuntimeError("the truth table needs os.fork, which this system lacks")
-    rows = [{"id": case.id, "program": case.program, "devices": case.devices, "alone": case.alone} for case in cases]
+    names = ("id", "program", "devices", "alone", "since")
+    rows = [{name: getattr(case, name) for name in names} for case in cases]
     request = {
         "backend": backend,
         "at_once": at_once or min(4, os.cpu_count() or 1),

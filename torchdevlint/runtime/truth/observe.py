@@ -40,7 +40,7 @@ def observe(case: Case, first: str, second: str) -> dict[str, Any]:
     file = f"<{case.id}>"
     linecache.cache[file] = (len(case.program), None, case.program.splitlines(keepends=True), file)
     try:
-        exec(compile(case.program, file, "exec"), names)  # noqa: S102 (the cases are our own)
+        exec(compile(case.program, file, "exec", dont_inherit=True), names)  # noqa: S102 (the cases are our own)
         return {"outcome": "ok", "seen": {name: describe(value) for name, value in seen.items()}}
     except Exception as error:  # noqa: BLE001 (whatever it raises is the observation)
         return {

@@ -64,7 +64,8 @@ def _warm() -> None:
 
 
 def _serve(request: dict[str, Any], answers: Any) -> None:
-    waiting = deque([[_MACHINE], *_batches([_case(row) for row in request["cases"]])])
+    cases = [case for row in request["cases"] if (case := _case(row)).since <= _release()]
+    waiting = deque([[_MACHINE], *_batches(cases)])
     running: dict[int, _Child] = {}
     selector = selectors.DefaultSelector()
     while waiting or running:
@@ -233,7 +234,13 @@ def _kill(pid: int) -> None:
 
 
 def _case(row: dict[str, Any]) -> Case:
-    return Case(row["id"], row["program"], row["devices"], row["alone"])
+    return Case(row["id"], row["program"], row["devices"], row["alone"], since=tuple(row["since"]))
+
+
+def _release() -> tuple[int, ...]:
+    import torch
+
+    return tuple(int(number) for number in torch.__version__.split(".")[:2])
 
 
 if __name__ == "__main__":

@@ -129,6 +129,12 @@ def waits(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any], device_of:
     return any(operand.device.type != "cpu" for operand in call.operands())
 
 
+def structured(name: str, release: tuple[int, int]) -> bool:
+    """Whether an overload has a structured kernel with torchgen's check. `hypot` had one before 2.10."""
+    older = name in ("hypot", "hypot.out", "hypot_") and release < texts.HYPOT_WITHOUT_CHECK
+    return older or name in tables.STRUCTURED
+
+
 @cache
 def _special() -> dict[str, Check]:
     return special_checks(texts.installed())
@@ -143,7 +149,7 @@ def _kind(schema: Schema) -> tuple[str, Check]:
         return "special", special
     if schema.base.startswith("_foreach"):
         return "foreach", foreach
-    if name in tables.STRUCTURED or (schema.base.startswith("hypot") and release < texts.HYPOT_WITHOUT_CHECK):
+    if structured(name, release):
         return "checked", checked(True, release)
     if name in tables.UNSTRUCTURED:
         return "checked", checked(False, release)

@@ -4,6 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torchdevlint.runtime.truth.case import Case, case, ok, raises, rows
 from torchdevlint.runtime.truth.sources import CUDA_API, mixed, on
 
@@ -135,7 +137,8 @@ _MIXED = case("amp/autocast/mixed-elementwise", "with torch.autocast('cuda'):;; 
 
 def _devices(row: Case) -> Case:
     two = "second" in row.program or row.id in {"queries/set-device/second", "queries/accelerator/set-index"}
-    return Case(row.id, row.program, 2 if two else row.devices, row.alone, row.expects, row.control)
+    since = (2, 6) if "torch.accelerator" in row.program else row.since
+    return replace(row, devices=2 if two else row.devices, since=since)
 
 
 CASES = (*map(_devices, QUERIES), *STREAMS, *MEMORY, *AMP, _MIXED)

@@ -101,6 +101,7 @@ EMBEDDINGS = rows(
         ("batch-norm/running-mean", "m = nn.BatchNorm1d(4).to(first);;m(torch.ones(3, 4, device=first));;seen['r'] = [m.running_mean, m.num_batches_tracked]", None),
         ("spectral-norm", "m = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4)).to(first);;seen['r'] = m(q)", on("cuda:0", MODULE)),
         ("weight-norm", "m = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4)).to(first);;seen['r'] = m(q)", on("cuda:0", MODULE)),
+        ("lazy-linear/where-it-is", "m = nn.LazyLinear(2).to(first).to(first).cuda();;seen['w'] = str(m.weight.device);;seen['r'] = str(m.cpu().to('cpu').weight.device)", ok("torch/nn/parameter.py, UninitializedTensorMixin._allowed_methods", w="cuda:0", r="cpu")),
         ("lazy-linear", "m = nn.LazyLinear(2).to(first);;m(q);;seen['r'] = m.weight", on("cuda:0", "torch/nn/modules/lazy.py, LazyModuleMixin")),
         ("sequential/split-devices", "m = nn.Sequential(nn.Linear(4, 4).to(first), nn.Linear(4, 4));;m(q)", mixed()),
         ("interpolate", "seen['r'] = F.interpolate(q[None], scale_factor=2)", on("cuda:0", WRAPPER)),

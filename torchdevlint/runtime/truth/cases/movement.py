@@ -96,6 +96,7 @@ DEVICES = rows(
         ("equal", "d = torch.device;;seen['r'] = [d('cuda') == d('cuda:0'), d('cuda:0') == d('cuda', 0), d(0) == d('cuda:0'), d('cuda') == 'cuda']"),
         ("attributes", "d = torch.device('cuda');;seen['r'] = [d.type, d.index, str(d), repr(d)]", ok("docs: torch.device", r=["cuda", None, "cuda", "device(type='cuda')"])),
         ("integer", "seen['r'] = torch.device(0)", on("cuda:0", "docs: torch.device (a bare integer is the accelerator's ordinal)")),
+        ("integer/type", "seen['r'] = [type(torch.device(0)) is torch.device, type(torch.ones(1, device=first).device) is torch.device]", ok("docs: torch.device (a bare integer is the accelerator's ordinal)", r=[True, True])),
         ("hash", "seen['r'] = len({torch.device('cuda:0'), torch.device('cuda', 0)})", ok("torch/csrc/Device.cpp, THPDevice_hash", r=1)),
         ("doubled", "torch.device('cuda:cuda:0')", raises("RuntimeError", "Invalid device string", source="c10/core/Device.cpp")),
         ("negative", "torch.device('cuda:-1')", raises("RuntimeError", source="c10/core/Device.cpp")),

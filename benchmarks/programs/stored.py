@@ -1,0 +1,74 @@
+"""What was measured, in ``results/``: one line for each program and for each suite, from which the tables are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+PROGRAMS, SUITES = "programs.jsonl", "suites.jsonl"
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """On a plain CPU and simulated, measured while nothing else ran."""
+
+    plain: float
+    simulated: float
+
+
+@dataclass(frozen=True)
+class StoredProgram:
+    name: str
+    library: str
+    version: str
+    torch: str
+    outcome: str
+    alarms: int
+    seconds: Seconds | None = None
+
+
+@dataclass(frozen=True)
+class StoredSuite:
+    """`run`, `gained` and `both` are numbers of tests (`compared.Compared`); `alarmed` maps tests to their error."""
+
+    library: str
+    version: str
+    torch: str
+    run: int
+    gained: int
+    both: int
+    alarmed: Mapping[str, str]
+    seconds: Seconds | None = None
+
+
+Row = TypeVar("Row", StoredProgram, StoredSuite)
+
+
+def load_programs(folder: Path) -> list[StoredProgram]:
+    return _load(folder / PROGRAMS, StoredProgram)
+
+
+def load_suites(folder: Path) -> list[StoredSuite]:
+    return _load(folder / SUITES, StoredSuite)
+
+
+def merge(path: Path, rows: Sequence[Row], key: str, kept: Sequence[Row]) -> None:
+    """Write `rows` in place of those of the same `key` among `kept`."""
+    by_key = {getattr(row, key): row for row in (*kept, *rows)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(asdict(by_key[name]), ensure_ascii=False) for name in sorted(by_key)]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _load(path: Path, kind: type[Row]) -> list[Row]:
+    if not path.is_file():
+        return []
+    return [_row(json.loads(line), kind) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _row(told: dict[str, Any], kind: type[Row]) -> Row:
+    seconds = told.pop("seconds")
+    return kind(**told, seconds=None if seconds is None else Seconds(**seconds))
