@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,15 +36,15 @@ def python(
     )
 
 
-@pytest.fixture(scope="session")
-def run_program() -> Iterator[Program]:
+@contextmanager
+def program_runner(*arguments: str) -> Iterator[Program]:
     """Runs programs with torch, each in a process of its own (see `tests.program_worker`)."""
     if not hasattr(os, "fork"):
         pytest.skip("programs are run in forks, which this system has not")
     if find_spec("torch") is None:
         pytest.skip("torch is not installed, and programs need it")
     worker = subprocess.Popen(
-        [sys.executable, "-m", "tests.program_worker"],
+        [sys.executable, "-m", "tests.program_worker", *arguments],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -63,6 +64,19 @@ def run_program() -> Iterator[Program]:
     yield run
     worker.stdin.close()
     worker.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def run_program() -> Iterator[Program]:
+    with program_runner() as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def run_simulated() -> Iterator[Program]:
+    """Runs programs on a machine with two simulated accelerators, ``cuda:0`` and ``cuda:1``."""
+    with program_runner("2") as run:
+        yield run
 
 
 @pytest.fixture(scope="session")

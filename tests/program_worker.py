@@ -2,17 +2,20 @@
 
 It reads one JSON object a line, ``{"source": ..., "device": ...}``, and answers with one,
 ``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The device ``?`` asks which accelerator there is.
-The parent never touches CUDA, so that each program is the first to do so.
+The parent never touches CUDA, so that each program is the first to do so. With a number as its argument, the process
+and so every program has that many simulated accelerators.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 
 LIMIT_S = 60
 
@@ -62,6 +65,12 @@ def in_fork(request: dict[str, str]) -> str:
 def main() -> None:
     import torch  # noqa: F401 -- once, for all programs
 
+    if len(sys.argv) > 1:
+        with suppress(ImportError):  # what `torch.compile` imports
+            importlib.import_module("torch._inductor.compile_fx")
+        from torchdevlint.runtime.simulated import install
+
+        install(int(sys.argv[1]))
     for line in sys.stdin:
         print(in_fork(json.loads(line)), flush=True)
 

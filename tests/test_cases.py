@@ -13,6 +13,10 @@ from torchdevlint.rules import Rule, all_rules
 
 CASES = read_cases()
 RUNNING = [case for case in CASES if case.run]
+NOT_SIMULATED = {
+    "TDL201: a scripted model with a place: keyword or second argument": "Saving a module that torch.jit compiled",
+}
+"""Programs that use what the simulated backend refuses, and what it then says."""
 
 
 def each(cases: list[Case]) -> pytest.MarkDecorator:
@@ -64,17 +68,34 @@ def test_the_program_on_the_cpu(case: Case, run_program: Program) -> None:
         assert run_program(case.fixed, "cpu")["outcome"] == "ok"
 
 
-@pytest.mark.accelerator
-@each(RUNNING)
-def test_the_program_on_an_accelerator(case: Case, run_program: Program, accelerator: str) -> None:
+def hold(case: Case, run: Program, device: str) -> None:
+    """What the case says of an accelerator is what happens on `device`, and is gone from the fixed block."""
     assert case.run is not None
-    answer = run_program(case.code, accelerator)
+    answer = run(case.code, device)
     if case.run.symptom == "ok":
         assert answer["outcome"] == "ok", answer
     else:
         assert shows(case, answer), answer
     if case.fixed:
-        assert run_program(case.fixed, accelerator)["outcome"] == "ok"
+        fixed = run(case.fixed, device)
+        assert fixed["outcome"] == "ok", fixed
+
+
+@pytest.mark.accelerator
+@each(RUNNING)
+def test_the_program_on_an_accelerator(case: Case, run_program: Program, accelerator: str) -> None:
+    hold(case, run_program, accelerator)
+
+
+@each([case for case in RUNNING if case.id not in NOT_SIMULATED])
+def test_the_program_on_a_simulated_accelerator(case: Case, run_simulated: Program) -> None:
+    hold(case, run_simulated, "cuda")
+
+
+@each([case for case in RUNNING if case.id in NOT_SIMULATED])
+def test_what_cannot_be_simulated_is_refused_in_so_many_words(case: Case, run_simulated: Program) -> None:
+    answer = run_simulated(case.code, "cuda")
+    assert answer["text"].startswith(f"NotSimulated: {NOT_SIMULATED[case.id]}"), answer
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)

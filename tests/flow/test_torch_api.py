@@ -63,6 +63,7 @@ NOT_OPERANDS = {
     "index index_put": "CPU indices are right",
     "is_set_to": "compares storages, wherever they are",
     "linspace logspace narrow randint_like": "0-dim tensors in the place of numbers",
+    "matrix_rank pinv": "tolerances, or numbers",
     "multi_head_attention_forward": "what the layer calls",
     "normal": "a factory with a transfer function of its own",
     "normalize": "`out=`",
@@ -324,7 +325,8 @@ def tensor_arguments(name: str) -> tuple[set[int], set[str]]:
     """The positions and the names of the arguments of an operation that may be tensors, in any namespace."""
     positions: set[int] = set()
     keywords: set[str] = set()
-    for schema in schemas().get(name, []) + schemas().get(f"{name}_", []):
+    linalg = schemas().get(f"linalg_{name}", []) if name in LINALG else []
+    for schema in [*schemas().get(name, []), *schemas().get(f"{name}_", []), *linalg]:
         if [argument.name for argument in schema.arguments][:1] == ["a"]:
             continue
         for position, argument in enumerate(schema.arguments):

@@ -62,9 +62,7 @@ ELSEWHERE = {
 }
 """Operations that give a tensor on the CPU for tensors on an accelerator."""
 REPORTED_IN_VAIN = {
-    "conv_tbc": "the simulation compares no devices; on CUDA the product in it does (ConvolutionTBC.cpp)",
-    "lstsq": "the simulation compares no devices; on CUDA `linalg_lstsq_out` does (native_functions.yaml)",
-    "segment_reduce": "the simulation compares no devices; `segment_reduce_kernel` does (SegmentReduce.cpp)",
+    "conv_tbc": "the bias is copied",
     "scaled_dot_product_attention": "a 0-dim mask on the CPU, which no program has",
 }
 NOT_REPORTED = {

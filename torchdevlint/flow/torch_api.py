@@ -174,24 +174,23 @@ FFT_TENSOR = frozenset(
 
 _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
     (0, 1): """
-        add allclose arctan2 as_strided_scatter atan2 bincount binomial bitwise_and bitwise_left_shift
-        bitwise_or bitwise_right_shift bitwise_xor bmm bucketize cdist cholesky_solve clamp_max clamp_min
-        complex copysign cosine_similarity cross cumulative_trapezoid diagonal_scatter dist div divide dot
-        embedding embedding_renorm_ eq equal fill fill_ float_power floor_divide fmax fmin fmod gcd ge ger
-        greater greater_equal grid_sample grid_sampler grid_sampler_2d grid_sampler_3d gt heaviside
-        hinge_embedding_loss histogram hypot igamma igammac inner isclose isin kl_div kron lcm ldexp le less
-        less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lt lu_unpack masked_select matmul
-        max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul multilabel_margin_loss multiply
-        mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance poisson_nll_loss polar polygamma
-        pow prelu quantile remainder repeat_interleave rsub searchsorted select_scatter slice_scatter smm
-        smooth_l1_loss soft_margin_loss sparse_mask sub subtract take take_along_dim tensordot trapezoid trapz
-        triangular_solve true_divide vdot xlogy
+        add allclose arctan2 atan2 bincount binomial bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift
+        bitwise_xor bmm bucketize cdist cholesky_solve clamp_max clamp_min complex copysign cosine_similarity cross
+        cumulative_trapezoid dist div divide dot embedding embedding_renorm_ eq equal float_power floor_divide fmax
+        fmin fmod gcd ge ger greater greater_equal grid_sample grid_sampler grid_sampler_2d grid_sampler_3d gt
+        heaviside hinge_embedding_loss histogram householder_product hypot igamma igammac inner isclose isin kl_div
+        kron lcm ldexp le less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor lstsq lt lu_unpack
+        masked_select matmul max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul
+        multilabel_margin_loss multiply mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance
+        poisson_nll_loss polar polygamma pow prelu quantile remainder repeat_interleave rsub searchsorted smm
+        smooth_l1_loss soft_margin_loss solve solve_ex solve_triangular sparse_mask sub subtract take take_along_dim
+        tensordot tensorsolve trapezoid trapz triangular_solve true_divide vdot vecdot xlogy
     """,
     (0, 1, 2): """
         addbmm addcdiv addcmul addmm addmv addr baddbmm binary_cross_entropy clamp clip conv1d conv2d conv3d
-        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss
-        cross_entropy gaussian_nll_loss lerp linear lu_solve margin_ranking_loss masked_fill
-        masked_scatter multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
+        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cross_entropy
+        gaussian_nll_loss ldl_solve lerp linear lu_solve margin_ranking_loss masked_fill masked_scatter
+        multilabel_soft_margin_loss nll_loss ormqr put sspaddmm triplet_margin_loss where
     """,
     (0, 1, 2, 3): """
         bilinear grouped_mm scaled_dot_product_attention
@@ -226,11 +225,11 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
 }
 TENSOR_KEYWORDS = frozenset(
     """
-    A LU_data LU_pivots abs anchor angle append attn_mask batch1 batch2 bias bins boundaries condition count
-    data elements end exponent grid imag index indices input input1 input2 input3 key lengths linear_bias
+    A B LD LU LU_data LU_pivots abs anchor angle append attn_mask b batch1 batch2 bias bins boundaries condition
+    count data elements end exponent grid imag index indices input input1 input2 input3 key lengths linear_bias
     linear_weight logits mask mat mat1 mat2 mat_a mat_b matrices max min negative offs offsets other
-    per_sample_weights pos_weight positive prepend prob q query real repeats running_mean running_var self
-    sorted_sequence sorter source src target tensor tensor1 tensor2 tensors test_elements theta value values var
+    per_sample_weights pivots pos_weight positive prepend prob q query real repeats running_mean running_var self
+    sorted_sequence sorter source src target tau tensor tensor1 tensor2 tensors test_elements theta value values var
     vec vec1 vec2 weight weights window x x1 x2 y
     """.split()
 )
@@ -246,7 +245,7 @@ MAYBE_NUMBER_FIRST = frozenset(
     """.split()
 )
 """Take a number, or a text, as their first operand too."""
-ANY_NUMBER = frozenset("einsum block_diag cartesian_prod meshgrid atleast_1d atleast_2d atleast_3d".split())
+ANY_NUMBER = frozenset("einsum block_diag cartesian_prod chain_matmul meshgrid".split())
 """Take their operands as any number of arguments."""
 
 # --- factories: what makes a tensor out of numbers ------------------------------------------------------------------
@@ -316,22 +315,28 @@ FACTORIES = (
 
 STRICT = frozenset(
     """
-    addbmm addmm addmv addr baddbmm batch_norm bilinear binary_cross_entropy bmm cat cdist chain_matmul
-    column_stack concat concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-    cosine_similarity cross cross_entropy dot dstack einsum embedding embedding_bag equal gather ger grid_sample
-    group_norm hstack index_add index_copy index_fill index_select inner instance_norm isin kl_div kron l1_loss
-    layer_norm linear margin_ranking_loss masked_scatter masked_select matmul mm mse_loss multi_margin_loss mv
-    nll_loss outer prelu row_stack scaled_dot_product_attention scatter scatter_add scatter_mean scatter_mul
-    scatter_reduce scatter_softmax scatter_sum smooth_l1_loss stack take take_along_dim tensordot
-    triplet_margin_loss vdot vstack
+    addbmm addmm addmv addr baddbmm batch_norm bilinear binary_cross_entropy binomial block_diag bmm cat cdist
+    chain_matmul column_stack complex concat concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity cross cross_entropy dot dstack einsum embedding embedding_bag equal gather
+    gcd ger grid_sample group_norm hstack igamma igammac index_add index_copy index_select instance_norm isin kron
+    l1_loss layer_norm lcm linear logaddexp logaddexp2 masked_scatter masked_select matmul meshgrid mm mse_loss
+    multi_margin_loss mv nextafter nll_loss outer polar prelu row_stack scaled_dot_product_attention scatter
+    scatter_add scatter_mean scatter_mul scatter_reduce scatter_softmax scatter_sum smooth_l1_loss stack take
+    take_along_dim tensordot triplet_margin_loss vdot vstack
     """.split()
 )
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim (S8)."""
+STRICT_OR_NUMBERS = frozenset("bucketize clamp clamp_max clamp_min clip nanquantile quantile repeat_interleave".split())
+"""Do so too, but take numbers in that place: only an operand that is known to be 0-dim is one that is refused."""
+SCALAR_LAST = frozenset("addcdiv addcmul".split())
+"""Allow a 0-dim CPU operand in the last of three places only."""
+ONE_SCALAR = frozenset({"lerp"})
+"""Allow one 0-dim CPU operand, not two."""
 CROSSING = frozenset(
     """
-    copy_ broadcast_tensors result_type is_same_size to cuda cpu type type_as size expand_as view_as reshape_as
-    resize_as_ set_ get_device is_tensor tensor as_tensor asarray pack_padded_sequence tensor_split
-    register_hook result_type promote_types unravel_index
+    as_strided_scatter as_tensor asarray broadcast_tensors copy_ cpu cuda diagonal_scatter expand_as fill fill_
+    get_device is_same_size is_tensor pack_padded_sequence promote_types register_hook reshape_as resize_as_
+    result_type select_scatter set_ size slice_scatter tensor tensor_split to type type_as unravel_index view_as
     """.split()
 )
 """Do not compare the devices of their operands."""

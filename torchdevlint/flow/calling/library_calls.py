@@ -17,6 +17,7 @@ from torchdevlint.flow.calling.tensor_methods import (
     call_tensor_method,
     method_ndim,
     operands_of,
+    refuses_scalars,
     tensor_operands,
     without_ndim,
 )
@@ -143,7 +144,8 @@ def _operation(
         written = tensor_operands(*arguments.keywords["out"])
         combine(frame, state, node, f"`{_short(name)}()`", [*operands, *written], True)
         return UNKNOWN
-    result = combine(frame, state, node, f"`{_short(name)}()`", operands, plain in torch_api.STRICT, in_place)
+    strict = refuses_scalars(plain, operands)
+    result = combine(frame, state, node, f"`{_short(name)}()`", operands, strict, in_place)
     if not isinstance(result, Tensor):
         return UNKNOWN if is_number(result) else without_ndim(plain, result)
     first = operands[0][1] if operands else UNKNOWN

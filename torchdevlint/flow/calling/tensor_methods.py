@@ -9,7 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.calling.factories import data_ndim
 from torchdevlint.flow.checks import environment, host_reads
-from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin
+from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import at, distribute, element_of, given_tensor, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State, under_each
 from torchdevlint.flow.state.values import (
@@ -114,7 +114,7 @@ def _operation(
     in_place: bool,
 ) -> Value:
     operands: Operands = [(receiver_node, receiver), *operands_of(name, arguments, 1)]
-    strict = name in torch_api.STRICT
+    strict = refuses_scalars(name, operands)
     result = combine(frame, state, node, f"`.{name}{'_' if in_place else ''}()`", operands, strict, in_place)
     if not isinstance(result, Tensor):
         return without_ndim(name, result)
@@ -175,6 +175,22 @@ def without_ndim(name: str, result: Value) -> Value:
     if not isinstance(result, Choice) or name not in torch_api.MAYBE_SCALAR | torch_api.REDUCTIONS:
         return result
     return distribute(result, lambda each: replace(each, ndim=None) if isinstance(each, Tensor) else each)
+
+
+def refuses_scalars(name: str, operands: Operands) -> bool:
+    """Whether these operands of an operation have to be in one place, the 0-dim ones too."""
+    if name in torch_api.STRICT:
+        return True
+    scalars = [
+        place
+        for place, (_, value) in enumerate(operands)
+        if isinstance(value, Tensor) and value.ndim == 0 and on_cpu(value.device)
+    ]
+    if name in torch_api.STRICT_OR_NUMBERS:
+        return bool(scalars)
+    if name in torch_api.ONE_SCALAR:
+        return len(scalars) > 1
+    return name in torch_api.SCALAR_LAST and any(place < 2 for place in scalars)
 
 
 def operands_of(name: str, arguments: Arguments, first: int) -> Operands:

@@ -306,19 +306,30 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
 def assign_index(
     frame: Frame, state: State, target: ast.Subscript, base: Tensor, position: Value, value_node: ast.expr, value: Value
 ) -> None:
-    """``base[position] = value``: slices and numbers copy across devices, a tensor index does not (S9)."""
-    for at, each in _index_parts(target.slice, position):
-        if not isinstance(each, Tensor) or not each.ndim:
-            continue
-        if on_cpu(base.device) and not on_cpu(each.device):
-            check(frame, state, target, "indexed assignment", (target.value, base), (at, each), strict=True)
-        elif isinstance(value, Tensor) and value.ndim and on_cpu(value.device):
-            check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    """``base[position] = value``: an index is moved and slices copy, but values under a tensor index are not (S9).
+
+    Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
+    """
+    indexed = any(isinstance(each, Tensor) and each.ndim for _, each in _index_parts(target.slice, position))
+    if indexed and isinstance(value, Tensor) and value.ndim and not _is_one_element(value):
+        check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         step = Step(f"filled from {value.device.describe()} here", target)
         source = replace(value, steps=(*value.steps[:1], step))
         for site in base.creations:
             frame.machine.filled[frame.machine.entry_node, site] = (value_node, source)
+
+
+def _is_one_element(value: Tensor) -> bool:
+    """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
+    return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
+
+
+def _makes_one_element(node: ast.AST) -> bool:
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(first, (ast.List, ast.Tuple)) and len(first.elts) == 1:
+        return True
+    return isinstance(first, ast.Constant) and first.value == 1
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:

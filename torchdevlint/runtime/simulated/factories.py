@@ -23,7 +23,7 @@ from torchdevlint.runtime.sites import user_line
 
 FACTORIES = """
     empty empty_permuted empty_strided empty_quantized ones arange bartlett_window blackman_window eye full
-    hamming_window hann_window kaiser_window linspace logspace normal rand randn randint randperm range tril_indices
+    hamming_window hann_window kaiser_window linspace logspace normal rand randn randint randperm tril_indices
     triu_indices zeros scalar_tensor
 """.split()
 FFT_FACTORIES = ("fftfreq", "rfftfreq")
@@ -65,6 +65,23 @@ def _factory(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., 
         return _stamped(active, made, name)
 
     return factory
+
+
+def _range(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """`torch.range`: its binding guards the device before anything can be dispatched, and ignores the default (S11)."""
+
+    @functools.wraps(original)
+    def range(*args: Any, **kwargs: Any) -> torch.Tensor:  # noqa: A001  # its name
+        active = simulation()
+        _parsed(active, kwargs)
+        device = active.resolve(active.parse(kwargs["device"])) if kwargs.get("device") is not None else None
+        if device is None or device.type == "cpu" or not _is_ours(active, device):
+            return _stamped(active, original(*args, **kwargs), "range")
+        made = original(*args, **{**kwargs, "device": "cpu"})
+        active.claim(made, device, "range", user_line())
+        return made
+
+    return range
 
 
 def _like(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
@@ -242,6 +259,7 @@ def patches() -> Iterator[Patch]:
     for name in FACTORIES:
         if hasattr(torch, name):
             yield torch, name, _factory(name, getattr(torch, name))
+    yield torch, "range", _range(torch.range)
     for name in FFT_FACTORIES:
         yield torch.fft, name, _factory(name, getattr(torch.fft, name))
     for name in LIKE:

@@ -244,6 +244,20 @@ def _tensor_lr(call: Call) -> Any:
     return lists[0].device
 
 
+def _segment_reduce(call: Call) -> Any:
+    """SegmentReduce.cpp, `segment_reduce_kernel`: a check without a text of its own (c10/util/Exception.h)."""
+    (data,) = call.of("data")
+    for operand in call.of("offsets", "lengths"):
+        if operand.device != data.device:
+            raise mismatch(
+                f"Expected data.get_device() == {operand.name}_value.get_device() to be true, but got false.  (Could "
+                "this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+                data,
+                operand,
+            )
+    return data.device
+
+
 def _no_kernel(call: Call) -> Any:
     """No CUDA kernel, while MPS has one (aten/src/ATen/core/dispatch/OperatorEntry.cpp, `reportError`)."""
     operands = call.operands()
@@ -269,6 +283,7 @@ _PLAIN: dict[str, Check] = {
     "grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback": _grid_sampler,
     "_weight_norm_interface": _weight_norm,
     "block_diag": _block_diag,
+    "segment_reduce": _segment_reduce,
     "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
     "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
     "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
@@ -288,13 +303,16 @@ _PLAIN: dict[str, Check] = {
 }
 
 # native_functions.yaml, CompositeExplicitAutograd kernels that end in one checked kernel: TensorShape.cpp (stack),
-# Embedding.cpp, LinearAlgebra.cpp, BatchLinearAlgebra.cpp, TensorAdvancedIndexing.cpp.
+# Embedding.cpp, LinearAlgebra.cpp, BatchLinearAlgebra.cpp, TensorAdvancedIndexing.cpp, ConvolutionTBC.cpp (which
+# copies the bias).
 _DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
     "stack": ("cat", "", True, (("tensors", "tensors"),)),
     "_stack": ("cat", "", True, (("tensors", "tensors"),)),
     "stack.out": ("cat", "out", True, (("out", "out"), ("tensors", "tensors"))),
     "embedding": ("index_select", "", False, (("weight", "self"), ("indices", "index"))),
     "_sparse_addmm": ("addmm", "", True, (("self", "self"), ("mat1", "mat1"), ("mat2", "mat2"))),
+    "conv_tbc": ("addmm_", "", True, (("self", "self"), ("weight", "mat2"))),
+    "linalg_lstsq": ("linalg_lstsq", "out", False, (("self", "out"), ("self", "self"), ("b", "b"))),
     "mv": ("addmv", "out", True, (("vec", "out"), ("self", "mat"))),
     "cholesky_solve": ("_cholesky_solve_helper", "", False, (("self", "self"), ("input2", "A"))),
     "masked_scatter": ("masked_scatter_", "", False, (("self", "self"), ("mask", "mask"), ("source", "source"))),
