@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from torchdevlint.runtime.simulated.claims import ATTRIBUTE, CPU
 from torchdevlint.runtime.simulated.patches import Patch
@@ -64,6 +65,13 @@ class Handle:
             os.close(self.parts[0].detach())
 
 
+def _kept(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    """The Python object that torch keeps for these bytes: before 2.6 one made from shared memory is another."""
+    with _disable_current_modes():
+        tensor = torch._C._VariableFunctions.empty(0, dtype=torch.uint8)
+        return tensor.set_(storage, 0, (storage.nbytes(),), (1,)).untyped_storage()
+
+
 def _share_cuda(self: torch.UntypedStorage) -> tuple[Any, ...]:
     """What `THPStorage_shareCuda` (torch/csrc/StorageSharing.cpp) returns: device, handle, sizes, counter and event."""
     size = self.nbytes()
@@ -72,7 +80,7 @@ def _share_cuda(self: torch.UntypedStorage) -> tuple[Any, ...]:
 
 
 def _new_shared_cuda(cls: type, device: int, handle: Handle, *rest: Any) -> torch.UntypedStorage:
-    made = handle.open()
+    made = _kept(handle.open())
     active = simulation()
     claim_storage(made, active.resolve(torch.device(active.kind, device)), "shared")
     return made
@@ -92,7 +100,7 @@ def _on_the_cpu(name: str) -> Any:
     original = getattr(_Base, name)
 
     def new(cls: type, *args: Any) -> torch.UntypedStorage:
-        made: torch.UntypedStorage = original(*args)
+        made: torch.UntypedStorage = _kept(original(*args))
         if getattr(made, ATTRIBUTE) is None:
             claim_storage(made, CPU, "shared")
         return made
