@@ -16,9 +16,14 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from torchdevlint.runtime.simulated import simulate
+from torchdevlint.runtime.simulated.errors import NotSimulated
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 Answers = dict[str, Any]
+
+
+def not_simulated(module: nn.Module) -> None:
+    raise NotSimulated("fully_shard")
 
 
 def work(rank: int, job: Callable[[int], Answers], backend: str | None, folder: str, answers: Any) -> None:
@@ -136,13 +141,14 @@ def data_parallel(rank: int) -> Answers:
         torch.allclose(synced.running_var.cpu(), plain.running_var),
         torch.allclose(mine.grad.cpu(), whole.grad[2 * rank : 2 * rank + 2], atol=1e-5),
     ]
-    from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+    from torch.distributed import fsdp
 
-    sharded = FullyShardedDataParallel(nn.Linear(4, 4).cuda(rank), device_id=rank)
+    sharded = fsdp.FullyShardedDataParallel(nn.Linear(4, 4).cuda(rank), device_id=rank)
     loss = sharded(torch.ones(2, 4, device="cuda")).sum()
     loss.backward()
     found["sharded"] = str(loss.device)
-    found["fully_shard"] = said(lambda: fully_shard(nn.Linear(4, 4).cuda(rank)))[:25]
+    shard = getattr(fsdp, "fully_shard", None) or not_simulated  # since 2.6
+    found["fully_shard"] = said(lambda: shard(nn.Linear(4, 4).cuda(rank)))[:25]
     return found
 
 

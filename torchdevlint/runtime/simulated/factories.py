@@ -163,7 +163,7 @@ def as_tensor(original: Callable[..., torch.Tensor], name: str) -> Callable[...,
             return original(data, device=device, **kwargs)
         if isinstance(data, torch.Tensor):
             moved = data if device_of(data) == device else data.to(device)
-            return original(moved, **kwargs) if kwargs else moved
+            return original(moved, device="cpu", **kwargs) if kwargs else moved  # else a default device is its own
         made = original(data, device="cpu", **kwargs)
         active.claim(made, device, name, user_line())
         return made
@@ -229,9 +229,10 @@ def _wanted(active: Simulation, data: Any, device: Any) -> torch.device:
     """The device of a tensor made of `data`."""
     if device is not None:
         return active.resolve(active.parse(device))
-    if isinstance(data, torch.Tensor):
+    default = default_device()
+    if default is None and isinstance(data, torch.Tensor):
         return device_of(data)
-    default = default_device() or active.default_type_device
+    default = default or active.default_type_device
     return CPU if default is None else active.resolve(default)
 
 
