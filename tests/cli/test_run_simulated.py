@@ -39,8 +39,7 @@ def row(place: dict[str, Any] | None) -> int | None:
 def operands(error: dict[str, Any]) -> list[tuple[str, str, int | None, int | None]]:
     """Name, device, and the lines on which each operand was made and moved."""
     return [
-        (one["name"], one["device"], *(row(one[place]) for place in ("created", "moved")))
-        for one in error["operands"]
+        (one["name"], one["device"], *(row(one[place]) for place in ("created", "moved"))) for one in error["operands"]
     ]
 
 
@@ -111,9 +110,7 @@ net(x)
     (error,) = recorded(tmp_path, code)["errors"]
     assert error["rule"]["code"] == "TDL001"
     assert error["rule"]["location"]["row"] == 6
-    assert [(one["device"], row(one["lost"])) for one in error["operands"] if one["lost"]] == [
-        ("cpu", 6)
-    ]
+    assert [(one["device"], row(one["lost"])) for one in error["operands"] if one["lost"]] == [("cpu", 6)]
 
 
 def test_a_conversion_to_numpy(tmp_path: Path) -> None:

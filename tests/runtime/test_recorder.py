@@ -17,12 +17,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torchdevlint import rules  # noqa: E402
-from torchdevlint.runtime import causes, hardware, naming, sites  # noqa: E402
-from torchdevlint.runtime.account import Account, DeviceError, error_of, merge, read  # noqa: E402
-from torchdevlint.runtime.operands import Origin, stories  # noqa: E402
-from torchdevlint.runtime.recorder import OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
-from torchdevlint.runtime.report import Paper, text, to_json  # noqa: E402
-from torchdevlint.runtime.sites import Site, user_line  # noqa: E402
+from torchdevlint.runtime.record import hardware, sites  # noqa: E402
+from torchdevlint.runtime.record.recorder import OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
+from torchdevlint.runtime.record.sites import Site, user_line  # noqa: E402
+from torchdevlint.runtime.tell import causes, naming  # noqa: E402
+from torchdevlint.runtime.tell.account import Account, DeviceError, error_of, merge, read  # noqa: E402
+from torchdevlint.runtime.tell.operands import Origin, stories  # noqa: E402
+from torchdevlint.runtime.tell.report import Paper, text, to_json  # noqa: E402
 
 HERE = __file__
 

@@ -11,9 +11,9 @@ import click
 
 from torchdevlint.cli.console import emit, wants_color
 from torchdevlint.cli.options import Refused
-from torchdevlint.runtime.launch import Order, UsageError
-from torchdevlint.runtime.launch import run as execute
-from torchdevlint.runtime.report import Paper, text, to_json
+from torchdevlint.runtime.start.launch import Order, UsageError
+from torchdevlint.runtime.start.launch import run as execute
+from torchdevlint.runtime.tell.report import Paper, text, to_json
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False})

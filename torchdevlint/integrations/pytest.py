@@ -61,7 +61,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def accelerator() -> Any:
     """The accelerator as a `torch.device`, such as ``cuda``. The test is skipped where there is none."""
     _skip_below(1)
-    from torchdevlint.runtime.presence import accelerators
+    from torchdevlint.runtime.start.presence import accelerators
 
     return accelerators()[0]
 
@@ -78,7 +78,7 @@ def _skip_below(needed: int, at_item: bool = False) -> None:
 def _there() -> int:
     if find_spec("torch") is None:
         return 0
-    from torchdevlint.runtime.presence import accelerators
+    from torchdevlint.runtime.start.presence import accelerators
 
     return accelerators()[1]
 
@@ -116,7 +116,8 @@ def _wanted(config: pytest.Config) -> int | None:
 def _simulate(count: int) -> None:
     if find_spec("torch") is None:
         raise pytest.UsageError(f'{OPTION} needs torch: pip install "torchdevlint[verify]"')
-    from torchdevlint.runtime import boot, recorder
+    from torchdevlint.runtime.record import recorder
+    from torchdevlint.runtime.start import boot
 
     if recorder.active() is not None:
         return  # under `torchdevlint run`, which has said how many there are

@@ -19,7 +19,7 @@ TITLE = "torchdevlint: device error"
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    recording = sys.modules.get("torchdevlint.runtime.recorder")
+    recording = sys.modules.get("torchdevlint.runtime.record.recorder")
     if recording is not None and call.excinfo is not None:
         recording.cut(call.excinfo.value)
     report = yield
@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _told(story: dict[str, Any]) -> str:
-    from torchdevlint.runtime.account import error_of
-    from torchdevlint.runtime.report import Paper, error_lines
+    from torchdevlint.runtime.tell.account import error_of
+    from torchdevlint.runtime.tell.report import Paper, error_lines
 
     return "\n".join(error_lines(error_of({**story, "where": ""}), Paper()))

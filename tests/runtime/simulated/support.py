@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from torchdevlint.runtime.simulated import api, simulate
-from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated import simulate
+from torchdevlint.runtime.simulated.driver import api
+from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.patches import Patches
 
 HAS_ACCELERATOR = hasattr(torch, "accelerator")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from torchdevlint.runtime.recorder import Recorder
+from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from tests.runtime.simulated.support import HAS_ACCELERATOR, NO_GPU, driven, machine, needs_accelerator
-from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.operators import texts
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

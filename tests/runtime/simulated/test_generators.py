@@ -12,9 +12,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.runtime.simulated.support import driver_only as machine
-from torchdevlint.runtime.simulated import generators
-from torchdevlint.runtime.simulated.driver import Driver
-from torchdevlint.runtime.simulated.generators import claimed_device, drawing_from
+from torchdevlint.runtime.simulated.driver import generators
+from torchdevlint.runtime.simulated.driver.driver import Driver
+from torchdevlint.runtime.simulated.driver.generators import claimed_device, drawing_from
 
 
 @pytest.fixture

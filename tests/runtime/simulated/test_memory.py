@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.runtime.simulated.support import machine
-from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated.driver.driver import Driver
 
 
 @pytest.fixture

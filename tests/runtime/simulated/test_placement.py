@@ -499,3 +499,35 @@ def test_a_subclass_keeps_its_class_when_it_moves() -> None:
     for moved in (tensor.cuda(), tensor.to("cuda:1"), tensor.to("cuda").cpu()):
         assert type(moved) is Named
     assert tensor.to("cuda:1").device == SECOND
+
+
+def test_a_tensor_that_takes_operations_apart() -> None:
+    """Its class names the device of what is inside, and C++ has no such device."""
+    plain = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    there = plain.to("cuda:1")
+    assert {there.device, there.values().device, there.offsets().device, (there * 2).values().device} == {SECOND}
+    assert {plain.device, plain.values().device, there.cpu().device, there.cpu().values().device} == {CPU}
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.add(there.values(), plain.values())
+
+
+def test_a_default_device_moves_what_is_made_of_a_tensor() -> None:
+    """`torch.as_tensor` and its likes are factories to `torch.utils._device`."""
+    plain = torch.ones(2)
+    with torch.device("cuda:1"):
+        for made in (torch.as_tensor(plain), torch.as_tensor(plain, dtype=torch.float64), torch.tensor(plain)):
+            assert made.device == SECOND
+        assert torch.as_tensor(plain, device=plain.device, dtype=torch.float64).device == CPU
+
+
+def test_a_factory_that_writes_into_a_tensor() -> None:
+    there = torch.empty(3, device="cuda")
+    assert torch.arange(1, 4, out=there, device="cuda").tolist() == [1, 2, 3]
+    for device, out in (("cuda", torch.empty(3)), ("cpu", there)):
+        with pytest.raises(RuntimeError, match=rf"device type {device} does not match .* \({out.device.type}\)"):
+            torch.zeros(3, out=out, device=device)
+    with torch.device("cuda"):
+        assert torch.linspace(0, 1, 3, out=there).device == FIRST
+        with pytest.raises(RuntimeError, match=r"device type cuda does not match device type of out parameter \(cpu\)"):
+            torch.ones(3, out=there.cpu())
+    assert torch.ones(3, out=there).device == FIRST

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from torchdevlint.runtime.simulated import current, install, simulate, uninstall
-from torchdevlint.runtime.simulated.claims import ATTRIBUTE
+from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE
 
 OWNERS: tuple[Any, ...] = (
     torch,

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.runtime.simulated.support import HAS_ACCELERATOR, machine
-from torchdevlint.runtime.simulated.driver import Driver
+from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.errors import NotSimulated
 
 

@@ -3,7 +3,8 @@
 Every tensor stays an ordinary CPU tensor, so values, autograd, control flow and speed are real. Where it is said to be
 is a *claim* on its storage (`claims`). Attributes of torch answer questions about devices from the claims and turn
 moves into copies (`movement`, `factories`, `storages`), a dispatch mode below autograd checks every operation
-(`mode`, `operators`), and a simulated driver stands below torch's own `torch.cuda` (`driver`, `cuda_api`).
+(`mode`, `operators`), and a simulated driver stands below torch's own `torch.cuda` (`driver`). `programs` is about
+threads, processes, several devices and compilers.
 
     with simulate(2):
         model = torch.nn.Linear(2, 2).to("cuda:1")
@@ -18,26 +19,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from torchdevlint.runtime.simulated import (
-    api,
-    compilation,
+from torchdevlint.runtime.simulated import state
+from torchdevlint.runtime.simulated.driver import api
+from torchdevlint.runtime.simulated.driver.driver import Driver
+from torchdevlint.runtime.simulated.patches import Patches
+from torchdevlint.runtime.simulated.programs import compilation, distributed, parallel, processes, threads
+from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.tensors import (
     composites,
     devices,
-    distributed,
     factories,
     legacy,
     movement,
     older,
-    parallel,
-    processes,
-    state,
     storages,
-    threads,
+    wrappers,
 )
-from torchdevlint.runtime.simulated.driver import Driver
-from torchdevlint.runtime.simulated.mode import PlacementMode
-from torchdevlint.runtime.simulated.patches import Patches
-from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 
 __all__ = ["KINDS", "Simulation", "current", "install", "simulate", "uninstall"]
 
@@ -72,6 +70,7 @@ class _Installation:
         yield from movement.patches()
         yield from older.patches()
         yield from factories.patches()
+        yield from wrappers.patches()
         yield from legacy.patches(self.simulation)
         yield from composites.patches()
         yield from api.patches(self.simulation.driver)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchdevlint.runtime.simulated.claims import CPU, AcceleratorClaim, Claim, nbytes_of, set_claim
-from torchdevlint.runtime.sites import Site, user_line
+from torchdevlint.runtime.record.sites import Site, user_line
+from torchdevlint.runtime.simulated.tensors.claims import CPU, AcceleratorClaim, Claim, nbytes_of, set_claim
 
 if TYPE_CHECKING:
-    from torchdevlint.runtime.simulated.driver import Driver
+    from torchdevlint.runtime.simulated.driver.driver import Driver
 
     Recorder = Any
 

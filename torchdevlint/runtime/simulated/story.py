@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import torch
 
-from torchdevlint.runtime.recorder import OperandStory
-from torchdevlint.runtime.simulated.claims import claim_of, device_of
+from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 
 Error = TypeVar("Error", bound=BaseException)
 

@@ -1,0 +1,104 @@
+"""`torch.accelerator` (2.6), whichever kind is simulated, answered by the driver.
+
+The functions are those of torch/csrc/DeviceAccelerator.cpp; `torch.accelerator` itself stays above them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchdevlint.runtime.simulated.driver.hardware import refusing_class
+from torchdevlint.runtime.simulated.driver.memory import TOTAL
+from torchdevlint.runtime.simulated.driver.streams import device_type_number
+
+if TYPE_CHECKING:
+    from torchdevlint.runtime.simulated.driver.driver import Driver
+
+
+def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+    """Nothing for a PyTorch without `torch.accelerator`."""
+    accelerator = torch.device(driver.kind)
+    yield torch._C, "_get_accelerator", lambda check=None: accelerator
+    module = getattr(torch, "accelerator", None)
+    if module is None:
+        return
+    for name, function in _functions(driver, accelerator).items():
+        yield torch._C, name, function
+    # It caches its answers for the life of the process.
+    if hasattr(module, "get_device_capability"):
+        yield module, "get_device_capability", functools.cache(module.get_device_capability.__wrapped__)
+    if hasattr(module, "Graph"):
+        yield module, "Graph", refusing_class("Graph", "a graph of an accelerator", "torch.accelerator")
+
+
+def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
+    table = driver.streams
+
+    def initialise() -> None:
+        if not driver.initialised or driver.in_bad_fork:
+            driver.initialise()
+
+    def get_index() -> int:
+        initialise()
+        return driver.current
+
+    def set_index(index: int) -> None:
+        if index >= 0:
+            initialise()
+            driver.set_current(index)
+
+    def exchange(index: int) -> int:
+        initialise()
+        if index < 0:
+            return -1
+        before = driver.current
+        driver.set_current(index)
+        return before
+
+    def get_stream(index: int) -> Any:
+        initialise()
+        device = driver.resolve(torch.device(driver.kind, index))
+        number = device_type_number(driver.kind)
+        return torch.Stream(stream_id=table.current(device.index), device_index=device.index, device_type=number)
+
+    def set_stream(stream: Any) -> None:
+        initialise()
+        driver.set_current(stream.device_index)
+        table.set_current(stream.device_index, stream.stream_id)
+
+    def synchronise(index: int) -> None:
+        if driver.initialised:
+            driver.resolve(torch.device(driver.kind, index))
+
+    def empty_cache() -> None:
+        for device in driver.memory:
+            device.empty_cache()
+
+    return {
+        "_accelerator_getAccelerator": lambda: accelerator,
+        "_accelerator_getDeviceIndex": get_index,
+        "_accelerator_setDeviceIndex": set_index,
+        "_accelerator_exchangeDevice": exchange,
+        "_accelerator_maybeExchangeDevice": exchange,
+        "_accelerator_getStream": get_stream,
+        "_accelerator_setStream": set_stream,
+        "_accelerator_synchronizeDevice": synchronise,
+        "_accelerator_getDeviceCapability": lambda index: {"supported_dtypes": _dtypes(driver.kind)},
+        "_accelerator_isAllocatorInitialized": lambda: driver.initialised,
+        "_accelerator_emptyCache": empty_cache,
+        "_accelerator_emptyHostCache": lambda: None,
+        "_accelerator_getDeviceStats": lambda index: driver.memory_of(index).stats(),
+        "_accelerator_resetPeakStats": lambda index: driver.memory_of(index).reset_peak(),
+        "_accelerator_resetAccumulatedStats": lambda index: driver.memory_of(index).reset_accumulated(),
+        "_accelerator_getMemoryInfo": lambda index: (driver.memory_of(index).free, TOTAL),
+    }
+
+
+def _dtypes(kind: str) -> set[torch.dtype]:
+    """All types, but for MPS those of 64-bit floats, which Metal lacks."""
+    missing = {torch.float64, torch.complex128} if kind == "mps" else set()
+    return {value for value in vars(torch).values() if isinstance(value, torch.dtype)} - missing

@@ -1,0 +1,163 @@
+"""`torch.Generator("cuda")`: a CPU generator that claims an accelerator.
+
+Its numbers are the CPU's, not those of CUDA's Philox. It is as repeatable as the real one: seeds, states, pickling. A
+state has the 16 bytes of a CUDA generator's state (aten/src/ATen/cuda/CUDAGeneratorImpl.cpp: get_state: the seed and an
+offset) before the CPU generator's own, so states of the two kinds are not taken for each other.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchdevlint.runtime.simulated.errors import NotSimulated
+
+if TYPE_CHECKING:
+    from torchdevlint.runtime.simulated.driver.driver import Driver
+
+_Real: Any = torch._C.Generator
+_HEADER = 16
+_STATE = int(_Real().get_state().numel())
+
+# By the address of the C++ generator: operators reach a dispatch mode with another Python object for the same one.
+_claims: dict[int, torch.device] = {}
+
+
+def claimed_device(generator: Any) -> torch.device | None:
+    """The accelerator that a generator claims; None for one of the CPU."""
+    return _claims.get(generator._cdata)
+
+
+class _IncludesReal(type(_Real)):  # type: ignore[misc]
+    """`isinstance(g, torch.Generator)` holds for every generator, also for those that are not simulated."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _Real)
+
+
+class ClaimedGenerator(torch._C.Generator, metaclass=_IncludesReal):  # type: ignore[misc]
+    """A generator of an accelerator. Made by `torch.Generator` while a simulation is active."""
+
+    def __new__(cls, device: torch.device) -> ClaimedGenerator:
+        self: ClaimedGenerator = _Real.__new__(cls)
+        cdata = self._cdata
+        _claims[cdata] = device
+        weakref.finalize(self, _claims.pop, cdata, None).atexit = False
+        return self
+
+    def __init__(self, device: torch.device) -> None:
+        pass
+
+    @property
+    def device(self) -> torch.device:
+        return _claims[self._cdata]
+
+    def get_state(self) -> torch.Tensor:
+        seed = self.initial_seed() & (2**64 - 1)
+        header = torch.tensor([*seed.to_bytes(8, "little"), *bytes(8)], dtype=torch.uint8, device="cpu")
+        return torch.cat((header, super().get_state()))
+
+    def set_state(self, new_state: torch.Tensor) -> ClaimedGenerator:
+        """Also takes the 16 bytes of a real CUDA generator, of which the seed and the offset choose the numbers."""
+        if not isinstance(new_state, torch.Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype != torch.uint8 or new_state.device.type != "cpu":
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        size = new_state.numel()
+        if size == _HEADER + _STATE:
+            super().set_state(new_state[_HEADER:].clone())
+        elif size in (_HEADER, _HEADER // 2):
+            data = bytes(new_state.tolist())
+            seed, offset = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
+            self.manual_seed((seed + offset) & (2**63 - 1))
+        else:
+            raise RuntimeError("RNG state is wrong size")
+        return self
+
+    def clone_state(self) -> ClaimedGenerator:
+        return type(self)(self.device).set_state(self.get_state())
+
+    def graphsafe_get_state(self) -> Any:
+        raise NotSimulated("a generator's state inside CUDA graphs")
+
+    def graphsafe_set_state(self, state: Any) -> Any:
+        raise NotSimulated("a generator's state inside CUDA graphs")
+
+    def get_offset(self) -> int:
+        raise NotSimulated("the offset of a Philox generator")
+
+    def set_offset(self, offset: int) -> Any:
+        raise NotSimulated("the offset of a Philox generator")
+
+    def __reduce__(self) -> Any:
+        return _restore, (str(self.device), self.get_state())
+
+
+ClaimedGenerator.__module__, ClaimedGenerator.__qualname__ = "torch", "Generator"
+
+
+def _restore(device: str, state: torch.Tensor) -> Any:
+    generator = torch.Generator(device)
+    generator.set_state(state)
+    return generator
+
+
+def generator_class(driver: Driver) -> type:
+    """What `torch.Generator` is while `driver` is simulated: makes generators of the CPU or of the accelerator."""
+
+    class Generator(torch._C.Generator, metaclass=_IncludesReal):  # type: ignore[misc]
+        def __new__(cls, device: Any = "cpu") -> Any:
+            wanted = torch.device(driver.kind, device) if type(device) is int else torch.device(device)
+            if wanted.type != driver.kind:
+                return _Real(wanted)
+            return make_generator(driver, wanted.index)
+
+    Generator.__module__, Generator.__qualname__ = "torch", "Generator"
+    return Generator
+
+
+def make_generator(driver: Driver, index: int | None) -> ClaimedGenerator:
+    """A generator as `createCUDAGenerator` makes it: settles the visible devices, but initialises nothing."""
+    count = driver.visible()
+    index = driver.current if index is None else index
+    if index >= count:
+        raise RuntimeError("The device_index is invalid.")
+    return ClaimedGenerator(torch.device(driver.kind, index))
+
+
+def default_generators(driver: Driver) -> tuple[ClaimedGenerator, ...]:
+    """One for each visible accelerator, with a seed by chance (getDefaultCUDAGenerator); the driver keeps them."""
+    if "generators" not in driver.kept:
+        made = tuple(make_generator(driver, index) for index in range(driver.visible()))
+        for generator in made:
+            generator.seed()
+        driver.kept["generators"] = made
+    generators: tuple[ClaimedGenerator, ...] = driver.kept["generators"]
+    return generators
+
+
+def default_generator(driver: Driver, device: torch.device) -> ClaimedGenerator:
+    """The one that operators on `device` (resolved) draw from when they are given none."""
+    index: int = device.index
+    return default_generators(driver)[index]
+
+
+@contextmanager
+def drawing_from(generator: Any) -> Iterator[None]:
+    """Operators that take no generator (dropout) draw from `generator` here, not from the CPU's default one."""
+    default = torch.default_generator
+    kept = default.get_state()
+    default.set_state(_Real.get_state(generator))
+    try:
+        yield
+    finally:
+        _Real.set_state(generator, default.get_state())
+        default.set_state(kept)
+
+
+def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+    yield torch, "Generator", generator_class(driver)

@@ -1,0 +1,1 @@
+"""What programs do around tensors: threads, processes, several devices, compilers."""

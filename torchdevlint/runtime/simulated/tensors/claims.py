@@ -1,0 +1,160 @@
+"""Claims: on which simulated device the bytes of an ordinary CPU tensor are said to be.
+
+A claim is an attribute of the tensor's `torch.UntypedStorage` object, which torch keeps as long as the storage lives
+(`PyObject` preservation, torch/csrc/StorageMethods.cpp, since 2.1): views and `.data` share it, and it dies with the
+bytes. What has no storage (sparse tensors) has its claim in a table of tensors.
+
+A storage *without* a claim is not known to be anywhere: it answers `cpu`, and never makes an error. Tensors that the
+program creates on the CPU have a claim of `cpu`; without one are those that existed before the simulation, and those
+that a composite C++ function makes for itself with the options of what is really a CPU tensor.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import MutableMapping
+from typing import Protocol
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from torchdevlint.runtime.record.sites import Site
+
+CPU = torch.device("cpu")
+ATTRIBUTE = "_torchdevlint_claim"
+
+_Uninitialized = torch.nn.parameter.UninitializedTensorMixin
+storage_of = torch._C.TensorBase.untyped_storage
+real_device = torch._C.TensorBase.device.__get__
+_object_claims: MutableMapping[torch.Tensor, Claim] = WeakTensorKeyDictionary()
+WITHOUT_STORAGE = (NotImplementedError, RuntimeError, ValueError)
+"""What asking a sparse tensor, a wrapper of functorch, or a parameter of a lazy module for its storage raises."""
+
+
+class Ledger(Protocol):
+    """Counts the claimed bytes of one accelerator, for its memory statistics."""
+
+    def take(self, nbytes: int) -> None: ...
+
+    def give(self, nbytes: int) -> None: ...
+
+
+class Claim:
+    """A place, and how the bytes got there.
+
+    `how` names what made them, at `created`; `moved` is the line that brought them here from another device. `copy` is
+    the line of the last move to another device, and the claim of what that move gave. What is computed from tensors of
+    the CPU shares their claim, so that it leads back to what the program made there.
+    """
+
+    __slots__ = ("__weakref__", "copy", "created", "device", "how", "moved", "pinned")
+
+    def __init__(
+        self,
+        device: torch.device,
+        how: str = "",
+        created: Site | None = None,
+        moved: Site | None = None,
+        pinned: bool = False,
+    ) -> None:
+        self.device = device
+        self.how = how
+        self.created = created
+        self.moved = moved
+        self.pinned = pinned
+        self.copy: tuple[Site | None, weakref.ref[Claim]] | None = None
+
+
+class AcceleratorClaim(Claim):
+    """A claim of bytes on an accelerator, which are given back when the storage dies."""
+
+    __slots__ = ("ledger", "nbytes")
+
+    def __init__(
+        self,
+        device: torch.device,
+        how: str,
+        created: Site | None,
+        moved: Site | None,
+        nbytes: int,
+        ledger: Ledger,
+    ) -> None:
+        self.device = device
+        self.how = how
+        self.created = created
+        self.moved = moved
+        self.pinned = False
+        self.copy = None
+        self.nbytes = nbytes
+        self.ledger = ledger
+        ledger.take(nbytes)
+
+    def __del__(self) -> None:
+        self.ledger.give(self.nbytes)
+
+
+def claim_of(tensor: torch.Tensor) -> Claim | None:
+    """The claim on a tensor's bytes; None if nothing is known about them."""
+    try:
+        claim: Claim | None = storage_of(tensor)._torchdevlint_claim
+    except WITHOUT_STORAGE:
+        return _claim_without_storage(tensor)
+    return claim
+
+
+def device_of(tensor: torch.Tensor) -> torch.device:
+    """The claimed device; the real one where there is no claim."""
+    claim = claim_of(tensor)
+    if claim is not None:
+        return claim.device
+    device: torch.device = real_device(tensor)
+    return device
+
+
+def set_claim(tensor: torch.Tensor, claim: Claim) -> None:
+    """Replace the claim on a tensor's bytes."""
+    try:
+        storage_of(tensor)._torchdevlint_claim = claim
+    except WITHOUT_STORAGE:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            set_claim(torch._C._functorch.get_unwrapped(tensor), claim)
+        elif isinstance(tensor, _Uninitialized):
+            with torch._C.DisableTorchFunctionSubclass():
+                storage_of(tensor)._torchdevlint_claim = claim
+        else:
+            _object_claims[tensor] = claim
+            for part in _parts(tensor):
+                setattr(storage_of(part), ATTRIBUTE, Claim(claim.device, claim.how, claim.created, claim.moved))
+
+
+def nbytes_of(tensor: torch.Tensor) -> int:
+    try:
+        return int(storage_of(tensor).nbytes())
+    except WITHOUT_STORAGE:
+        return int(tensor.numel() * tensor.element_size()) if tensor.layout is torch.strided else 0
+
+
+def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The dense tensors that a sparse one is made of."""
+    with _disable_current_modes():
+        if tensor.layout is torch.sparse_coo:
+            return tensor._indices(), tensor._values()
+        if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+            return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+        if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+            return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return ()
+
+
+def _claim_without_storage(tensor: torch.Tensor) -> Claim | None:
+    """Of sparse tensors the claim on the object, of functorch's wrappers that of what they wrap."""
+    claim: Claim | None
+    if isinstance(tensor, _Uninitialized):
+        with torch._C.DisableTorchFunctionSubclass():
+            claim = storage_of(tensor)._torchdevlint_claim
+            return claim
+    claim = _object_claims.get(tensor)
+    if claim is None and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return claim_of(torch._C._functorch.get_unwrapped(tensor))
+    return claim

@@ -1,0 +1,350 @@
+"""The dispatch mode below autograd: checks the operands of every ATen call and claims what comes out.
+
+The usual case is one loop over the arguments: if all claims name one device, the operation runs and its new outputs
+get that device. Only where claims differ are the operator's own rules asked (`operators`): they raise what the
+accelerator would raise, or say where the outputs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import torch
+from torch._library.custom_ops import OPDEFS
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchdevlint.runtime.record.sites import user_line
+from torchdevlint.runtime.simulated.driver.generators import claimed_device, default_generator, drawing_from
+from torchdevlint.runtime.simulated.errors import not_simulated, out_of_memory, refuse_without_kernel
+from torchdevlint.runtime.simulated.operators import OPERANDS, Call, Rule, placement, placements, rule_for, waits
+from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.tensors.claims import (
+    CPU,
+    WITHOUT_STORAGE,
+    AcceleratorClaim,
+    Claim,
+    claim_of,
+    device_of,
+    storage_of,
+)
+from torchdevlint.runtime.simulated.tensors.special import SPECIAL
+
+Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+Overload = Any
+
+_Tensor = torch.Tensor
+_SEQUENCES = (list, tuple)
+_PLAIN_DISPATCH = _Tensor.__torch_dispatch__
+
+
+class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
+    """Runs one simulation. Modes are thread-local; one object may be entered in several threads."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        super().__init__()
+        self._simulation = simulation
+        self._handlers: dict[Overload, Handler] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Not wrapped in `torch._disable_dynamo`, which costs a microsecond for each operation."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Overload, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if types and any(kind.__torch_dispatch__ is not _PLAIN_DISPATCH for kind in types):
+            if any(issubclass(kind, FakeTensor) for kind in types):
+                return func(*args, **(kwargs or {}))  # the mode of fake tensors comes after this one
+            return NotImplemented  # a subclass with its own dispatch takes the operation apart first
+        handler = self._handlers.get(func)
+        if handler is None:
+            handler = self._handlers[func] = self._handler(func)
+        return handler(args, kwargs or {})
+
+    def _handler(self, func: Overload) -> Handler:
+        special = SPECIAL.get(func)
+        if special is not None:
+            handler: Handler = special(self._simulation, func)
+            return handler
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+            return self._composite(func)
+        written_in_python = OPDEFS.get(f"{func.namespace}::{func._opname}")
+        if written_in_python is not None:
+            return self._custom(written_in_python)
+        rule = rule_for(func)
+        schema = rule.schema
+        if schema.device is not None and not schema.tensors:
+            return _factory(self._simulation, func, rule)
+        given = schema.generator is not None or schema.device is not None
+        if given or _is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL:
+            return _particular(self._simulation, func, rule)
+        return _usual(self._simulation, func, rule)
+
+    def _composite(self, func: Overload) -> Handler:
+        """Operators that autograd takes apart arrive whole under `torch.inference_mode`."""
+
+        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with self:
+                return func.decompose(*args, **kwargs)
+
+        return run
+
+    def _custom(self, definition: Any) -> Handler:
+        """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well."""
+
+        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            bodies = definition._backend_fns
+            body = bodies.get(None) or bodies.get("cpu")
+            if body is None:
+                not_simulated(f"`{definition._qualname}`, which has kernels for {', '.join(sorted(bodies))} only,")
+            with self:
+                return body(*args, **kwargs)
+
+        return run
+
+
+_USUAL = ("common", "aliases", "each")
+
+
+def _usual(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
+    """An operator whose operands share a device and whose new outputs are there too."""
+    call = func._op
+    name = rule.schema.base
+    makes_new = rule.outputs != "aliases"
+    writes = any(argument.written for argument in rule.schema.tensors)
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first, mixed, unclaimed = survey(args, kwargs)
+        if first is None:
+            return call(*args, **kwargs)
+        places = where(simulation, rule, args, kwargs) if mixed else first.device
+        try:
+            made = call(*args, **kwargs)
+        except RuntimeError as error:
+            refuse_without_kernel(error)
+            raise
+        if makes_new or _has_own_claim(made):
+            claim_new(simulation, made, places, first, name)
+        if unclaimed and writes:
+            adopt(simulation, rule, args, kwargs, first)
+        return made
+
+    return run
+
+
+def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
+    """An operator with a `device` or a generator, one that waits for the accelerator, or with outputs elsewhere."""
+    call, kind, schema = func._op, simulation.kind, rule.schema
+    name = schema.base
+    writes = any(argument.written for argument in schema.tensors)
+    outputs = rule.outputs
+    random = _is_random(func)
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first, mixed, unclaimed = survey(args, kwargs)
+        wanted = kwargs.get("device") if schema.device is not None else None
+        ours = wanted is not None and wanted.type == kind
+        if (first is None and not ours) or (wanted is not None and wanted.type not in ("cpu", kind)):
+            return call(*args, **kwargs)
+        places: Any = CPU if first is None else first.device
+        if mixed or rule.always:
+            places = where(simulation, rule, args, kwargs)
+        generator = kwargs.get("generator")
+        if generator is not None and first is not None:
+            check_generator(simulation, generator, first.device, name)
+        if rule.syncs and simulation.recorder is not None and waits(rule, args, kwargs, device_of):
+            simulation.recorder.synced(name)
+        if ours:
+            places = simulation.resolve(wanted)
+            kwargs = {**kwargs, "device": CPU}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
+        if random and not isinstance(places, tuple) and places.type == kind:
+            made = _drawn(simulation, call, rule, args, kwargs, places)
+        else:
+            made = call(*args, **kwargs)
+        if outputs == "cpu":
+            places = CPU
+        elif isinstance(outputs, tuple):
+            places = tuple(CPU if output == "cpu" else places for output in outputs)
+        if ours:
+            simulation.created(made, places, name)
+        elif outputs != "aliases" or _has_own_claim(made):
+            claim_new(simulation, made, places, first, name)
+        if unclaimed and writes and first is not None:
+            adopt(simulation, rule, args, kwargs, first)
+        return made
+
+    return run
+
+
+def _has_own_claim(made: Any) -> bool:
+    """Whether this is a tensor that shares no claim with what it is a view of: a sparse one, such as `sparse.t()`."""
+    return isinstance(made, _Tensor) and made.layout is not torch.strided
+
+
+def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
+    """An operator that makes a tensor from no tensor, on the device it is told."""
+    call, kind = func._op, simulation.kind
+    name, random = rule.schema.base, _is_random(func)
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        wanted = kwargs.get("device")
+        pinned = kwargs.get("pin_memory")
+        generator = kwargs.get("generator")
+        device = simulation.resolve(wanted) if wanted is not None else CPU
+        if generator is not None:
+            check_generator(simulation, generator, device, name)
+        if device.type == kind:
+            kwargs = {**kwargs, "device": CPU}
+        if pinned:
+            if device.type == kind:
+                raise RuntimeError("Only dense CPU tensors can be pinned")  # aten/src/ATen/EmptyTensor.cpp
+            kwargs = {**kwargs, "pin_memory": False}
+        try:
+            if random and device.type == kind:
+                made = _drawn(simulation, call, rule, args, kwargs, device)
+            else:
+                made = call(*args, **kwargs)
+        except RuntimeError as error:
+            if device.type == kind and "DefaultCPUAllocator" in str(error):
+                raise out_of_memory(kind) from error
+            raise
+        if device.type == kind or pinned:
+            simulation.claim(made, device, name, pinned=bool(pinned))
+        return made
+
+    return run
+
+
+def _is_random(func: Overload) -> bool:
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def _drawn(
+    simulation: Simulation, call: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device
+) -> Any:
+    """A random operation on an accelerator draws from the accelerator's generator, if it is given none."""
+    schema = rule.schema
+    given = Call(schema, args, kwargs, device_of)
+    if given.value(schema.generator) is not None or given.named("dropout_p") == 0:
+        return call(*args, **kwargs)
+    generator = default_generator(simulation.driver, device)
+    taking = call if schema.generator is not None else _taking_a_generator(rule.overload)
+    if taking is not None:
+        return taking(*args, **{**kwargs, "generator": generator})
+    with drawing_from(generator):
+        return call(*args, **kwargs)
+
+
+_GENERATOR_OVERLOADS = {"": "generator", "low": "low_generator", "low_dtype": "low_generator_dtype"}
+
+
+@cache
+def _taking_a_generator(func: Overload) -> Any:
+    """The overload of a random factory that also takes a generator; None if there is none."""
+    name = _GENERATOR_OVERLOADS.get(func._schema.overload_name)
+    found = getattr(func.overloadpacket, name, None) if name is not None else None
+    return None if found is None else found._op
+
+
+def check_generator(simulation: Simulation, generator: Any, device: torch.device, operation: str) -> None:
+    """A generator serves one kind of device (aten/src/ATen/core/Generator.h: `check_generator`)."""
+    own = claimed_device(generator) or CPU
+    if own.type != device.type and device.type in ("cpu", simulation.kind):
+        error = RuntimeError(f"Expected a '{device.type}' device type for generator but found '{own.type}'")
+        raise reported(simulation, error, (), operation)
+
+
+def survey(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Claim | None, bool, bool]:
+    """The first claim among the operands, whether another names another device, and whether one has no claim."""
+    first: Claim | None = None
+    mixed = unclaimed = False
+    tensors = [arg for arg in args if isinstance(arg, _Tensor)]
+    if len(tensors) != len(args) or kwargs:
+        tensors = list(tensors_in(args, kwargs))
+    for tensor in tensors:
+        try:
+            claim = storage_of(tensor)._torchdevlint_claim
+        except WITHOUT_STORAGE:
+            claim = claim_of(tensor)
+        if claim is None:
+            unclaimed = True
+        elif first is None:
+            first = claim
+        elif claim.device is not first.device and claim.device != first.device:
+            mixed = True
+    return first, mixed, unclaimed
+
+
+def tensors_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors among arguments, in order, also those in lists."""
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(arg, _Tensor):
+            yield arg
+        elif isinstance(arg, _SEQUENCES):
+            for item in arg:
+                if isinstance(item, _Tensor):
+                    yield item
+
+
+def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Where an operation has its outputs: a device, or one for each. Raises what the accelerator would raise."""
+    found = [claim.device for tensor in tensors_in(args, kwargs) if (claim := claim_of(tensor)) is not None]
+    likely = next((device for device in found if device.type == simulation.kind), CPU)
+
+    def claimed(tensor: torch.Tensor) -> torch.device:
+        claim = claim_of(tensor)
+        return likely if claim is None else claim.device
+
+    try:
+        ask = placements if rule.outputs == "each" else placement
+        return ask(rule.overload, args, kwargs, claimed)
+    except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
+        operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
+        raise reported(simulation, error, operands, rule.schema.base) from None
+
+
+def claim_new(simulation: Simulation, made: Any, places: Any, first: Claim | None, name: str) -> None:
+    """Claim outputs that have no claim yet: `places` is the device of all, or a tuple by position."""
+    if isinstance(made, _Tensor):
+        _claim_one(simulation, made, places[0] if isinstance(places, tuple) else places, first, name)
+    elif isinstance(made, _SEQUENCES):
+        for number, item in enumerate(made):
+            claim_new(simulation, item, places[number] if isinstance(places, tuple) else places, first, name)
+
+
+def _claim_one(
+    simulation: Simulation, made: torch.Tensor, device: torch.device, first: Claim | None, name: str
+) -> None:
+    try:
+        storage = storage_of(made)
+    except WITHOUT_STORAGE:
+        created, moved = (first.created, first.moved) if first is not None else (None, None)
+        simulation.claim(made, device, name, created, moved)
+        return
+    if storage._torchdevlint_claim is not None:
+        return
+    if first is None:
+        simulation.claim(made, device, name)
+    elif device.type == simulation.kind:
+        memory = simulation.driver.memory[device.index]
+        storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, storage.nbytes(), memory)
+    else:
+        storage._torchdevlint_claim = first if first.device is device else Claim(device, name, first.created)
+
+
+def adopt(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], first: Claim) -> None:
+    """A tensor without a claim that was written with claimed operands is where they are."""
+    for argument in rule.schema.tensors:
+        if not argument.written:
+            continue
+        value = args[argument.index] if argument.index < len(args) else kwargs.get(argument.name)
+        for tensor in tensors_in((value,), {}):
+            if claim_of(tensor) is None:
+                simulation.claim(tensor, first.device, "", first.created, first.moved)

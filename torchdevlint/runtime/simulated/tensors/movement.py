@@ -1,0 +1,349 @@
+"""What `torch.Tensor` says about devices, and the methods that move it.
+
+These are properties and methods of the Python class `torch.Tensor`: they hold for Parameters, inside functions of torch
+that are written in Python, and in every thread.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.record.sites import user_line
+from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
+from torchdevlint.runtime.simulated.patches import Patch
+from torchdevlint.runtime.simulated.state import Simulation, simulation
+from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.tensors.claims import CPU, claim_of, device_of
+from torchdevlint.runtime.simulated.tensors.factories import inheriting
+from torchdevlint.runtime.simulated.tensors.special import moved
+from torchdevlint.runtime.simulated.tensors.wrappers import copied_by_its_class, takes_operations_apart
+
+_Base = torch._C.TensorBase
+_to = _Base.to
+_type = _Base.type
+_numpy = _Base.numpy
+_grad = _Base.grad
+
+
+class ToDevice(torch.autograd.Function):  # type: ignore[misc]
+    """A move that autograd can follow back: the gradient returns to the device that the tensor came from."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(tensor: torch.Tensor, device: torch.device, options: dict[str, Any]) -> torch.Tensor:
+        return _copied(tensor, device, options)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.source, ctx.dtype = device_of(inputs[0]), inputs[0].dtype
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return gradient.to(ctx.source, ctx.dtype), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor, device: None, options: None) -> torch.Tensor:
+        return tangent
+
+
+def move(tensor: torch.Tensor, device: torch.device, **options: Any) -> torch.Tensor:
+    """A copy of `tensor` on `device` (resolved). `options` are those of `Tensor.to` without `device` and `copy`."""
+    if (tensor.requires_grad and torch.is_grad_enabled()) or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        made: torch.Tensor = ToDevice.apply(tensor, device, options)
+        return made
+    return _copied(tensor, device, options)
+
+
+def _copied(tensor: torch.Tensor, device: torch.device, options: dict[str, Any]) -> torch.Tensor:
+    active = simulation()
+    claim = claim_of(tensor)
+    source = CPU if claim is None else claim.device
+    if source.type == active.kind:
+        active.driver.refuse_bad_fork()
+    non_blocking = bool(options.pop("non_blocking", False))
+    dtype = options.pop("dtype", None) or tensor.dtype
+    if takes_operations_apart(tensor):
+        return copied_by_its_class(tensor, device, {"dtype": dtype, "non_blocking": non_blocking, **options})
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):  # a lazy module's, which refuses functions
+        with torch._C.DisableTorchFunctionSubclass():
+            made: torch.Tensor = _to(tensor, dtype, copy=True, **options)
+    else:
+        made = _to(tensor, dtype, copy=True, **options)
+    line = user_line()
+    how, created = ("to", None) if claim is None else (claim.how, claim.created)
+    # aten/src/ATen/native/TensorConversions.cpp, `_to_copy`: what is copied to the CPU without blocking is pinned
+    pinned = non_blocking and device.type == "cpu" and source.type == active.kind
+    active.claim(made, device, how, created, line, pinned)
+    new = claim_of(made)
+    if claim is not None and new is not None:
+        claim.copy = (line, weakref.ref(new))
+    moved(active, made, source, device, not non_blocking)
+    return made
+
+
+def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """`Tensor.to` in its three forms: (device, dtype), (dtype), (other)."""
+    active = simulation()
+    device, rest, options = _destination(active, args, kwargs)
+    if device is None:
+        return _to(self, *args, **kwargs)
+    source = device_of(self)
+    if device.type not in ("cpu", active.kind) or source.type not in ("cpu", active.kind):
+        return _to(self, *args, **kwargs)
+    target = active.resolve(device)
+    options.update(zip(("dtype", "non_blocking", "copy", "memory_format"), rest, strict=False))
+    refuse_float64_on_mps(target, options.get("dtype") or self.dtype)
+    if target == source:
+        options.pop("non_blocking", None)
+        return _to(self, options.pop("dtype", None) or self.dtype, **options)
+    options.pop("copy", None)
+    return move(self, target, **options)
+
+
+def _destination(
+    active: Simulation, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[torch.device | None, tuple[Any, ...], dict[str, Any]]:
+    """The device that a call of `to` names (None: it only casts), the arguments after it, and the keyword arguments."""
+    options = dict(kwargs)
+    first, rest = (args[0], args[1:]) if args else (options.pop("device", options.pop("other", None)), ())
+    if isinstance(first, torch.Tensor):
+        options.setdefault("dtype", first.dtype)
+        return device_of(first), (first.dtype, *rest) if rest else (), options
+    if isinstance(first, torch.dtype):
+        return (active.parse(options["device"]) if options.get("device") is not None else None), rest, options
+    return (None if first is None else active.parse(first)), rest, options
+
+
+def cuda(
+    self: torch.Tensor,
+    device: Any = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format = torch.preserve_format,
+) -> torch.Tensor:
+    return _to_kind("cuda", self, device, non_blocking, memory_format)
+
+
+def xpu(
+    self: torch.Tensor,
+    device: Any = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format = torch.preserve_format,
+) -> torch.Tensor:
+    return _to_kind("xpu", self, device, non_blocking, memory_format)
+
+
+def _to_kind(
+    kind: str, tensor: torch.Tensor, device: Any, non_blocking: bool, memory_format: torch.memory_format
+) -> torch.Tensor:
+    """`.cuda()` and `.xpu()` (torch/csrc/autograd: `THPVariable_cuda` names what it refuses)."""
+    wanted = torch.device(kind) if device is None else simulation().parse(device)
+    if wanted.type != kind:
+        raise RuntimeError(f"Invalid device, must be {kind} device")
+    return tensor.to(wanted, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def cpu(self: torch.Tensor, memory_format: torch.memory_format = torch.preserve_format) -> torch.Tensor:
+    return self.to(CPU, memory_format=memory_format)
+
+
+def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """`Tensor.type`: the legacy name of what a tensor is, or a cast to a name, which moves as well (S11)."""
+    if dtype is None:
+        name = _type(self)
+        claim = claim_of(self)
+        if claim is None or claim.device.type == "cpu":
+            return name
+        return name.replace("torch.", f"torch.{claim.device.type}.", 1)
+    if isinstance(dtype, torch.dtype):
+        return _type(self, dtype, non_blocking, **kwargs)
+    name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
+    module, _, last = name.rpartition(".")
+    kind = module.partition(".")[2]
+    plain = _LEGACY.get(last)
+    if plain is None or module.partition(".")[0] != "torch":
+        return _type(self, name, non_blocking, **kwargs)
+    return self.to(torch.device(kind or "cpu"), plain, non_blocking=non_blocking)
+
+
+_LEGACY = {
+    f"{name}Tensor": dtype
+    for name, dtype in {
+        "Float": torch.float32,
+        "Double": torch.float64,
+        "Half": torch.float16,
+        "BFloat16": torch.bfloat16,
+        "Long": torch.int64,
+        "Int": torch.int32,
+        "Short": torch.int16,
+        "Char": torch.int8,
+        "Byte": torch.uint8,
+        "Bool": torch.bool,
+    }.items()
+}
+
+
+def type_as(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return self.to(other)
+
+
+def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
+    """`Tensor.numpy` (torch/csrc/utils/tensor_numpy.cpp: `tensor_to_numpy`)."""
+    claim = claim_of(self)
+    if claim is None or claim.device.type == "cpu":
+        return _numpy(self, force=force)
+    if not force:
+        error = TypeError(
+            f"can't convert {claim.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory first."
+        )
+        raise reported(simulation(), error, [("self", self)], "numpy")
+    return _numpy(self.detach().cpu(), force=True)
+
+
+def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
+    """`Tensor.pin_memory` (aten/src/ATen/native/Memory.cpp): a copy on the CPU that is marked as pinned."""
+    claim = claim_of(self)
+    if (claim is not None and claim.device.type != "cpu") or self.layout is not torch.strided:
+        error = RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+        raise reported(simulation(), error, [("self", self)], "pin_memory")
+    if claim is not None and claim.pinned:
+        return self
+    made: torch.Tensor = self.clone()
+    simulation().claim(made, CPU, "pin_memory", None if claim is None else claim.created, pinned=True)
+    return made
+
+
+def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
+    claim = claim_of(self)
+    return claim is not None and claim.pinned
+
+
+def record_stream(self: torch.Tensor, stream: Any) -> None:
+    """Order is not simulated below the level of streams: there is nothing to remember."""
+
+
+def get_device(self: torch.Tensor) -> int:
+    device = device_of(self)
+    return -1 if device.type == "cpu" else (device.index if device.index is not None else _Base.get_device(self))
+
+
+def _set_grad(self: torch.Tensor, value: torch.Tensor | None) -> None:
+    """A gradient from another device is refused (torch/csrc/autograd/python_variable.cpp, `THPVariable_set_grad`)."""
+    if isinstance(value, torch.Tensor):
+        there, here_ = claim_of(value), claim_of(self)
+        if there is not None and here_ is not None and there.device != here_.device:
+            error = RuntimeError(_grad_mismatch(there.device, here_.device))
+            raise reported(simulation(), error, [("grad", value), ("self", self)], "grad")
+    _grad.__set__(self, value)
+
+
+def _grad_mismatch(given: torch.device, own: torch.device) -> str:
+    if given.type != own.type:
+        return (
+            f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
+            f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device type"
+        )
+    return (
+        f"attempting to assign a gradient located on device with index '{given.index}' to a tensor located on device "
+        f"with index '{own.index}'. Please ensure that the gradient and the tensor are on the same device"
+    )
+
+
+def _is(kind: str) -> property:
+    return property(lambda self: device_of(self).type == kind)
+
+
+def _new(name: str) -> Callable[..., torch.Tensor]:
+    """`Tensor.new_zeros` and the like: on the device of the tensor if none is given."""
+    original = getattr(_Base, name)
+
+    def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return inheriting(simulation(), name, original, (self, *args), kwargs)
+
+    new.__name__ = new.__qualname__ = name
+    return new
+
+
+def new_tensor(self: torch.Tensor, data: Any, **kwargs: Any) -> torch.Tensor:
+    kwargs.setdefault("dtype", self.dtype)
+    kwargs["device"] = device_of(self) if kwargs.get("device") is None else kwargs["device"]
+    made: torch.Tensor = torch.tensor(data, **kwargs)
+    return made
+
+
+def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """The legacy `Tensor.new`: a tensor of the same type in the same place."""
+    made: torch.Tensor = _Base.new(self, *args, **{**kwargs, "device": "cpu"} if "device" in kwargs else kwargs)
+    claim = claim_of(self)
+    if claim is not None and claim_of(made) is None:
+        simulation().created(made, claim.device, "new")
+    return made
+
+
+def _module_mover(original: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
+    """`Module.to` and `.cuda`, unchanged; the recorder then looks for what they have left behind."""
+
+    @functools.wraps(original)
+    def mover(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        moved_module = original(self, *args, **kwargs)
+        active = simulation()
+        if active.recorder is not None:
+            first = next(self.parameters(), None)
+            if first is not None and device_of(first).type == active.kind:
+                active.recorder.module_moved(self, str(device_of(first)))
+        return moved_module
+
+    return mover
+
+
+def patches() -> Iterator[Patch]:
+    """What replaces attributes of `torch.Tensor`, and the movers of `torch.nn.Module`."""
+    for name in ("to", "cuda", "xpu"):
+        yield torch.nn.Module, name, _module_mover(getattr(torch.nn.Module, name))
+    tensor = torch.Tensor
+    yield tensor, "device", property(device_of)
+    yield tensor, "grad", property(_grad.__get__, _set_grad, _grad.__delete__)
+    for kind in ("cuda", "cpu", "xpu", "mps"):
+        yield tensor, f"is_{kind}", _is(kind)
+    for name, method in {
+        "to": to,
+        "cuda": cuda,
+        "xpu": xpu,
+        "cpu": cpu,
+        "type": type_,
+        "type_as": type_as,
+        "numpy": numpy,
+        "pin_memory": pin_memory,
+        "is_pinned": is_pinned,
+        "record_stream": record_stream,
+        "get_device": get_device,
+        "new_tensor": new_tensor,
+        "new": new,
+    }.items():
+        yield tensor, name, method
+    for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"):
+        yield tensor, name, _new(name)
+    lazy = torch.nn.parameter.UninitializedTensorMixin  # parameters of lazy modules let only these functions through
+    yield lazy, "_allowed_methods", [*lazy._allowed_methods, to, cuda, cpu, get_device]
+    yield torch, "get_device", lambda input: get_device(input)  # noqa: A006, PLW0108 (two for torch/overrides.py)
+    parse = torch._C._nn._parse_to
+
+    def parse_to(*args: Any, **kwargs: Any) -> Any:
+        """`Module.to` reads its arguments with it. A number means an accelerator, of which it knows none, and a tensor
+        means its device, of which it knows another.
+        """
+        if args and isinstance(args[0], torch.Tensor):
+            args = (device_of(args[0]), args[0].dtype, *args[1:])
+        if args and isinstance(args[0], int) and not isinstance(args[0], bool):
+            args = (simulation().parse(args[0]), *args[1:])
+        if isinstance(kwargs.get("device"), int):
+            kwargs["device"] = simulation().parse(kwargs["device"])
+        return parse(*args, **kwargs)
+
+    yield torch._C._nn, "_parse_to", parse_to

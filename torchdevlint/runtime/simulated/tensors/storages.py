@@ -1,0 +1,61 @@
+"""Storages with claimed devices: `UntypedStorage.device` answers the claim, and new storages carry one.
+
+With these torch's own code for saving, loading, deep copies and sharing works unchanged: `torch.save` tags a storage
+with its device, `torch.load` asks whether that device is there and moves the storage to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.record.sites import user_line
+from torchdevlint.runtime.simulated.patches import Patch
+from torchdevlint.runtime.simulated.state import simulation
+from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, AcceleratorClaim, Claim
+
+_Base = torch._C.StorageBase
+_real_device = torch.UntypedStorage.device.__get__
+
+
+def _device(self: torch.UntypedStorage) -> torch.device:
+    claim: Claim | None = getattr(self, ATTRIBUTE)
+    device: torch.device = _real_device(self) if claim is None else claim.device
+    return device
+
+
+def _new(cls: type, *args: Any, **kwargs: Any) -> torch.UntypedStorage:
+    active = simulation()
+    wanted = kwargs.pop("device", None)
+    device = CPU if wanted is None else active.resolve(active.parse(wanted))
+    if device.type not in ("cpu", active.kind):
+        made: torch.UntypedStorage = _Base.__new__(cls, *args, device=device, **kwargs)
+        return made
+    made = _Base.__new__(cls, *args, **kwargs)
+    claim_storage(made, device)
+    return made
+
+
+def claim_storage(storage: torch.UntypedStorage, device: torch.device, how: str = "storage") -> None:
+    """Say that the bytes of `storage` are on `device` (resolved)."""
+    active = simulation()
+    claim: Claim
+    if device.type == active.kind:
+        claim = AcceleratorClaim(device, how, user_line(), None, storage.nbytes(), active.driver.memory[device.index])
+    else:
+        claim = Claim(device, how, user_line())
+    setattr(storage, ATTRIBUTE, claim)
+
+
+def _is_cuda(self: torch.UntypedStorage) -> bool:
+    return bool(_device(self).type == "cuda")
+
+
+def patches() -> Iterator[Patch]:
+    """What replaces attributes of `torch.UntypedStorage`."""
+    yield torch.UntypedStorage, ATTRIBUTE, None
+    yield torch.UntypedStorage, "device", property(_device)
+    yield torch.UntypedStorage, "is_cuda", property(_is_cuda)
+    yield torch.UntypedStorage, "__new__", staticmethod(_new)

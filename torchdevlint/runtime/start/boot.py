@@ -1,0 +1,66 @@
+"""What `torchdevlint run` has its processes do: record, on a backend, from the moment torch has been imported.
+
+The environment says what is wanted: ``TORCHDEVLINT_RECORD`` is the folder for the records, ``TORCHDEVLINT_SIMULATE``
+the number of accelerators to simulate, ``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from torchdevlint.runtime.start.importing import when_imported
+
+RECORD, SIMULATE, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_DEVICE"
+
+
+def begin() -> None:
+    """Called as the interpreter starts; torch is not imported here."""
+    when_imported("torch", partial(install, environment=dict(os.environ)))
+
+
+def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
+    """Start the record and the backend. A backend that fails ends the program: an unchecked run must not look clean."""
+    from torchdevlint.runtime.record import endings, recorder
+
+    device = environment.get(DEVICE, "")
+    count = int(environment.get(SIMULATE, "0") or "0")
+    one = recorder.Recorder(Path(environment[RECORD]), device or "simulated", count)
+    recorder.start(one)
+    try:
+        if device:
+            from torchdevlint.runtime.record import hardware
+
+            hardware.install(one, device)
+        else:
+            simulate(count)
+    except Exception as error:
+        one.ending = f"the backend failed: {type(error).__name__}: {error}"
+        one.write(final=True)
+        sys.stderr.write(f"torchdevlint: {one.ending}\n")
+        raise
+    endings.watch(one)
+    one.write()
+
+
+def simulate(count: int) -> None:
+    """Simulate `count` accelerators in this process, from now on, and tell the active recorder what happens."""
+    from importlib import import_module
+
+    from torchdevlint.runtime.record import recorder
+
+    one = recorder.active()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what torch's modules say as they are imported; it may be an error by -W
+        import_module("torchdevlint.runtime.simulated").install(count=count, recorder=one)
+    with suppress(ImportError):
+        from torchdevlint.runtime.simulated.tensors.claims import claim_of
+
+        if one is not None:
+            one.created_at = lambda tensor: None if (claim := claim_of(tensor)) is None else claim.created

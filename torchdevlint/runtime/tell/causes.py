@@ -1,0 +1,290 @@
+"""Which rule finds a device error without running the program, and what to do about it.
+
+First the linter reads the files that the error and its operands name. A finding that covers one of their lines is the
+cause. Otherwise the situation tells which rule is about it: that is then said as such, since the rule did not find it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from torchdevlint import rules
+from torchdevlint.config import ConfigError, Settings, load
+from torchdevlint.model import Diagnostic, Severity
+from torchdevlint.runtime.record.recorder import OperandStory
+from torchdevlint.runtime.record.sites import Site, is_users
+from torchdevlint.runtime.tell.account import DeviceError
+
+NOT_CAUSES = frozenset({"TDL900", "TDL901"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What an error comes from. `code` is None where no rule is about it; `diagnostic` is the linter's own finding."""
+
+    code: str | None
+    name: str
+    fix: str
+    diagnostic: Diagnostic | None = None
+
+
+def cause(error: DeviceError) -> Cause:
+    """The cause of `error`. Reads the files that it names, and executes nothing."""
+    found = _finding(error)
+    if found is not None:
+        return Cause(found.code, found.name, found.help or _plain_fix(error), found)
+    code, fix = _situation(error)
+    rule = rules.by_code().get(code or "")
+    return Cause(rule.code, rule.name, fix) if rule is not None else Cause(None, "", fix)
+
+
+def _finding(error: DeviceError) -> Diagnostic | None:
+    """The finding that covers a line of the error: best one that starts where the operand to be repaired was made."""
+    stray = _stray(error)
+    wanted: list[Site] = []
+    for site in (stray and stray.lost, stray and stray.created, error.site):
+        wanted += _lines(site)
+    for operand in error.operands:
+        wanted += [*_lines(operand.created), *_lines(operand.moved)]
+    files = sorted({site.filename for site in wanted if is_users(site.filename) and Path(site.filename).is_file()})
+    findings = [one for file in files for one in _checked(file)]
+    for covers in (_starts_at, _tells_of):
+        for site in wanted:
+            for diagnostic in findings:
+                if covers(diagnostic, site):
+                    return diagnostic
+    return None
+
+
+@cache
+def _checked(file: str) -> tuple[Diagnostic, ...]:
+    """All findings in a file, those of rules in preview as well. Settings that cannot be read do not matter here."""
+    from torchdevlint.engine import check_file
+
+    try:
+        settings = load(Path(file))
+    except (ConfigError, OSError):
+        settings = Settings()
+    result = check_file(file, replace(settings, preview=True))
+    return tuple(
+        one for one in result.diagnostics if one.code not in NOT_CAUSES and one.severity is not Severity.ADVICE
+    )
+
+
+def _starts_at(diagnostic: Diagnostic, site: Site) -> bool:
+    return diagnostic.filename == site.filename and diagnostic.span.row <= site.line <= diagnostic.span.end_row
+
+
+def _tells_of(diagnostic: Diagnostic, site: Site) -> bool:
+    related = ((one.filename, one.span) for one in diagnostic.related)
+    return any(name == site.filename and span.row <= site.line <= span.end_row for name, span in related)
+
+
+def _lines(place: object) -> Iterator[Site]:
+    if isinstance(place, Site):
+        yield place
+        if place.inside is not None:
+            yield place.inside
+
+
+TEXTS: Sequence[tuple[str, str, str]] = (
+    (
+        r"can't convert \S+ device type tensor to numpy",
+        "TDL006",
+        "bring the tensor to the CPU first: `.cpu()`, with `.detach()` before it where gradients are recorded",
+    ),
+    (
+        r"deserialize object on",
+        "TDL201",
+        "say where the checkpoint is to go: `torch.load(path, map_location=device)`",
+    ),
+    (
+        r"device type for generator|device for generator",
+        "TDL306",
+        "give the sampler or the loader a generator of the device it asks for: `generator=torch.Generator(device)`",
+    ),
+    (
+        r"should be a 1D CPU int64 tensor",
+        "TDL013",
+        "give the lengths as a list or on the CPU: `lengths.cpu()`",
+    ),
+    (
+        r"indices should be either on",
+        "TDL007",
+        "bring the table to the device of the indices, as a buffer if it belongs to a module",
+    ),
+    (
+        r"in forked subprocess",
+        "TDL308",
+        "start the processes with `spawn`, or use the accelerator only after they were forked",
+    ),
+    (
+        r"parameters and buffers on device",
+        "TDL401",
+        "move the module to the first of `device_ids` before it is wrapped",
+    ),
+    (
+        r"only for scalar outputs|cannot be converted to Scalar",
+        "TDL403",
+        "`DataParallel` gives a vector with one number for each GPU: reduce it first, `loss.mean()`",
+    ),
+    (
+        r"can be pinned",
+        "TDL309",
+        "pin only what is on the CPU: leave the batch there until it comes out of the loader",
+    ),
+    (
+        r"no NVIDIA driver|not compiled with CUDA|No CUDA GPUs",
+        "TDL501",
+        'choose the device at run time: `device = "cuda" if torch.cuda.is_available() else "cpu"`',
+    ),
+    (
+        r"invalid device ordinal",
+        "TDL502",
+        "use a device that is there, or `cuda` without a number for the current one",
+    ),
+)
+"""What torch says, the rule that is about it, and what to do."""
+
+FIXES = {
+    "TDL001": "assign what the move gives: `{name} = {name}.to({device})`; a tensor's `.to` does not change the tensor",
+    "TDL003": "make the tensor where the model is: give its factory `device={device}`, or use `x.new_zeros(...)`",
+    "TDL005": "move the batch to where the model is: `{name} = {name}.to({device})`",
+    "TDL008": "add to a new tensor (`total = total + value`), or make the total with `device={device}`",
+    "TDL010": "move the loss to where the model is, as its weight is a buffer: `criterion.to({device})`",
+    "TDL014": "make the tensor where the argument is: give its factory `device={device}`",
+    "TDL101": 'register the tensor, so that `.to` moves it with the module: `self.register_buffer("name", tensor)`',
+    "TDL102": "keep the modules in a `torch.nn.ModuleList` or `ModuleDict`, so that `.to` moves them",
+}
+SCHEMA_NAMES = frozenset({"self", "other", "input", "tensors", "mat1", "mat2", "vec", "batch1", "batch2", "src"})
+MOVE = "move it: `{name} = {name}.to({device})`, or create it with `device={device}`"
+NOTHING = "bring all operands to one device before this line"
+
+
+def _situation(error: DeviceError) -> tuple[str | None, str]:
+    """The rule that is about such an error, and a sentence on what to do."""
+    for pattern, code, fix in TEXTS:
+        if re.search(pattern, error.text):
+            return code, fix
+    stray = _stray(error)
+    if stray is None:
+        return None, NOTHING
+    fitting = next((rule for rule, fits in SITUATIONS if fits(error, stray)), None)
+    return fitting, _filled(FIXES.get(fitting or "", MOVE), error, stray)
+
+
+def _plain_fix(error: DeviceError) -> str:
+    return _situation(error)[1]
+
+
+def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:
+    other = next((one for one in error.operands if one.device != stray.device), None)
+    name = stray.name if _variable(stray.name) else "tensor"
+    device = f"{other.name}.device" if other is not None and _variable(other.name) else "device"
+    return text.format(name=name, device=device)
+
+
+def _variable(name: str) -> bool:
+    """Whether a name can be one of the user's: a variable or an attribute, and none of torch's schemas."""
+    return all(part.isidentifier() for part in name.split(".")) and name not in SCHEMA_NAMES
+
+
+def _stray(error: DeviceError) -> OperandStory | None:
+    """The operand that is most likely where it should not be: on the CPU among others, else the last one."""
+    devices = {operand.device for operand in error.operands}
+    if len(devices) < 2:
+        return None
+    behind = [operand for operand in error.operands if operand.device.partition(":")[0] == "cpu"]
+    if not behind:
+        return next(one for one in reversed(error.operands) if one.device != error.operands[0].device)
+    return next((operand for operand in behind if operand.lost is not None), behind[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What a line is in: the innermost function and the class of which that is a method."""
+
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None
+    of_module: bool
+
+    @property
+    def in_init(self) -> bool:
+        return self.of_module and self.function is not None and self.function.name == "__init__"
+
+
+def _made_in(operand: OperandStory) -> _Scope:
+    site = operand.created
+    if not isinstance(site, Site) or not is_users(site.filename):
+        return _Scope(None, False)
+    return _scope(site.filename, site.line)
+
+
+@cache
+def _scope(filename: str, line: int) -> _Scope:
+    try:
+        tree = ast.parse(Path(filename).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return _Scope(None, False)
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    of_module = False
+    node: ast.AST = tree
+    while True:
+        inner = next((one for one in _definitions(node) if one.lineno <= line <= (one.end_lineno or 0)), None)
+        if inner is None:
+            return _Scope(function, of_module and function is not None)
+        if isinstance(inner, ast.ClassDef):
+            of_module = _is_module(inner)
+        else:
+            function = inner
+        node = inner
+
+
+def _definitions(node: ast.AST) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield child
+        elif isinstance(child, ast.stmt):
+            yield from _definitions(child)
+
+
+def _is_module(node: ast.ClassDef) -> bool:
+    bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+    return any(base.endswith(("Module", "Model", "Layer")) for base in bases)
+
+
+def _from_loader(error: DeviceError, stray: OperandStory) -> bool:
+    site = stray.created
+    return (
+        isinstance(site, Site)
+        and any(f"{part}utils{part}data{part}" in (site.inside or site).filename for part in "/\\")
+    ) or ("__getitem__" in getattr(site, "function", "") or "collate" in getattr(site, "function", ""))
+
+
+def _in_function(error: DeviceError, stray: OperandStory) -> bool:
+    """Made in the very function, outside of Modules, that combines it with one of its arguments."""
+    scope = _made_in(stray)
+    same = error.site is not None and isinstance(stray.created, Site) and error.site.function == stray.created.function
+    arguments = scope.function is not None and bool(scope.function.args.args)
+    return same and arguments and not scope.of_module
+
+
+def _of_loss(error: DeviceError, stray: OperandStory) -> bool:
+    return stray.name in ("weight", "pos_weight") and bool(re.search(r"loss|entropy", error.operation))
+
+
+SITUATIONS: Sequence[tuple[str, Callable[[DeviceError, OperandStory], bool]]] = (
+    ("TDL001", lambda error, stray: stray.lost is not None),
+    ("TDL010", _of_loss),
+    ("TDL102", lambda error, stray: stray.owner == "parameter" or stray.how == "parameter"),
+    ("TDL101", lambda error, stray: _made_in(stray).in_init),
+    ("TDL003", lambda error, stray: _made_in(stray).of_module),
+    ("TDL008", lambda error, stray: not stray.shape and stray == error.operands[0] and error.operation.endswith("_")),
+    ("TDL014", _in_function),
+    ("TDL005", _from_loader),
+)
+"""The first that fits."""
