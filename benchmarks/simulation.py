@@ -89,7 +89,7 @@ def measure(model: str, configuration: str, steps: int) -> dict[str, float]:
             count[0] = 0
             step()
         return {"ms": median, "operations": count[0]}
-    from torchdevlint.runtime.recorder import Recorder
+    from torchdevlint.runtime.record.recorder import Recorder
     from torchdevlint.runtime.simulated import simulate
 
     with simulate(1, recorder=Recorder() if configuration.endswith("recorded") else None):

@@ -12,7 +12,7 @@ import torchdevlint.runtime
 
 
 def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> None:
-    from torchdevlint.runtime import hardware
+    from torchdevlint.runtime.record import hardware
 
     if os.environ.get("STANDIN") == "broken":
         raise RuntimeError("no such luck")
