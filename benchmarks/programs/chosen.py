@@ -78,7 +78,7 @@ SUITES = (
         "torch_geometric",
         "2.8.0.post1",
         "`withCUDA` gives a parameter `device`, `onlyCUDA` skips",
-        ("test/nn", "test/utils", "test/data", "--override-ini=addopts="),
+        (*"test/nn test/utils test/data test/test_edge_index.py test/test_index.py --override-ini=addopts=".split(),),
         shipped=False,
     ),
     Suite(

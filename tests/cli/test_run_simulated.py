@@ -154,3 +154,28 @@ torch.distributed.destroy_process_group()
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["processes"] == 3
     assert sorted(one["target"] for one in report["transfers"]) == ["cuda:0", "cuda:1"]
+
+
+def test_an_error_that_a_test_expects_is_no_reason_for_the_failure_of_another(tmp_path: Path) -> None:
+    (tmp_path / "test_both.py").write_text(
+        """
+import pytest
+import torch
+
+
+def test_expects():
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.ones(1, device="cuda") + torch.ones(1)
+
+
+def test_fails():
+    assert False
+"""
+    )
+    flags = ("--output-format", "json", "-o", "report.json")
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_both.py")
+    done = python("-m", "torchdevlint", "run", *flags, "--", *command, cwd=tmp_path)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert done.returncode == 1
+    assert report["errors"] == []
+    assert len(report["handled"]) == 1

@@ -22,10 +22,12 @@ def pytest_runtest_makereport(
     recording = sys.modules.get("torchdevlint.runtime.record.recorder")
     if recording is not None and call.excinfo is not None:
         recording.cut(call.excinfo.value)
+    recorder = None if recording is None else recording.active()
+    if recorder is not None:
+        recorder.tests = True
     report = yield
     if recording is None or not report.failed or call.excinfo is None:
         return report
-    recorder = recording.active()
     story = None if recorder is None else recorder.uncaught(call.excinfo.value, f"the test {item.nodeid}")
     if story is not None and not os.environ.get("TORCHDEVLINT_RECORD"):
         report.sections.append((TITLE, _told(story)))

@@ -99,6 +99,8 @@ class Recorder:
         self.ending: str | None = None
         self.left_behind: Stragglers | None = None
         self.scalars_were_gathered = False
+        self.tests = False
+        """Whether a test runner says which errors were not handled."""
 
     def moved(self, nbytes: int, source: str, target: str, blocking: bool) -> None:
         """A transfer of `nbytes` between two devices. One to the CPU that blocks is a wait for the accelerator, too."""
@@ -188,6 +190,7 @@ class Recorder:
                 "backend": self.backend,
                 "accelerators": self.accelerators,
                 "ending": self.ending,
+                "tests": self.tests,
                 "raised": self.raised,
                 "errors": list(self.errors.values()),
                 "transfers": [

@@ -113,10 +113,11 @@ def read(folder: Path) -> list[dict[str, Any]]:
 def merge(records: Sequence[Row], status: int = 0) -> Account:
     """One account of several processes. Equal rows are added up.
 
-    If the program failed (`status`) and nobody saw why, the last device error that it caught is taken for the reason.
+    If the program failed (`status`) and nobody saw why, the last device error that it caught is taken for the reason;
+    not so of tests, where it is known which errors failed one.
     """
     account = _merged(records)
-    if not status or account.errors or not account.handled:
+    if any(record["tests"] for record in records) or not status or account.errors or not account.handled:
         return account
     *others, last = account.handled
     told = replace(last, uncaught=True, where=f"caught by the program, which then ended with exit code {status}")
