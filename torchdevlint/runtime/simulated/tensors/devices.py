@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,8 +29,16 @@ _device = torch.device
 class _Python:
     """A class of which CPython calls `__new__` in Python."""
 
-    def __new__(cls) -> _Python:
+    def __new__(cls) -> Any:
         return object.__new__(cls)
+
+
+class _AlsoPython(_Python):
+    __new__ = _Python.__new__
+
+
+class _Inheriting:
+    """A class that has the `__new__` of `object`."""
 
 
 def _slot(kind: type) -> Any:
@@ -74,6 +83,20 @@ _constructor = _Constructor()
 
 def patches() -> Iterator[Patch]:
     """What replaces the constructor of `torch.device`; nothing where types are not laid out as they are known to be."""
-    name = ctypes.cast(id(_device) + _NAME, ctypes.POINTER(ctypes.c_char_p))[0]
-    if name == b"torch.device":
+    if _layout_is_known():
         yield _constructor, "new", _new
+
+
+def _layout_is_known() -> bool:
+    """Whether name and constructor are where they are looked for: seen from types of which both are known."""
+    if sys.implementation.name != "cpython":
+        return False
+    name = ctypes.cast(id(_device) + _NAME, ctypes.POINTER(ctypes.c_char_p))[0]
+    constructors = [_slot(kind)[0] for kind in (_Python, _AlsoPython, _Inheriting, object, _device)]
+    written, also_written, inherited, of_object, by_cpp = constructors
+    return (
+        name == b"torch.device"
+        and written == also_written
+        and inherited == of_object
+        and len({written, inherited, by_cpp}) == 3
+    )
