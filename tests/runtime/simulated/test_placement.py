@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.tensors.claims import claim_of
 
 pytestmark = pytest.mark.usefixtures("machine")
 
@@ -531,3 +532,40 @@ def test_a_factory_that_writes_into_a_tensor() -> None:
         with pytest.raises(RuntimeError, match=r"device type cuda does not match device type of out parameter \(cpu\)"):
             torch.ones(3, out=there.cpu())
     assert torch.ones(3, out=there).device == FIRST
+
+
+def test_a_capsule_of_dlpack_is_where_its_tensor_is() -> None:
+    for tensor, device in ((torch.ones(3, device="cuda:1"), SECOND), (torch.ones(3), CPU)):
+        for back in (torch.from_dlpack, torch.utils.dlpack.from_dlpack):
+            made = back(torch.utils.dlpack.to_dlpack(tensor))
+            assert made.device == device
+            assert (made + tensor).device == device
+
+
+def test_a_pinned_tensor_like_another() -> None:
+    there = torch.ones(3, device="cuda")
+    offloaded = torch.empty_like(there, device="cpu", pin_memory=True)
+    assert offloaded.device == CPU
+    assert offloaded.is_pinned()
+    assert there.new_empty(3, device="cpu", pin_memory=True).is_pinned()
+    assert torch.zeros_like(torch.ones(3), pin_memory=True).is_pinned()
+    assert not torch.zeros_like(torch.ones(3)).is_pinned()
+    with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+        torch.empty_like(there, pin_memory=True)
+
+
+def test_what_is_computed_of_pinned_memory_is_not_pinned() -> None:
+    pinned = torch.ones(3, pin_memory=True)
+    assert pinned[1:].is_pinned()
+    for made in (pinned.clone(), pinned * 2, torch.zeros_like(pinned), torch.cat([pinned, pinned])):
+        assert not made.is_pinned()
+    assert pinned.is_pinned()
+
+
+def test_a_tensor_like_another_leaves_its_claim_alone() -> None:
+    plain = torch.ones(3)
+    claim = claim_of(plain)
+    assert claim is not None
+    like = claim_of(torch.zeros_like(plain))
+    assert like is not None
+    assert (claim.how, like.how) == ("ones", "zeros_like")

@@ -11,6 +11,7 @@ import ctypes
 import gc
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -45,23 +46,23 @@ def _slot(kind: type) -> Any:
     return ctypes.cast(id(kind) + _NEW, ctypes.POINTER(ctypes.c_void_p))
 
 
-_by_cpp = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.py_object)(_slot(_device)[0])
-
-
 def _new(cls: type, *args: Any, **kwargs: Any) -> Any:
     index = args[0] if len(args) == 1 and not kwargs else kwargs.get("device") if len(kwargs) == 1 else None
     active = state.active
     # torch/csrc/utils/python_arg_parser.h, `toDevice`: a number that is not negative is an accelerator's index
     if type(index) is int and index >= 0 and active is not None and active.driver.installed:
-        return _by_cpp(cls, (active.kind, index), {})
-    return _by_cpp(cls, args, kwargs)
+        return _constructor().by_cpp(cls, (active.kind, index), {})
+    return _constructor().by_cpp(cls, args, kwargs)
 
 
 class _Constructor:
     """The constructor of `torch.device` as an attribute: setting it replaces it, deleting it gives it back."""
 
     def __init__(self) -> None:
-        self.__dict__["_real"] = (vars(_device)["__new__"], _slot(_device)[0])
+        function = _slot(_device)[0]
+        objects = [ctypes.py_object] * 4
+        self.__dict__["_real"] = (vars(_device)["__new__"], function)
+        self.__dict__["by_cpp"] = ctypes.PYFUNCTYPE(*objects)(function)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
@@ -78,13 +79,16 @@ def _construct_with(method: Any, function: int) -> None:
     _slot(_device)[0] = function
 
 
-_constructor = _Constructor()
+@cache
+def _constructor() -> Any:
+    """Made at the first simulation, when the constructor is still the real one and the layout has been checked."""
+    return _Constructor()
 
 
 def patches() -> Iterator[Patch]:
     """What replaces the constructor of `torch.device`; nothing where types are not laid out as they are known to be."""
     if _layout_is_known():
-        yield _constructor, "new", _new
+        yield _constructor(), "new", _new
 
 
 def _layout_is_known() -> bool:

@@ -8,7 +8,8 @@ CPU, and the line. Functions that copy data into a tensor and move it in C++ (`t
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs.threads import follower
 from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import reported
-from torchdevlint.runtime.simulated.tensors.claims import CPU, claim_of, device_of, real_device
+from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, claim_of, device_of, real_device
 from torchdevlint.runtime.simulated.tensors.legacy import REAL_TYPES
 
 FACTORIES = """
@@ -118,10 +119,13 @@ def inheriting(
     given = kwargs.get("device")
     if given is not None:
         kwargs["device"] = given = active.parse(given)
+    pinned = bool(kwargs.get("pin_memory"))
     made = original(*args, **kwargs)
     claim = claim_of(made)
-    if given is not None and given.type == "cpu":
-        active.created(made, CPU, name)
+    if (given is not None and given.type == "cpu") or (claim is not None and claim.device == CPU):  # that is shared
+        active.claim(made, CPU, name, user_line(), pinned=pinned)
+    elif pinned and device_of(made).type == active.kind:
+        raise RuntimeError("Only dense CPU tensors can be pinned")  # aten/src/ATen/EmptyTensor.cpp
     elif claim is not None:
         claim.how, claim.created = name, user_line()
     return made
@@ -227,14 +231,28 @@ def _nested(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
     return nested_tensor
 
 
+_lent: MutableMapping[int, Claim] = weakref.WeakValueDictionary()
+"""Claims of tensors that a capsule was made of, by their address: the capsule keeps the bytes, and so the claim."""
+
+
+def _to_dlpack(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
+    def to_dlpack(tensor: torch.Tensor) -> Any:
+        claim = claim_of(tensor)
+        if claim is not None:
+            _lent[tensor.data_ptr()] = claim
+        return original(tensor)
+
+    return to_dlpack
+
+
 def _from_dlpack(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """`torch.from_dlpack` of a tensor shares its bytes, wherever they are; of anything else they are on the CPU."""
+    """`torch.from_dlpack` of a tensor or of its capsule shares its bytes, wherever they are; others are on the CPU."""
 
     @functools.wraps(original)
     def from_dlpack(data: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
         active = simulation()
         made = original(data, *args, **kwargs)
-        claim = claim_of(data) if isinstance(data, torch.Tensor) else None
+        claim = claim_of(data) if isinstance(data, torch.Tensor) else _lent.get(made.data_ptr())
         active.created(made, CPU if claim is None else claim.device, "from_dlpack")
         return made
 
@@ -287,7 +305,10 @@ def patches() -> Iterator[Patch]:
     for name in SPARSE:
         yield torch, name, _sparse(name, getattr(torch, name))
     yield torch.nested, "nested_tensor", _nested(torch.nested.nested_tensor)
-    yield torch, "from_dlpack", _from_dlpack(torch.from_dlpack)
+    from_dlpack, to_dlpack = _from_dlpack(torch.from_dlpack), _to_dlpack(torch.to_dlpack)
+    for where in (torch, torch.utils.dlpack):
+        yield where, "from_dlpack", from_dlpack
+        yield where, "to_dlpack", to_dlpack
     yield torch, "tensor", tensor(torch.tensor)
     for name in ("as_tensor", "asarray"):
         yield torch, name, as_tensor(getattr(torch, name), name)

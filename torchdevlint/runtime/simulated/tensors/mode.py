@@ -8,7 +8,6 @@ accelerator would raise, or say where the outputs are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import torch
@@ -17,9 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.sites import user_line
-from torchdevlint.runtime.simulated.driver.generators import claimed_device, default_generator, drawing_from
 from torchdevlint.runtime.simulated.errors import not_simulated, out_of_memory, refuse_without_kernel
-from torchdevlint.runtime.simulated.operators import OPERANDS, Call, Rule, placement, placements, rule_for, waits
+from torchdevlint.runtime.simulated.operators import OPERANDS, Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.claims import (
@@ -31,6 +29,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     device_of,
     storage_of,
 )
+from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 
 Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -81,7 +80,7 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         if schema.device is not None and not schema.tensors:
             return _factory(self._simulation, func, rule)
         given = schema.generator is not None or schema.device is not None
-        if given or _is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL:
+        if given or is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL:
             return _particular(self._simulation, func, rule)
         return _usual(self._simulation, func, rule)
 
@@ -142,8 +141,7 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
     call, kind, schema = func._op, simulation.kind, rule.schema
     name = schema.base
     writes = any(argument.written for argument in schema.tensors)
-    outputs = rule.outputs
-    random = _is_random(func)
+    outputs, random = rule.outputs, is_random(func)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first, mixed, unclaimed = survey(args, kwargs)
@@ -165,7 +163,7 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         if kwargs.get("pin_memory"):
             kwargs = {**kwargs, "pin_memory": False}
         if random and not isinstance(places, tuple) and places.type == kind:
-            made = _drawn(simulation, call, rule, args, kwargs, places)
+            made = drawn(simulation, call, rule, args, kwargs, places)
         else:
             made = call(*args, **kwargs)
         if outputs == "cpu":
@@ -191,7 +189,7 @@ def _has_own_claim(made: Any) -> bool:
 def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
     """An operator that makes a tensor from no tensor, on the device it is told."""
     call, kind = func._op, simulation.kind
-    name, random = rule.schema.base, _is_random(func)
+    name, random = rule.schema.base, is_random(func)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wanted = kwargs.get("device")
@@ -208,7 +206,7 @@ def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
             kwargs = {**kwargs, "pin_memory": False}
         try:
             if random and device.type == kind:
-                made = _drawn(simulation, call, rule, args, kwargs, device)
+                made = drawn(simulation, call, rule, args, kwargs, device)
             else:
                 made = call(*args, **kwargs)
         except RuntimeError as error:
@@ -220,45 +218,6 @@ def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         return made
 
     return run
-
-
-def _is_random(func: Overload) -> bool:
-    return torch.Tag.nondeterministic_seeded in func.tags
-
-
-def _drawn(
-    simulation: Simulation, call: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device
-) -> Any:
-    """A random operation on an accelerator draws from the accelerator's generator, if it is given none."""
-    schema = rule.schema
-    given = Call(schema, args, kwargs, device_of)
-    if given.value(schema.generator) is not None or given.named("dropout_p") == 0:
-        return call(*args, **kwargs)
-    generator = default_generator(simulation.driver, device)
-    taking = call if schema.generator is not None else _taking_a_generator(rule.overload)
-    if taking is not None:
-        return taking(*args, **{**kwargs, "generator": generator})
-    with drawing_from(generator):
-        return call(*args, **kwargs)
-
-
-_GENERATOR_OVERLOADS = {"": "generator", "low": "low_generator", "low_dtype": "low_generator_dtype"}
-
-
-@cache
-def _taking_a_generator(func: Overload) -> Any:
-    """The overload of a random factory that also takes a generator; None if there is none."""
-    name = _GENERATOR_OVERLOADS.get(func._schema.overload_name)
-    found = getattr(func.overloadpacket, name, None) if name is not None else None
-    return None if found is None else found._op
-
-
-def check_generator(simulation: Simulation, generator: Any, device: torch.device, operation: str) -> None:
-    """A generator serves one kind of device (aten/src/ATen/core/Generator.h: `check_generator`)."""
-    own = claimed_device(generator) or CPU
-    if own.type != device.type and device.type in ("cpu", simulation.kind):
-        error = RuntimeError(f"Expected a '{device.type}' device type for generator but found '{own.type}'")
-        raise reported(simulation, error, (), operation)
 
 
 def survey(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Claim | None, bool, bool]:
@@ -336,7 +295,8 @@ def _claim_one(
         memory = simulation.driver.memory[device.index]
         storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, storage.nbytes(), memory)
     else:
-        storage._torchdevlint_claim = first if first.device is device else Claim(device, name, first.created)
+        shared = first.device is device and not first.pinned  # what is computed of pinned memory is not pinned
+        storage._torchdevlint_claim = first if shared else Claim(device, name, first.created)
 
 
 def adopt(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], first: Claim) -> None:

@@ -1,0 +1,55 @@
+"""Random operations on accelerators: which generator they draw from, and which they refuse."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.simulated.driver.generators import claimed_device, default_generator, drawing_from
+from torchdevlint.runtime.simulated.operators import Call, Rule
+from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.tensors.claims import CPU, device_of
+
+Overload = Any
+
+
+def is_random(func: Overload) -> bool:
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def drawn(
+    simulation: Simulation, call: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], device: torch.device
+) -> Any:
+    """A random operation on an accelerator draws from the accelerator's generator, if it is given none."""
+    schema = rule.schema
+    given = Call(schema, args, kwargs, device_of)
+    if given.value(schema.generator) is not None or given.named("dropout_p") == 0:
+        return call(*args, **kwargs)
+    generator = default_generator(simulation.driver, device)
+    taking = call if schema.generator is not None else _taking_a_generator(rule.overload)
+    if taking is not None:
+        return taking(*args, **{**kwargs, "generator": generator})
+    with drawing_from(generator):
+        return call(*args, **kwargs)
+
+
+_GENERATOR_OVERLOADS = {"": "generator", "low": "low_generator", "low_dtype": "low_generator_dtype"}
+
+
+@cache
+def _taking_a_generator(func: Overload) -> Any:
+    """The overload of a random factory that also takes a generator; None if there is none."""
+    name = _GENERATOR_OVERLOADS.get(func._schema.overload_name)
+    found = getattr(func.overloadpacket, name, None) if name is not None else None
+    return None if found is None else found._op
+
+
+def check_generator(simulation: Simulation, generator: Any, device: torch.device, operation: str) -> None:
+    """A generator serves one kind of device (aten/src/ATen/core/Generator.h: `check_generator`)."""
+    own = claimed_device(generator) or CPU
+    if own.type != device.type and device.type in ("cpu", simulation.kind):
+        error = RuntimeError(f"Expected a '{device.type}' device type for generator but found '{own.type}'")
+        raise reported(simulation, error, (), operation)
