@@ -36,7 +36,7 @@ class Net(nn.Module):  # type: ignore[misc]
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.calls += 1
         self.seen += 1
-        mask = torch.ones(len(x), 1).cuda()
+        mask = torch.ones(len(x), 1).cuda()  # torchdevlint: ignore[TDL012]
         current = torch.cuda.current_device()
         self.told.append((str(x.device), str(mask.device), current, len(list(self.parameters()))))
         return self.norm(self.linear(x)) * mask

@@ -193,7 +193,8 @@ def test_tensors_from_before_are_known_to_be_nowhere() -> None:
     before = torch.ones(2)
     with simulate(1):
         assert before.device.type == "cpu"
-        assert (before + torch.ones(2, device="cuda")).device.type == "cuda"  # it makes no error
+        together = before + torch.ones(2, device="cuda")  # torchdevlint: ignore[TDL004]
+        assert together.device.type == "cuda"  # it makes no error
     assert getattr(before.untyped_storage(), ATTRIBUTE, None) is None
 
 

@@ -60,7 +60,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     method, receiver = call.func.attr, call.func.value
     if method in ("to", "type") and not call.args and not call.keywords:
         return
-    if frame.expects_errors or not _has_a_name(frame, receiver, state):
+    if frame.machine.muted or not _has_a_name(frame, receiver, state):
         return
     loaders.forget_if_in_place(frame, receiver, state)
     evidence = _tensor_evidence(frame, receiver, state)

@@ -119,8 +119,6 @@ class Frame:
     """The call that runs this function, and the frame that it stands in."""
     nesting: int = 0
     """How many containers are inside each other in the arguments that it is called with."""
-    expects_errors: bool = False
-    """Inside ``with pytest.raises(..)``, where statements stand for their exceptions."""
     activation: int = 0
     loop_round: int = 0
     loop_depth: int = 0
@@ -166,6 +164,7 @@ class Machine:
         self.globals: dict[str, Value] = {}
         self.default_changed = False
         self.muted = 0
+        """Above 0, nothing is recorded."""
         self.entry_owner: ClassInfo | None = None
         self.entry_node: ast.AST | None = None
         self.calls_left = MAX_CALLS

@@ -21,6 +21,11 @@ from torchdevlint.flow.transfer.patterns import captured
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_REPEATED_LOOPS = 3
+_EXPECTS = ("raises", "assertRaises", "assertRaisesRegex")
+_NEVER_RETURN = frozenset(
+    {"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit", "pytest.exit", "pytest.fail", "pytest.skip"}
+)
+_ENDINGS = frozenset(name.rpartition(".")[2] for name in _NEVER_RETURN)
 
 
 def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
@@ -42,6 +47,16 @@ def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
     frame.evaluate(node.value, state)
     if isinstance(node.value, ast.Call):
         loaders.forget_if_sent(frame, node.value, state)
+        if _never_returns(frame, node.value.func, state):
+            state.alive = False
+
+
+def _never_returns(frame: Frame, called: ast.expr, state: State) -> bool:
+    """Whether a call of it ends the path: ``sys.exit()``, ``pytest.skip()``."""
+    if (dotted_path(called) or "").rpartition(".")[2] not in _ENDINGS:
+        return False
+    value = frame.evaluate(called, state)
+    return isinstance(value, Ref) and value.name in _NEVER_RETURN
 
 
 def _assign(frame: Frame, node: ast.Assign, state: State) -> None:
@@ -229,14 +244,22 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
-    default, expects_errors, guarded = state.default_device, frame.expects_errors, state.guarded
+    default, guarded, machine = state.default_device, state.guarded, frame.machine
     for item in node.items:
         value = frame.evaluate(item.context_expr, state)
         _enter_context(frame, item.context_expr, state)
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
+    fails = any(_expects_an_error(item.context_expr) for item in node.items)
+    machine.muted += fails
     execute(frame, node.body, state)
-    state.default_device, frame.expects_errors, state.guarded = default, expects_errors, guarded
+    machine.muted -= fails
+    state.default_device, state.guarded = default, guarded
+
+
+def _expects_an_error(context: ast.expr) -> bool:
+    """``with pytest.raises(..)``, ``with self.assertRaises(..)``: the statements in it stand for their exceptions."""
+    return isinstance(context, ast.Call) and (dotted_path(context.func) or "").rpartition(".")[2] in _EXPECTS
 
 
 def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
@@ -253,8 +276,6 @@ def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
         return
     name = dotted_path(callee) or ""
-    if name.rpartition(".")[2] in ("raises", "assertRaises", "assertRaisesRegex"):
-        frame.expects_errors = True
     if any(word in name.lower() for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
         state.default_device = TOP
 
