@@ -331,8 +331,22 @@ def test_mps_and_xpu_are_names_too() -> None:
     with simulate(1, "mps"):
         assert torch.ones(2, device="mps").device.type == "mps"
         assert torch.backends.mps.is_available()
-        with pytest.raises(TypeError, match="MPS framework doesn't support float64"):
-            torch.ones(2, dtype=torch.float64).to("mps")
+        x, wide = torch.ones(2, device="mps"), torch.ones(2, dtype=torch.float64)
+        attempts: list[Callable[[], Any]] = [
+            lambda: wide.to("mps"),
+            lambda: torch.zeros(2, dtype=torch.float64, device="mps"),
+            lambda: torch.tensor([1.0], dtype=torch.float64, device="mps"),
+            lambda: torch.as_tensor(np.ones(2), device="mps"),
+            lambda: torch.zeros_like(x, dtype=torch.float64),
+            lambda: x.new_zeros(2, dtype=torch.float64),
+            x.double,
+            lambda: x.to(torch.float64),
+            lambda: x.sum(dtype=torch.float64),
+            lambda: nn.Linear(2, 2).double().to("mps"),
+        ]
+        for attempt in attempts:
+            with pytest.raises(TypeError, match="MPS framework doesn't support float64"):
+                attempt()
         assert torch.ones(2, dtype=torch.float64).to("mps", torch.float32).is_mps
     with simulate(2, "xpu"):
         assert torch.ones(2).to("xpu:1").is_xpu

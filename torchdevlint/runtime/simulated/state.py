@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchdevlint.runtime.record.sites import Site, user_line
+from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
 from torchdevlint.runtime.simulated.tensors.claims import CPU, AcceleratorClaim, Claim, nbytes_of, set_claim
 
 if TYPE_CHECKING:
+    from torchdevlint.runtime.record.recorder import Recorder
     from torchdevlint.runtime.simulated.driver.driver import Driver
-
-    Recorder = Any
 
 
 class Simulation:
@@ -23,26 +23,20 @@ class Simulation:
         self.driver = driver
         self.recorder = recorder
         self.default_type_device: torch.device | None = None
-        self._devices: dict[int, torch.device] = {}
-
-    def device(self, index: int) -> torch.device:
-        """The one `torch.device` object of an accelerator: claims are compared by identity first."""
-        device = self._devices.get(index)
-        if device is None:
-            device = self._devices[index] = torch.device(self.kind, index)
-        return device
 
     def resolve(self, device: torch.device) -> torch.device:
-        """`device` with an index, as the driver sees it. Raises what the driver would for one that is not there."""
+        """`device` with an index, as the driver sees it: one object for each, which claims compare by identity first.
+
+        Raises what the driver would for one that is not there.
+        """
         if device.type != self.kind:
             return CPU if device.type == "cpu" else device
         try:
-            resolved = self.driver.resolve(device)
+            return self.driver.resolve(device)
         except Exception as error:
             if self.recorder is not None:
                 self.recorder.failed(error, (), "device")
             raise
-        return self.device(resolved.index)
 
     def is_simulated(self, device: torch.device | None) -> bool:
         return device is not None and device.type == self.kind
@@ -53,6 +47,20 @@ class Simulation:
             return torch.device(self.kind, device)
         return torch.device(device)
 
+    def claim_for(
+        self,
+        nbytes: int,
+        device: torch.device,
+        how: str,
+        created: Site | None = None,
+        moved: Site | None = None,
+        pinned: bool = False,
+    ) -> Claim:
+        """A claim of `nbytes` on `device` (resolved), which are taken from the memory of an accelerator."""
+        if device.type == self.kind:
+            return AcceleratorClaim(device, how, created, moved, nbytes, self.driver.memory[device.index])
+        return Claim(device, how, created, moved, pinned)
+
     def claim(
         self,
         tensor: torch.Tensor,
@@ -62,14 +70,9 @@ class Simulation:
         moved: Site | None = None,
         pinned: bool = False,
     ) -> None:
-        """Say that the bytes of `tensor` are on `device` (resolved)."""
-        if device.type == self.kind:
-            made: Claim = AcceleratorClaim(
-                device, how, created, moved, nbytes_of(tensor), self.driver.memory[device.index]
-            )
-        else:
-            made = Claim(device, how, created, moved, pinned)
-        set_claim(tensor, made)
+        """Say that the bytes of `tensor` are on `device` (resolved). Raises what it does for types that it lacks."""
+        refuse_float64_on_mps(device, tensor.dtype)
+        set_claim(tensor, self.claim_for(nbytes_of(tensor), device, how, created, moved, pinned))
 
     def created(self, tensor: torch.Tensor, device: torch.device, how: str) -> None:
         """Claim a tensor that the program has just created."""

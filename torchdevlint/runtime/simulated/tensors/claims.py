@@ -80,12 +80,7 @@ class AcceleratorClaim(Claim):
         nbytes: int,
         ledger: Ledger,
     ) -> None:
-        self.device = device
-        self.how = how
-        self.created = created
-        self.moved = moved
-        self.pinned = False
-        self.copy = None
+        super().__init__(device, how, created, moved)
         self.nbytes = nbytes
         self.ledger = ledger
         ledger.take(nbytes)

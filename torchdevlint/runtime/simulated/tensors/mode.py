@@ -16,14 +16,18 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.sites import user_line
-from torchdevlint.runtime.simulated.errors import not_simulated, out_of_memory, refuse_without_kernel
+from torchdevlint.runtime.simulated.errors import (
+    not_simulated,
+    out_of_memory,
+    refuse_float64_on_mps,
+    refuse_without_kernel,
+)
 from torchdevlint.runtime.simulated.operators import OPERANDS, Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     WITHOUT_STORAGE,
-    AcceleratorClaim,
     Claim,
     claim_of,
     device_of,
@@ -292,8 +296,8 @@ def _claim_one(
     if first is None:
         simulation.claim(made, device, name)
     elif device.type == simulation.kind:
-        memory = simulation.driver.memory[device.index]
-        storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, storage.nbytes(), memory)
+        refuse_float64_on_mps(device, made.dtype)
+        storage._torchdevlint_claim = simulation.claim_for(storage.nbytes(), device, name, user_line())
     else:
         shared = first.device is device and not first.pinned  # what is computed of pinned memory is not pinned
         storage._torchdevlint_claim = first if shared else Claim(device, name, first.created)

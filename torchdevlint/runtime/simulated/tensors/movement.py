@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.record.sites import user_line
-from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import reported
@@ -98,7 +97,6 @@ def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         return _to(self, *args, **kwargs)
     target = active.resolve(device)
     options.update(zip(("dtype", "non_blocking", "copy", "memory_format"), rest, strict=False))
-    refuse_float64_on_mps(target, options.get("dtype") or self.dtype)
     if target == source:
         options.pop("non_blocking", None)
         return _to(self, options.pop("dtype", None) or self.dtype, **options)

@@ -14,7 +14,7 @@ import torch
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
-from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, AcceleratorClaim, Claim
+from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, Claim
 
 _Base = torch._C.StorageBase
 _real_device = torch.UntypedStorage.device.__get__
@@ -40,13 +40,7 @@ def _new(cls: type, *args: Any, **kwargs: Any) -> torch.UntypedStorage:
 
 def claim_storage(storage: torch.UntypedStorage, device: torch.device, how: str = "storage") -> None:
     """Say that the bytes of `storage` are on `device` (resolved)."""
-    active = simulation()
-    claim: Claim
-    if device.type == active.kind:
-        claim = AcceleratorClaim(device, how, user_line(), None, storage.nbytes(), active.driver.memory[device.index])
-    else:
-        claim = Claim(device, how, user_line())
-    setattr(storage, ATTRIBUTE, claim)
+    setattr(storage, ATTRIBUTE, simulation().claim_for(storage.nbytes(), device, how, user_line()))
 
 
 def _is_cuda(self: torch.UntypedStorage) -> bool:
