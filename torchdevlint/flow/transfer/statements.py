@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.arguments import as_device
 from torchdevlint.flow.checks import environment, loaders, moves, returns, wrappers
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
-from torchdevlint.flow.transfer import operations
+from torchdevlint.flow.transfer import contexts, operations
 from torchdevlint.flow.transfer.assignment import assign, forget_paths
 from torchdevlint.flow.transfer.branches import arms, asked_tensor, merge_states
 from torchdevlint.flow.transfer.comparisons import compares_devices
@@ -21,7 +19,6 @@ from torchdevlint.flow.transfer.patterns import captured
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_REPEATED_LOOPS = 3
-_EXPECTS = ("raises", "assertRaises", "assertRaisesRegex")
 _NEVER_RETURN = frozenset(
     {"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit", "pytest.exit", "pytest.fail", "pytest.skip"}
 )
@@ -247,37 +244,14 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
     default, guarded, machine = state.default_device, state.guarded, frame.machine
     for item in node.items:
         value = frame.evaluate(item.context_expr, state)
-        _enter_context(frame, item.context_expr, state)
+        contexts.enter(frame, item.context_expr, state)
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
-    fails = any(_expects_an_error(item.context_expr) for item in node.items)
+    fails = any(contexts.expects_an_error(item.context_expr) for item in node.items)
     machine.muted += fails
     execute(frame, node.body, state)
     machine.muted -= fails
     state.default_device, state.guarded = default, guarded
-
-
-def _expects_an_error(context: ast.expr) -> bool:
-    """``with pytest.raises(..)``, ``with self.assertRaises(..)``: the statements in it stand for their exceptions."""
-    return isinstance(context, ast.Call) and (dotted_path(context.func) or "").rpartition(".")[2] in _EXPECTS
-
-
-def _enter_context(frame: Frame, node: ast.expr, state: State) -> None:
-    """``with torch.device(..)`` sets the default device; a context that is not known but named so may do it too."""
-    callee = node.func if isinstance(node, ast.Call) else node
-    target = frame.evaluate(callee, state)
-    if target == Ref("torch.device") and isinstance(node, ast.Call) and node.args:
-        state.default_device = as_device(frame, node.args[0], frame.evaluate(node.args[0], state))
-        return
-    if isinstance(target, Ref):
-        environment.note_context(frame, state, node, target.name)
-    if isinstance(target, Ref) and target.name in ("torch.cuda.device", "torch.cuda.device_of"):
-        state.guarded = True
-    if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):
-        return
-    name = dotted_path(callee) or ""
-    if any(word in name.lower() for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
-        state.default_device = TOP
 
 
 def _try(frame: Frame, node: ast.Try, state: State) -> None:
