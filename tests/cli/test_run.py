@@ -122,7 +122,7 @@ def test_a_clean_program_keeps_its_exit_code_input_and_output(tmp_path: Path) ->
     done = run(tmp_path, sys.executable, program(tmp_path, code), "--epochs", "-v", stdin="hello\n")
     assert done.returncode == 7
     assert done.stdout == "['--epochs', '-v'] hello\n"
-    assert done.stderr.startswith("\ntorchdevlint run: 2 accelerators (simulated), torch ")
+    assert done.stderr.startswith("\ntorchdevlint run: 2 accelerators (cuda, simulated), torch ")
     assert done.stderr.endswith("No device error.\n")
 
 

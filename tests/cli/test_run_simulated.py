@@ -59,7 +59,7 @@ for _ in range(4):
     done = run(tmp_path, code)
     assert (done.returncode, done.stdout) == (0, "True cuda:0\n" * 4), done.stderr
     report = done.stderr
-    assert report.startswith("\ntorchdevlint run: 2 accelerators (simulated), torch ")
+    assert report.startswith("\ntorchdevlint run: 2 accelerators (cuda, simulated), torch ")
     assert "train.py:7: 4 x cpu -> cuda:0, 96 B" in report
     assert "train.py:4: 2 x cpu -> cuda:0, 16 B" in report
     assert "train.py:11: 4 x " in report
@@ -130,6 +130,36 @@ def test_a_machine_without_accelerators_reads_a_gpu_checkpoint(tmp_path: Path) -
     assert "Attempting to deserialize object on a CUDA device" in done.stderr
     assert "device error[TDL201] load-without-map-location" in done.stderr
     assert "torchdevlint run: a machine without accelerators (simulated)" in done.stderr
+
+
+def test_other_kinds_of_accelerators(tmp_path: Path) -> None:
+    code = """
+import torch
+
+print(torch.cuda.is_available(), torch.backends.mps.is_available(), torch.ones(1, device="mps").device)
+torch.ones(2, dtype=torch.float64).to("mps")
+"""
+    done = run(tmp_path, code, "--kind", "mps")
+    assert (done.returncode, done.stdout) == (1, "False True mps:0\n")
+    assert "torchdevlint run: 1 accelerator (mps, simulated), torch " in done.stderr
+    assert "TypeError: Cannot convert a MPS Tensor to float64 dtype" in done.stderr
+    code = "import torch\nprint(torch.ones(1, device='xpu:1').device)\ntorch.ones(2, device='xpu') + torch.ones(2)\n"
+    report = recorded(tmp_path, code, "--kind", "xpu", "--accelerators", "2")
+    assert (report["kind"], report["accelerators"], report["errors"][0]["rule"]["code"]) == ("xpu", 2, "TDL004")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--kind", "mps", "--accelerators", "2"), "a machine cannot have 2 accelerators of the kind mps: 0 to 1"),
+        (("--kind", "tpu"), "'tpu' is not one of 'cuda', 'xpu', 'mps'"),
+        (("--kind", "xpu", "--device", "xpu"), "--kind is for simulated ones, --device uses real ones"),
+    ],
+)
+def test_kinds_that_are_refused(tmp_path: Path, flags: tuple[str, ...], told: str) -> None:
+    done = run(tmp_path, "", *flags)
+    assert done.returncode == 2
+    assert told in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

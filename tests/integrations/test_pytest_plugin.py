@@ -120,8 +120,32 @@ def test_a_device_error_is_told_beside_the_test_that_it_fails(run, pytester: pyt
 def test_the_number_may_be_configured(run, pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nsimulate_accelerators = 3\n")
     pytester.makepyfile("def test_it():\n    pass\n")
-    run().stdout.fnmatch_lines(["torchdevlint: 3 simulated accelerators"])
-    run("--simulate-accelerators=1").stdout.fnmatch_lines(["torchdevlint: 1 simulated accelerator"])
+    run().stdout.fnmatch_lines(["torchdevlint: 3 simulated accelerators (cuda)"])
+    run("--simulate-accelerators=1").stdout.fnmatch_lines(["torchdevlint: 1 simulated accelerator (cuda)"])
+
+
+def test_the_kind_may_be_chosen(run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makepyfile(
+        """
+        import torch
+
+        def test_it(accelerator):
+            assert accelerator == torch.device(KIND)
+            assert torch.ones(2).to(accelerator).device == torch.device(KIND, 0)
+            assert not torch.cuda.is_available()
+        """.replace("KIND", "'xpu'")
+    )
+    result = run("--simulate-accelerators=2", "--simulate-kind=xpu")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["torchdevlint: 2 simulated accelerators (xpu)"])
+    pytester.makeini("[pytest]\nsimulate_accelerators = 1\nsimulate_kind = xpu\n")
+    run().assert_outcomes(passed=1)
+    assert run("--simulate-kind=tpu").ret == pytest.ExitCode.USAGE_ERROR
+    pytester.makeini("[pytest]\nsimulate_accelerators = 2\nsimulate_kind = mps\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "a machine cannot have 2 accelerators of the kind mps: 0 to 1" in result.stderr.str()
 
 
 def test_the_simulated_backend(run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +159,20 @@ def test_the_simulated_backend(run, pytester: pytest.Pytester, monkeypatch: pyte
     assert "device error[TDL004] mixed-device-operands: RuntimeError" in text
 
 
-@pytest.mark.parametrize("number", ["many", "-1", "65"])
-def test_a_number_that_is_none_is_refused(run, pytester: pytest.Pytester, number: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        ("many", "is not a number: many"),
+        ("-1", "a machine cannot have -1 accelerators of the kind cuda: 0 to 64"),
+        ("65", "a machine cannot have 65 accelerators of the kind cuda: 0 to 64"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(run, pytester: pytest.Pytester, number: str, told: str) -> None:
     assert run(f"--simulate-accelerators={number}").ret == pytest.ExitCode.USAGE_ERROR
     pytester.makeini(f"[pytest]\nsimulate_accelerators = {number}\n")
     result = run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert f"is not a number from 0 to 64: {number}" in result.stderr.str()
+    assert told in result.stderr.str()
 
 
 def test_what_needs_more_accelerators_is_skipped_with_the_reason(run, pytester: pytest.Pytester) -> None:

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from torchdevlint import rules  # noqa: E402
 from torchdevlint.runtime.record import hardware, sites  # noqa: E402
-from torchdevlint.runtime.record.recorder import OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
+from torchdevlint.runtime.record.recorder import DEVICE_ERROR, OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
 from torchdevlint.runtime.record.sites import Site, user_line  # noqa: E402
 from torchdevlint.runtime.tell import causes, naming  # noqa: E402
 from torchdevlint.runtime.tell.account import Account, DeviceError, error_of, merge, read  # noqa: E402
@@ -516,3 +516,17 @@ def test_json_of_an_account_is_json(recorder: Recorder, watched: Recorder) -> No
     data = json.loads(json.dumps(to_json(got, ["train.py"], 3, 3)))
     assert data["errors"][0]["where"] == "caught by the program, which then ended with exit code 3"
     assert json.loads(json.dumps(to_json(Account(), [], 0, 0)))["torch"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+        "Only dense CPU tensors can be pinned",
+        "cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+        "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+    ],
+)
+def test_texts_of_device_errors(text: str) -> None:
+    assert DEVICE_ERROR.search(text)

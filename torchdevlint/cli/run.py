@@ -11,6 +11,7 @@ import click
 
 from torchdevlint.cli.console import emit, wants_color
 from torchdevlint.cli.options import Refused
+from torchdevlint.runtime.kinds import KINDS, MOST, most, refusal
 from torchdevlint.runtime.start.launch import Order, UsageError
 from torchdevlint.runtime.start.launch import run as execute
 from torchdevlint.runtime.tell.report import Paper, text, to_json
@@ -19,8 +20,11 @@ from torchdevlint.runtime.tell.report import Paper, text, to_json
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENT]...")
 @click.option(
-    "--accelerators", type=click.IntRange(0, 64), help="How many to simulate; 0 is a machine without any.  [default: 2]"
+    "--accelerators",
+    type=click.IntRange(0, MOST),
+    help="How many to simulate; 0 is a machine without any.  [default: 2, of mps 1]",
 )
+@click.option("--kind", type=click.Choice(KINDS), help="What is simulated.  [default: cuda]")
 @click.option(
     "--device", metavar="TYPE", help="Use the real accelerators of this type, such as cuda, and record what happens."
 )
@@ -47,10 +51,15 @@ def run(command: tuple[str, ...], **flags: Any) -> int:
     Exit codes: that of the program; 1 if it was 0 and there was a device error that nobody handled, in a thread, a
     child process or a test; 2 if the program or the backend cannot be started; 124 after --timeout.
     """
-    if flags["device"] and flags["accelerators"] is not None:
-        raise click.UsageError("--accelerators simulates some, --device uses real ones: give one of them")
-    simulated = 2 if flags["accelerators"] is None else flags["accelerators"]
-    order = Order(command, simulated, flags["device"] or "", flags["timeout"])
+    for name in ("accelerators", "kind"):
+        if flags["device"] and flags[name] is not None:
+            raise click.UsageError(f"--{name} is for simulated ones, --device uses real ones: give one of them")
+    kind = flags["kind"] or "cuda"
+    simulated = min(2, most(kind)) if flags["accelerators"] is None else flags["accelerators"]
+    refused = refusal(kind, simulated)
+    if refused is not None:
+        raise click.UsageError(refused)
+    order = Order(command, simulated, kind, flags["device"] or "", flags["timeout"])
     try:
         outcome = execute(order)
     except UsageError as error:

@@ -15,6 +15,7 @@ import pytest
 from torchdevlint.integrations import pytest_watch
 
 OPTION, INI = "--simulate-accelerators", "simulate_accelerators"
+KIND_OPTION, KIND_INI = "--simulate-kind", "simulate_kind"
 MARKER = "accelerator(count=1): needs so many accelerators, real or simulated ones; is skipped where there are fewer"
 
 
@@ -23,12 +24,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         OPTION,
         dest=INI,
-        type=_number,
+        type=int,
         default=None,
         metavar="N",
         help="run the tests as if the machine had N accelerators (0: none); needs torch",
     )
+    group.addoption(
+        KIND_OPTION,
+        dest=KIND_INI,
+        default=None,
+        metavar="TYPE",
+        help=f"what {OPTION} simulates: cuda, xpu or mps (default: cuda)",
+    )
     parser.addini(INI, f"the same as {OPTION}, unless that is given", default="")
+    parser.addini(KIND_INI, f"the same as {KIND_OPTION}, unless that is given", default="")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,7 +45,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before the first conftest is imported, which may ask torch what there is."""
     wanted = _wanted(early_config)
     if wanted is not None:
-        _simulate(wanted)
+        _simulate(*wanted)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,7 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     wanted = _wanted(config)
-    return None if wanted is None else f"torchdevlint: {wanted} simulated accelerator{'' if wanted == 1 else 's'}"
+    if wanted is None:
+        return None
+    count, kind = wanted
+    return f"torchdevlint: {count} simulated accelerator{'' if count == 1 else 's'} ({kind})"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -91,29 +103,27 @@ def _needed(marker: pytest.Mark) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _number(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 64:
-        raise ValueError(text)
-    return number
-
-
-def _wanted(config: pytest.Config) -> int | None:
-    """How many accelerators to simulate; None if nothing was asked for."""
+def _wanted(config: pytest.Config) -> tuple[int, str] | None:
+    """How many accelerators of which kind to simulate; None if nothing was asked for."""
     given: int | None = getattr(config.known_args_namespace, INI, None)
-    if given is not None:
-        return given
     text = str(config.getini(INI)).strip()
-    if not text:
+    if given is None and not text:
         return None
+    from torchdevlint.runtime.kinds import refusal
+
+    kind = getattr(config.known_args_namespace, KIND_INI, None) or str(config.getini(KIND_INI)).strip() or "cuda"
     try:
-        return _number(text)
+        count = int(text) if given is None else given
     except ValueError:
-        raise pytest.UsageError(f"{INI} in the configuration is not a number from 0 to 64: {text}") from None
+        raise pytest.UsageError(f"{INI} in the configuration is not a number: {text}") from None
+    refused = refusal(kind, count)
+    if refused is not None:
+        raise pytest.UsageError(refused)
+    return count, kind
 
 
 @cache
-def _simulate(count: int) -> None:
+def _simulate(count: int, kind: str) -> None:
     if find_spec("torch") is None:
         raise pytest.UsageError(f'{OPTION} needs torch: pip install "torchdevlint[verify]"')
     from torchdevlint.runtime.record import recorder
@@ -121,6 +131,6 @@ def _simulate(count: int) -> None:
 
     if recorder.active() is not None:
         return  # under `torchdevlint run`, which has said how many there are
-    one = recorder.Recorder(backend="simulated", accelerators=count)
+    one = recorder.Recorder(backend="simulated", accelerators=count, kind=kind)
     recorder.start(one)
-    boot.simulate(count)
+    boot.simulate(count, kind)

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from torchdevlint.runtime.record.recorder import Recorder, story_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
@@ -305,6 +306,14 @@ def test_pinned_memory() -> None:
     assert torch.empty(2, pin_memory=True).is_pinned()
     with pytest.raises(RuntimeError, match=r"cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned"):
         on("cuda").pin_memory()
+    with simulate(1, recorder=Recorder()):
+        for attempt in (
+            lambda: torch.zeros(2, device="cuda", pin_memory=True),
+            lambda: torch.zeros_like(on("cuda"), pin_memory=True),
+        ):
+            with pytest.raises(RuntimeError, match=r"^Only dense CPU tensors can be pinned$") as refused:
+                attempt()
+            assert story_of(refused.value) is not None
 
 
 def test_a_device_that_is_not_there() -> None:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from torchdevlint.runtime.simulated import current, install, simulate, uninstall
+from torchdevlint.runtime.simulated.patches import Patches
 from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE
 
 OWNERS: tuple[Any, ...] = (
@@ -45,9 +46,36 @@ def attributes(owner: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(owner).items() if not isinstance(value, ModuleType)}
 
 
-@pytest.mark.parametrize("kind", ["cuda", "xpu", "mps"])
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_leaving_restores_every_attribute(kind: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "kind", "told"),
+    [
+        (1, "tpu", "unknown kind of accelerator 'tpu': one of cuda, xpu, mps"),
+        (-1, "cuda", "cannot have -1 accelerators"),
+        (2, "mps", "cannot have 2 accelerators of the kind mps: 0 to 1"),
+    ],
+)
+def test_machines_that_there_are_not(count: int, kind: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told), simulate(count, kind):
+        pass
+
+
+def test_a_simulation_that_cannot_begin_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Patches) -> None:
+        raise AttributeError("torch has changed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Patches, "apply", broken)
+        with pytest.raises(AttributeError, match="torch has changed"), simulate(1):
+            pass
+    assert current() is None
+    assert torch.ones(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("count", "kind"),
+    [(0, "cuda"), (1, "cuda"), (2, "cuda"), (0, "xpu"), (1, "xpu"), (2, "xpu"), (0, "mps"), (1, "mps")],
+)
+def test_leaving_restores_every_attribute(count: int, kind: str) -> None:
     with simulate(1):  # what is imported lazily is imported now
         torch.nn.Linear(1, 1).cuda()
     before = [attributes(owner) for owner in OWNERS]

@@ -42,8 +42,8 @@ DEVICE_ERROR = re.compile(
     r"on the same device|is not on the expected device|at least two devices|not at the same device|on the same GPU"
     r"|can't convert \S+ device type tensor to numpy|device type for generator|deserialize object on"
     r"|indices should be either on|should be a 1D CPU int64 tensor|invalid device ordinal|in forked subprocess"
-    r"|found no NVIDIA driver|not compiled with CUDA|No CUDA GPUs are available|parameters and buffers on device"
-    r"|only dense CPU tensors can be pinned|device type \S+ but got|to be on device|input is on \w+"
+    r"|[Ff]ound no NVIDIA driver|not compiled with CUDA|No CUDA GPUs are available|parameters and buffers on device"
+    r"|[Oo]nly dense CPU tensors can be pinned|device type \S+ but got|to be on device|input is on \w+"
 )
 """What torch says where devices do not fit. For errors that no backend of ours raised: on real hardware."""
 OF_A_VECTOR = re.compile(r"only for scalar outputs|cannot be converted to Scalar")
@@ -71,12 +71,18 @@ class OperandStory:
 
 
 class Recorder:
-    """The record of one process. `folder` is where it is written, None for one that stays in memory."""
+    """The record of one process. `folder` is where it is written, None for one that stays in memory.
 
-    def __init__(self, folder: Path | None = None, backend: str = "simulated", accelerators: int = 0) -> None:
+    `backend` is ``simulated`` or the type of real accelerators, and `kind` their type in both cases.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, backend: str = "simulated", accelerators: int = 0, kind: str = "cuda"
+    ) -> None:
         self.folder = folder
         self.backend = backend
         self.accelerators = accelerators
+        self.kind = kind
         self.device_of: Callable[[Any], str] = lambda tensor: str(tensor.device)
         """The device of a tensor; a backend may set something faster."""
         self.created_at: Callable[[Any], Place] = lambda tensor: None
@@ -189,6 +195,7 @@ class Recorder:
                 "torch": getattr(sys.modules.get("torch"), "__version__", None),
                 "backend": self.backend,
                 "accelerators": self.accelerators,
+                "kind": self.kind,
                 "ending": self.ending,
                 "tests": self.tests,
                 "raised": self.raised,

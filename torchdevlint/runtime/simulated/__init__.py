@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from torchdevlint.runtime.kinds import KINDS, refusal
 from torchdevlint.runtime.simulated import state
 from torchdevlint.runtime.simulated.driver import api
 from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -39,7 +40,6 @@ from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 
 __all__ = ["KINDS", "Simulation", "current", "install", "simulate", "uninstall"]
 
-KINDS = ("cuda", "xpu", "mps")
 _lock = threading.RLock()
 _installed: list[_Installation] = []
 
@@ -55,8 +55,12 @@ class _Installation:
     def apply(self) -> None:
         _import_what_looks_at_torch()
         state.active = self.simulation
-        self.patches = Patches(self._all())
-        self.patches.apply()
+        try:
+            self.patches = Patches(self._all())
+            self.patches.apply()
+        except BaseException:
+            state.active = None
+            raise
         self.mode.__enter__()
 
     def take_back(self) -> None:
@@ -96,11 +100,11 @@ def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Simulat
     """Simulate `count` accelerators of `kind` (one of `KINDS`) from now on, in this thread and in new ones.
 
     Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none.
+    Raises ValueError for another kind, and for more than a machine has (of mps: one).
     """
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind of accelerator {kind!r}: one of {', '.join(KINDS)}")
-    if count < 0:
-        raise ValueError(f"a machine cannot have {count} accelerators")
+    refused = refusal(kind, count)
+    if refused is not None:
+        raise ValueError(refused)
     with _lock:
         if _installed:
             _installed[-1].take_back()

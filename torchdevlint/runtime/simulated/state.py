@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -40,12 +40,6 @@ class Simulation:
 
     def is_simulated(self, device: torch.device | None) -> bool:
         return device is not None and device.type == self.kind
-
-    def parse(self, device: Any) -> torch.device:
-        """A device as PyTorch's functions take it (`torch.device`, string or index). Raises what torch raises."""
-        if isinstance(device, int) and not isinstance(device, bool):
-            return torch.device(self.kind, device)
-        return torch.device(device)
 
     def claim_for(
         self,

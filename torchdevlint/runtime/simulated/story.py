@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import torch
 
@@ -22,6 +22,11 @@ def reported(
         stories = [_story(name, tensor) for name, tensor in operands]
         simulation.recorder.failed(error, stories, operation)
     return error
+
+
+def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:
+    """Raises what memory of an accelerator gets that is to be pinned (aten/src/ATen/EmptyTensor.cpp)."""
+    raise reported(simulation, RuntimeError("Only dense CPU tensors can be pinned"), (), operation)
 
 
 def _story(name: str, tensor: torch.Tensor) -> OperandStory:

@@ -1,7 +1,8 @@
 """What `torchdevlint run` has its processes do: record, on a backend, from the moment torch has been imported.
 
 The environment says what is wanted: ``TORCHDEVLINT_RECORD`` is the folder for the records, ``TORCHDEVLINT_SIMULATE``
-the number of accelerators to simulate, ``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise.
+the number of accelerators to simulate and ``TORCHDEVLINT_SIMULATE_KIND`` their type (cuda unless it is said),
+``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from types import ModuleType
 
 from torchdevlint.runtime.start.importing import when_imported
 
-RECORD, SIMULATE, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_DEVICE"
+RECORD, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_DEVICE"
+SIMULATE, SIMULATE_KIND = "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_SIMULATE_KIND"
 
 
 def begin() -> None:
@@ -31,7 +33,8 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
 
     device = environment.get(DEVICE, "")
     count = int(environment.get(SIMULATE, "0") or "0")
-    one = recorder.Recorder(Path(environment[RECORD]), device or "simulated", count)
+    kind = environment.get(SIMULATE_KIND) or "cuda"
+    one = recorder.Recorder(Path(environment[RECORD]), device or "simulated", count, device or kind)
     recorder.start(one)
     try:
         if device:
@@ -39,7 +42,7 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
 
             hardware.install(one, device)
         else:
-            simulate(count)
+            simulate(count, kind)
     except Exception as error:
         one.ending = f"the backend failed: {type(error).__name__}: {error}"
         one.write(final=True)
@@ -49,8 +52,8 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
     one.write()
 
 
-def simulate(count: int) -> None:
-    """Simulate `count` accelerators in this process, from now on, and tell the active recorder what happens."""
+def simulate(count: int, kind: str) -> None:
+    """Simulate `count` accelerators of `kind` in this process, from now on, and tell the active recorder of it."""
     from importlib import import_module
 
     from torchdevlint.runtime.record import recorder
@@ -58,7 +61,7 @@ def simulate(count: int) -> None:
     one = recorder.active()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch's modules say as they are imported; it may be an error by -W
-        import_module("torchdevlint.runtime.simulated").install(count=count, recorder=one)
+        import_module("torchdevlint.runtime.simulated").install(count, kind, recorder=one)
     with suppress(ImportError):
         from torchdevlint.runtime.simulated.tensors.claims import claim_of
 

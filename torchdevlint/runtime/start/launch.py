@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchdevlint.runtime.start.boot import DEVICE, RECORD, SIMULATE
+from torchdevlint.runtime.start.boot import DEVICE, RECORD, SIMULATE, SIMULATE_KIND
 from torchdevlint.runtime.tell.account import Account, merge, read
 
 BOOTSTRAP = Path(__file__).parent / "bootstrap"
@@ -39,13 +39,14 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be run. `device` is the type of the real accelerators, or empty: `accelerators` are simulated.
+    """What is to be run. `device` is the type of the real accelerators, or empty: then some are simulated.
 
-    `seconds` is the time it may take, None for as long as it likes.
+    That is `accelerators` of `kind`, one of `KINDS`. `seconds` is the time it may take, None for as long as it likes.
     """
 
     command: tuple[str, ...]
     accelerators: int = 2
+    kind: str = "cuda"
     device: str = ""
     seconds: float | None = None
 
@@ -74,12 +75,12 @@ def environment(order: Order, folder: Path) -> dict[str, str]:
     """This process's environment, and what makes every Python in it record into `folder`."""
     env = dict(os.environ)
     env[RECORD] = str(folder)
-    env.pop(SIMULATE, None)
-    env.pop(DEVICE, None)
+    for name in (SIMULATE, SIMULATE_KIND, DEVICE):
+        env.pop(name, None)
     if order.device:
         env[DEVICE] = order.device
     else:
-        env[SIMULATE] = str(order.accelerators)
+        env[SIMULATE], env[SIMULATE_KIND] = str(order.accelerators), order.kind
         env |= {} if order.accelerators else _HIDDEN
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(BOOTSTRAP), env.get("PYTHONPATH", ""))))
     env["PYTEST_PLUGINS"] = ",".join(filter(None, (env.get("PYTEST_PLUGINS", ""), WATCH)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-KINDS = ("cuda", "xpu", "mps")
+from torchdevlint.runtime.kinds import KINDS
 
 
 def accelerators() -> tuple[torch.device | None, int]:

@@ -79,6 +79,7 @@ class Account:
 
     backend: str = ""
     accelerators: int = 0
+    kind: str = ""
     torch: str = ""
     processes: int = 0
     lost: int = 0
@@ -134,6 +135,7 @@ def _merged(records: Sequence[Row]) -> Account:
     return Account(
         backend=records[0]["backend"],
         accelerators=max(record["accelerators"] for record in records),
+        kind=records[0]["kind"],
         torch=next((record["torch"] for record in records if record["torch"]), ""),
         processes=len(records),
         lost=sum(not record["final"] for record in records),

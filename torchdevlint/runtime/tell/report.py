@@ -87,6 +87,7 @@ def to_json(account: Account, program: Sequence[str], exit_code: int, status: in
         "backend": account.backend or None,
         "simulated": account.simulated,
         "accelerators": account.accelerators,
+        "kind": account.kind or None,
         "torch": account.torch or None,
         "processes": account.processes,
         "processes_without_end": account.lost,
@@ -139,7 +140,7 @@ def _backend(account: Account) -> str:
     if not account.processes:
         return "no process was seen that imports torch (python -I, -E and -S hide theirs); nothing was checked"
     number = count(account.accelerators, "accelerator", "accelerators")
-    what = f"{number} (simulated)" if account.simulated else f"{number} ({account.backend}, real)"
+    what = f"{number} ({account.kind}, {'simulated' if account.simulated else 'real'})"
     if account.simulated and not account.accelerators:
         what = "a machine without accelerators (simulated)"
     processes = "" if account.processes == 1 else f", {count(account.processes, 'process', 'processes')}"

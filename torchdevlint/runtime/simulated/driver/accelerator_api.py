@@ -14,12 +14,13 @@ import torch
 from torchdevlint.runtime.simulated.driver.hardware import refusing_class
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
 from torchdevlint.runtime.simulated.driver.streams import device_type_number
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
 
 
-def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+def patches(driver: Driver) -> Iterable[Patch]:
     """Nothing for a PyTorch without `torch.accelerator`."""
     accelerator = torch.device(driver.kind)
     yield torch._C, "_get_accelerator", lambda check=None: accelerator
@@ -38,35 +39,23 @@ def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
 def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
     table = driver.streams
 
-    def initialise() -> None:
-        if not driver.initialised or driver.in_bad_fork:
-            driver.initialise()
-
     def get_index() -> int:
-        initialise()
+        driver.initialise()
         return driver.current
 
     def set_index(index: int) -> None:
         if index >= 0:
-            initialise()
+            driver.initialise()
             driver.set_current(index)
 
-    def exchange(index: int) -> int:
-        initialise()
-        if index < 0:
-            return -1
-        before = driver.current
-        driver.set_current(index)
-        return before
-
     def get_stream(index: int) -> Any:
-        initialise()
+        driver.initialise()
         device = driver.resolve(torch.device(driver.kind, index))
         number = device_type_number(driver.kind)
         return torch.Stream(stream_id=table.current(device.index), device_index=device.index, device_type=number)
 
     def set_stream(stream: Any) -> None:
-        initialise()
+        driver.initialise()
         driver.set_current(stream.device_index)
         table.set_current(stream.device_index, stream.stream_id)
 
@@ -74,22 +63,18 @@ def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
         if driver.initialised:
             driver.resolve(torch.device(driver.kind, index))
 
-    def empty_cache() -> None:
-        for device in driver.memory:
-            device.empty_cache()
-
     return {
         "_accelerator_getAccelerator": lambda: accelerator,
         "_accelerator_getDeviceIndex": get_index,
         "_accelerator_setDeviceIndex": set_index,
-        "_accelerator_exchangeDevice": exchange,
-        "_accelerator_maybeExchangeDevice": exchange,
+        "_accelerator_exchangeDevice": driver.exchange,
+        "_accelerator_maybeExchangeDevice": driver.exchange,
         "_accelerator_getStream": get_stream,
         "_accelerator_setStream": set_stream,
         "_accelerator_synchronizeDevice": synchronise,
         "_accelerator_getDeviceCapability": lambda index: {"supported_dtypes": _dtypes(driver.kind)},
         "_accelerator_isAllocatorInitialized": lambda: driver.initialised,
-        "_accelerator_emptyCache": empty_cache,
+        "_accelerator_emptyCache": driver.empty_cache,
         "_accelerator_emptyHostCache": lambda: None,
         "_accelerator_getDeviceStats": lambda index: driver.memory_of(index).stats(),
         "_accelerator_resetPeakStats": lambda index: driver.memory_of(index).reset_peak(),

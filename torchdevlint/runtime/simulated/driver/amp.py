@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchdevlint.runtime.simulated.driver.autocast_policy import Policy, banned
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -115,7 +116,7 @@ class _Switch:
         self._autocast.policy.take_back()
 
 
-def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+def patches(driver: Driver) -> Iterable[Patch]:
     """`torch.autocast` itself is kept, and calls what is replaced here."""
     autocast = Autocast(driver.kind)
     yield _Switch(autocast), "on", True
@@ -129,7 +130,7 @@ def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
     yield from _older_names(autocast)
 
 
-def _older_names(autocast: Autocast) -> Iterable[tuple[Any, str, Any]]:
+def _older_names(autocast: Autocast) -> Iterable[Patch]:
     """Deprecated since 2.4, one pair for each kind of device (torch/csrc/autograd/init.cpp)."""
     for kind, infix in (("cpu", "cpu"), ("cuda", "gpu"), ("xpu", "xpu")):
         if hasattr(torch, f"is_autocast_{infix}_enabled"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from torchdevlint.runtime.simulated.driver import (
     accelerator_api,
@@ -15,9 +14,10 @@ from torchdevlint.runtime.simulated.driver import (
     other_kinds,
 )
 from torchdevlint.runtime.simulated.driver.driver import Driver
+from torchdevlint.runtime.simulated.patches import Patch
 
 
-def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+def patches(driver: Driver) -> Iterable[Patch]:
     """(owner, attribute, replacement), each once.
 
     Nothing for a machine without accelerators: a CPU build of PyTorch has the right answers and errors itself.

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.simulated.driver.hardware import refusing
-
-Patch = tuple[Any, str, Any]
+from torchdevlint.runtime.simulated.patches import Patch
 
 
 class PlanCache:

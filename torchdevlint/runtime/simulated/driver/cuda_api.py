@@ -17,11 +17,10 @@ from torchdevlint.runtime.simulated.driver import hardware
 from torchdevlint.runtime.simulated.driver.generators import default_generators
 from torchdevlint.runtime.simulated.driver.hardware import refusing, refusing_class
 from torchdevlint.runtime.simulated.driver.memory import host_stats
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
-
-Patch = tuple[Any, str, Any]
 
 
 def patches(driver: Driver) -> Iterable[Patch]:
@@ -43,36 +42,20 @@ def patches(driver: Driver) -> Iterable[Patch]:
 
 
 def _device_functions(driver: Driver) -> dict[str, Any]:
-    def lazy_init() -> None:
-        if not driver.initialised or driver.in_bad_fork:
-            torch.cuda._lazy_init()
-
-    def get_device_count() -> int:
-        driver.poison_forks()
-        return driver.visible()
-
     def init() -> None:
         driver.start()
         torch.cuda.default_generators = default_generators(driver)
 
     def get_device() -> int:
-        lazy_init()
+        driver.initialise()
         return driver.current
 
     def set_device(device: int) -> None:
-        lazy_init()
+        driver.initialise()
         driver.set_current(device)
-
-    def exchange_device(device: int) -> int:
-        if device < 0:
-            return -1
-        lazy_init()
-        before = driver.current
-        driver.set_current(device)
-        return before
 
     def can_access_peer(device: int, peer: int) -> bool:
-        lazy_init()
+        driver.initialise()
         return device != peer
 
     def get_arch_flags() -> str:
@@ -82,11 +65,11 @@ def _device_functions(driver: Driver) -> dict[str, Any]:
     return {
         "_cuda_init": init,
         "_cuda_isInBadFork": lambda: driver.in_bad_fork,
-        "_cuda_getDeviceCount": get_device_count,
+        "_cuda_getDeviceCount": driver.count,
         "_cuda_getDevice": get_device,
         "_cuda_setDevice": set_device,
-        "_cuda_exchangeDevice": exchange_device,
-        "_cuda_maybeExchangeDevice": exchange_device,
+        "_cuda_exchangeDevice": driver.exchange,
+        "_cuda_maybeExchangeDevice": driver.exchange,
         "_cuda_canDeviceAccessPeer": can_access_peer,
         "_cuda_getArchFlags": get_arch_flags,
         "_cuda_getCompiledVersion": lambda: hardware.CUDA_VERSION_NUMBER,
@@ -134,22 +117,16 @@ def _stream_functions(driver: Driver) -> dict[str, Any]:
 
 
 def _memory_functions(driver: Driver) -> dict[str, Any]:
-    memory = driver.memory
-
-    def empty_cache() -> None:
-        for device in memory:
-            device.empty_cache()
-
     def set_fraction(fraction: float, device: int) -> None:
         driver.memory_of(device).fraction = fraction
 
     def snapshot(mempool: Any = None) -> dict[str, Any]:
-        segments = [segment for index, device in enumerate(memory) for segment in device.segments(index)]
-        return {"segments": segments, "device_traces": [[] for _ in memory], "allocator_settings": {}}
+        segments = [segment for index, device in enumerate(driver.memory) for segment in device.segments(index)]
+        return {"segments": segments, "device_traces": [[] for _ in driver.memory], "allocator_settings": {}}
 
     def initialised(function: Any) -> Any:
         def of_device(device: int) -> Any:
-            torch.cuda._lazy_init()
+            driver.initialise()
             return function(driver.memory_of(device))
 
         return of_device
@@ -161,7 +138,7 @@ def _memory_functions(driver: Driver) -> dict[str, Any]:
         "_cuda_hostMemoryStats": host_stats,
         "_cuda_resetPeakHostMemoryStats": lambda: None,
         "_cuda_resetAccumulatedHostMemoryStats": lambda: None,
-        "_cuda_emptyCache": empty_cache,
+        "_cuda_emptyCache": driver.empty_cache,
         "_cuda_setMemoryFraction": set_fraction,
         "_cuda_getMemoryFraction": lambda device: driver.memory_of(device).fraction,
         "_cuda_memorySnapshot": snapshot,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchdevlint.runtime.simulated.driver.streams import PRIORITIES, generic_classes, priority_of
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -81,7 +82,7 @@ def cuda_classes(driver: Driver, stream_class: Any, event_class: Any) -> ModuleT
     return module
 
 
-def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+def patches(driver: Driver) -> Iterable[Patch]:
     """`torch.Stream`, `torch.Event`, and with the kind cuda the classes of `torch.cuda`."""
     if "streams" not in driver.kept:
         generic = generic_classes(driver)

@@ -70,6 +70,11 @@ class Driver:
         """How many accelerators this process sees; settles it (cudaGetDeviceCount)."""
         return len(self.ordinals())
 
+    def count(self) -> int:
+        """How many this process sees, asked by the program: from now on forks are poisoned."""
+        self.poison_forks()
+        return self.visible()
+
     def _visible_ordinals(self) -> tuple[int, ...]:
         wanted = torch.cuda._parse_visible_devices()
         if wanted and isinstance(wanted[0], str):
@@ -93,10 +98,24 @@ class Driver:
             raise invalid_ordinal(self.kind, index, self.visible())
         self._thread.current = index
 
+    def parse(self, device: Any) -> torch.device:
+        """A device as PyTorch's functions take it; None is the accelerator. Raises what torch raises."""
+        if device is None:
+            return torch.device(self.kind)
+        return torch.device(self.kind, device) if type(device) is int else torch.device(device)
+
+    def exchange(self, index: int) -> int:
+        """Make a device the current one and give the one that was; a negative index does and gives nothing, -1."""
+        if index < 0:
+            return -1
+        self.initialise()
+        before = self.current
+        self.set_current(index)
+        return before
+
     def resolve(self, device: torch.device) -> torch.device:
         """`device` with its index. Initialises, and raises what the accelerator raises for one that is not there."""
-        if not self.initialised or self.in_bad_fork:
-            self.initialise()
+        self.initialise()
         index = device.index
         if index is None:
             index = self._thread.current
@@ -108,6 +127,8 @@ class Driver:
 
     def initialise(self) -> None:
         """What the first use of a device does: PyTorch's own lazy initialisation, with its own errors."""
+        if self.initialised and not self.in_bad_fork:
+            return
         lazy_init = getattr(torch.get_device_module(self.kind), "_lazy_init", None)
         if lazy_init is not None:
             lazy_init()
@@ -144,6 +165,10 @@ class Driver:
         if not 0 <= index < self.visible():
             raise RuntimeError(f"Invalid device argument {index}: did you call init?")
         return self.memory[index]
+
+    def empty_cache(self) -> None:
+        for device in self.memory:
+            device.empty_cache()
 
 
 _drivers: weakref.WeakSet[Driver] = weakref.WeakSet()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -111,7 +112,7 @@ def generator_class(driver: Driver) -> type:
 
     class Generator(torch._C.Generator, metaclass=_IncludesReal):  # type: ignore[misc]
         def __new__(cls, device: Any = "cpu") -> Any:
-            wanted = torch.device(driver.kind, device) if type(device) is int else torch.device(device)
+            wanted = driver.parse(device)
             if wanted.type != driver.kind:
                 return _Real(wanted)
             return make_generator(driver, wanted.index)
@@ -159,5 +160,5 @@ def drawing_from(generator: Any) -> Iterator[None]:
         default.set_state(kept)
 
 
-def patches(driver: Driver) -> Iterable[tuple[Any, str, Any]]:
+def patches(driver: Driver) -> Iterable[Patch]:
     yield torch, "Generator", generator_class(driver)

@@ -12,11 +12,10 @@ from torchdevlint.runtime.simulated.driver.cuda_api import lazy_queue
 from torchdevlint.runtime.simulated.driver.generators import default_generators
 from torchdevlint.runtime.simulated.driver.hardware import NAME, refusing
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
+from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
-
-Patch = tuple[Any, str, Any]
 
 
 def patches(driver: Driver) -> Iterable[Patch]:
@@ -27,36 +26,21 @@ def _xpu(driver: Driver) -> Iterable[Patch]:
     """The functions of torch/csrc/xpu/Module.cpp that `torch.xpu` calls."""
     xpu = torch.xpu
 
-    def get_device_count() -> int:
-        driver.poison_forks()
-        return driver.visible()
-
     def init() -> None:
         driver.start()
         xpu.default_generators = default_generators(driver)
 
-    def exchange(device: int) -> int:
-        if device < 0:
-            return -1
-        before = driver.current
-        driver.set_current(device)
-        return before
-
-    def empty_cache() -> None:
-        for device in driver.memory:
-            device.empty_cache()
-
     functions = {
-        "_xpu_getDeviceCount": get_device_count,
+        "_xpu_getDeviceCount": driver.count,
         "_xpu_init": init,
         "_xpu_isInBadFork": lambda: driver.in_bad_fork,
         "_xpu_getDevice": lambda: driver.current,
         "_xpu_setDevice": driver.set_current,
-        "_xpu_exchangeDevice": exchange,
-        "_xpu_maybeExchangeDevice": exchange,
+        "_xpu_exchangeDevice": driver.exchange,
+        "_xpu_maybeExchangeDevice": driver.exchange,
         "_xpu_canDeviceAccessPeer": lambda device, peer: device != peer,
         "_xpu_synchronize": lambda device=None: None,
-        "_xpu_emptyCache": empty_cache,
+        "_xpu_emptyCache": driver.empty_cache,
         "_xpu_memoryStats": lambda device: driver.memory_of(device).stats(),
         "_xpu_resetPeakMemoryStats": lambda device: driver.memory_of(device).reset_peak(),
         "_xpu_resetAccumulatedMemoryStats": lambda device: driver.memory_of(device).reset_accumulated(),
@@ -70,8 +54,8 @@ def _xpu(driver: Driver) -> Iterable[Patch]:
         yield torch._C, name, function
     yield torch._C, "_has_xpu", True
     yield xpu, "_is_in_bad_fork", functions["_xpu_isInBadFork"]
-    yield xpu, "_exchange_device", exchange
-    yield xpu, "_maybe_exchange_device", exchange
+    yield xpu, "_exchange_device", driver.exchange
+    yield xpu, "_maybe_exchange_device", driver.exchange
     yield xpu, "_get_device_properties", lambda index: _XpuProperties()
     if hasattr(xpu, "_raw_device_count_zes"):
         yield xpu, "_raw_device_count_zes", lambda visible: -1
@@ -114,9 +98,6 @@ def _mps(driver: Driver) -> Iterable[Patch]:
             generators.extend(default_generators(driver))
         return generators[0]
 
-    def allocated() -> int:
-        return driver.memory[0].allocated
-
     functions = {
         "_has_mps": True,
         "_mps_is_available": lambda: driver.visible() > 0,
@@ -124,9 +105,9 @@ def _mps(driver: Driver) -> Iterable[Patch]:
         "_mps_is_on_macos_or_newer": lambda major, minor: True,
         "_mps_get_default_generator": default_generator,
         "_mps_deviceSynchronize": lambda: None,
-        "_mps_emptyCache": driver.memory[0].empty_cache,
+        "_mps_emptyCache": driver.empty_cache,
         "_mps_setMemoryFraction": lambda fraction: None,
-        "_mps_currentAllocatedMemory": allocated,
+        "_mps_currentAllocatedMemory": lambda: driver.memory[0].allocated,
         "_mps_driverAllocatedMemory": lambda: driver.memory[0].reserved,
         "_mps_recommendedMaxMemory": lambda: TOTAL,
         "_mps_get_name": lambda: NAME,

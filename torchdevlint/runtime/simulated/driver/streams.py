@@ -108,7 +108,7 @@ class SimulatedStream(torch.Stream, metaclass=_IncludesReal):  # type: ignore[mi
         if "stream_id" in kwargs or len(args) > 1:  # one that exists already
             return _RealStream.__new__(cls, *args, **kwargs)
         driver = cls._driver
-        device = _device(args[0] if args else kwargs.get("device"), driver.kind)
+        device = driver.parse(args[0] if args else kwargs.get("device"))
         if device.type != driver.kind:
             return _RealStream(*args, **kwargs)
         index = driver.resolve(device).index
@@ -172,8 +172,7 @@ class SimulatedEvent(torch.Event, metaclass=_IncludesReal):  # type: ignore[misc
     _handle: int
 
     def __new__(cls, device: Any = None, **kwargs: Any) -> Any:
-        kind = cls._driver.kind
-        if _device(device, kind).type != kind:
+        if cls._driver.parse(device).type != cls._driver.kind:
             return _RealEvent(device, **kwargs)
         return cls._make(kwargs.get("enable_timing", False))
 
@@ -249,13 +248,6 @@ def generic_classes(driver: Driver) -> tuple[Any, Any]:
     stream = _IncludesReal("Stream", (SimulatedStream,), {**known, "_real": _RealStream})
     event = _IncludesReal("Event", (SimulatedEvent,), {**known, "_real": _RealEvent})
     return stream, event
-
-
-def _device(device: Any, kind: str) -> Any:
-    """A device as PyTorch's functions take it; None is the accelerator."""
-    if device is None:
-        return torch.device(kind)
-    return torch.device(kind, device) if type(device) is int else torch.device(device)
 
 
 def device_type_number(kind: str) -> int:

@@ -19,7 +19,7 @@ from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs.threads import follower
 from torchdevlint.runtime.simulated.state import Simulation, simulation
-from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.story import refuse_pinning, reported
 from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, claim_of, device_of, real_device
 from torchdevlint.runtime.simulated.tensors.legacy import REAL_TYPES
 
@@ -51,12 +51,12 @@ def _parsed(active: Simulation, kwargs: dict[str, Any]) -> None:
         if active.default_type_device is not None and default_device() is None:
             kwargs["device"] = active.default_type_device
     elif isinstance(device, int):
-        kwargs["device"] = active.parse(device)
+        kwargs["device"] = active.driver.parse(device)
 
 
 def _into(active: Simulation, name: str, kwargs: dict[str, Any], out: torch.Tensor) -> None:
     """A given or default device agrees in kind with `out` (torch/csrc/utils/out_types.cpp: check_out_type_matches)."""
-    wanted = default_device() if kwargs.get("device") is None else active.parse(kwargs["device"])
+    wanted = default_device() if kwargs.get("device") is None else active.driver.parse(kwargs["device"])
     if wanted is None or not _is_ours(active, wanted):
         return
     there = device_of(out).type
@@ -91,7 +91,7 @@ def _range(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
     def range(*args: Any, **kwargs: Any) -> torch.Tensor:  # noqa: A001  # its name
         active = simulation()
         _parsed(active, kwargs)
-        device = active.resolve(active.parse(kwargs["device"])) if kwargs.get("device") is not None else None
+        device = active.resolve(active.driver.parse(kwargs["device"])) if kwargs.get("device") is not None else None
         if device is None or device.type == "cpu" or not _is_ours(active, device):
             return _stamped(active, original(*args, **kwargs), "range")
         made = original(*args, **{**kwargs, "device": "cpu"})
@@ -118,14 +118,14 @@ def inheriting(
     """
     given = kwargs.get("device")
     if given is not None:
-        kwargs["device"] = given = active.parse(given)
+        kwargs["device"] = given = active.driver.parse(given)
     pinned = bool(kwargs.get("pin_memory"))
     made = original(*args, **kwargs)
     claim = claim_of(made)
     if (given is not None and given.type == "cpu") or (claim is not None and claim.device == CPU):  # that is shared
         active.claim(made, CPU, name, user_line(), pinned=pinned)
     elif pinned and device_of(made).type == active.kind:
-        raise RuntimeError("Only dense CPU tensors can be pinned")  # aten/src/ATen/EmptyTensor.cpp
+        refuse_pinning(active, name)
     elif claim is not None:
         claim.how, claim.created = name, user_line()
     return made
@@ -222,7 +222,7 @@ def _nested(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
         active = simulation()
         device = kwargs.pop("device", None)
         if device is not None:
-            device = active.parse(device)
+            device = active.driver.parse(device)
             if not _is_ours(active, device):
                 return original(tensors, device=device, **kwargs)
             tensors = [torch.as_tensor(tensor, device=device) for tensor in tensors]
@@ -262,7 +262,7 @@ def _from_dlpack(original: Callable[..., torch.Tensor]) -> Callable[..., torch.T
 def _wanted(active: Simulation, data: Any, device: Any) -> torch.device:
     """The device of a tensor made of `data`."""
     if device is not None:
-        return active.resolve(active.parse(device))
+        return active.resolve(active.driver.parse(device))
     default = default_device()
     if default is None and isinstance(data, torch.Tensor):
         return device_of(data)

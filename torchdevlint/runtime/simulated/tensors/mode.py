@@ -24,7 +24,7 @@ from torchdevlint.runtime.simulated.errors import (
 )
 from torchdevlint.runtime.simulated.operators import OPERANDS, Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.story import refuse_pinning, reported
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     WITHOUT_STORAGE,
@@ -206,7 +206,7 @@ def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
             kwargs = {**kwargs, "device": CPU}
         if pinned:
             if device.type == kind:
-                raise RuntimeError("Only dense CPU tensors can be pinned")  # aten/src/ATen/EmptyTensor.cpp
+                refuse_pinning(simulation, name)
             kwargs = {**kwargs, "pin_memory": False}
         try:
             if random and device.type == kind:

@@ -114,8 +114,8 @@ def _destination(
         options.setdefault("dtype", first.dtype)
         return device_of(first), (first.dtype, *rest) if rest else (), options
     if isinstance(first, torch.dtype):
-        return (active.parse(options["device"]) if options.get("device") is not None else None), rest, options
-    return (None if first is None else active.parse(first)), rest, options
+        return (active.driver.parse(options["device"]) if options.get("device") is not None else None), rest, options
+    return (None if first is None else active.driver.parse(first)), rest, options
 
 
 def cuda(
@@ -140,7 +140,7 @@ def _to_kind(
     kind: str, tensor: torch.Tensor, device: Any, non_blocking: bool, memory_format: torch.memory_format
 ) -> torch.Tensor:
     """`.cuda()` and `.xpu()` (torch/csrc/autograd: `THPVariable_cuda` names what it refuses)."""
-    wanted = torch.device(kind) if device is None else simulation().parse(device)
+    wanted = torch.device(kind) if device is None else simulation().driver.parse(device)
     if wanted.type != kind:
         raise RuntimeError(f"Invalid device, must be {kind} device")
     return tensor.to(wanted, non_blocking=non_blocking, memory_format=memory_format)
@@ -339,9 +339,9 @@ def patches() -> Iterator[Patch]:
         if args and isinstance(args[0], torch.Tensor):
             args = (device_of(args[0]), args[0].dtype, *args[1:])
         if args and isinstance(args[0], int) and not isinstance(args[0], bool):
-            args = (simulation().parse(args[0]), *args[1:])
+            args = (simulation().driver.parse(args[0]), *args[1:])
         if isinstance(kwargs.get("device"), int):
-            kwargs["device"] = simulation().parse(kwargs["device"])
+            kwargs["device"] = simulation().driver.parse(kwargs["device"])
         return parse(*args, **kwargs)
 
     yield torch._C._nn, "_parse_to", parse_to

@@ -29,7 +29,7 @@ def _device(self: torch.UntypedStorage) -> torch.device:
 def _new(cls: type, *args: Any, **kwargs: Any) -> torch.UntypedStorage:
     active = simulation()
     wanted = kwargs.pop("device", None)
-    device = CPU if wanted is None else active.resolve(active.parse(wanted))
+    device = CPU if wanted is None else active.resolve(active.driver.parse(wanted))
     if device.type not in ("cpu", active.kind):
         made: torch.UntypedStorage = _Base.__new__(cls, *args, device=device, **kwargs)
         return made
