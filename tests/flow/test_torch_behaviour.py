@@ -1,6 +1,6 @@
 """The inference against torch itself, on small calls of everything that the tables list.
 
-What is made on the CPU in `forward` clashes with the input unless it is 0-dim (S8). So an expression of which torch
+What is made on the CPU in `forward` clashes with the input unless it is 0-dim. So an expression of which torch
 gives a 0-dim tensor must never be reported, and one of which it gives more dimensions should be.
 """
 

@@ -246,7 +246,7 @@ class ModulesInContainer:
 
 @dataclass(frozen=True, slots=True)
 class MovedParameter:
-    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something (S7)."""
+    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something."""
 
     at: Span
     attribute: str

@@ -280,9 +280,9 @@ SPARSE_FACTORIES = {
 }
 """Follow the device of their values, the argument with this number."""
 CPU_FACTORIES = frozenset("from_file from_numpy frombuffer normal range".split())
-"""Ignore the default device (S11): the result is on the CPU, whatever the context says."""
+"""Ignore the default device: the result is on the CPU, whatever the context says."""
 DATA_FACTORIES = frozenset("tensor as_tensor asarray".split())
-"""Made from data: given a tensor, `as_tensor` and `tensor` keep its device (S10)."""
+"""Made from data: given a tensor, `as_tensor` and `tensor` keep its device."""
 LIKE_FACTORIES = frozenset("empty_like full_like ones_like rand_like randint_like randn_like zeros_like".split())
 RANDOM_FACTORIES = frozenset("rand randn randint randperm normal".split())
 NAMESPACED_FACTORIES = frozenset(
@@ -300,7 +300,7 @@ LEGACY_CONSTRUCTORS = frozenset(
     LongTensor BoolTensor
     """.split()
 )
-"""``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU (S11)."""
+"""``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU."""
 TENSOR_CLASSES = frozenset(
     {"torch.Tensor", "torch.autograd.Variable"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS}
 )
@@ -325,7 +325,7 @@ STRICT = frozenset(
     take_along_dim tensordot triplet_margin_loss vdot vstack
     """.split()
 )
-"""Refuse a CPU operand beside an accelerator's even when it is 0-dim (S8)."""
+"""Refuse a CPU operand beside an accelerator's even when it is 0-dim."""
 STRICT_OR_NUMBERS = frozenset("bucketize clamp clamp_max clamp_min clip nanquantile quantile repeat_interleave".split())
 """Do so too, but take numbers in that place: only an operand that is known to be 0-dim is one that is refused."""
 SCALAR_LAST = frozenset("addcdiv addcmul".split())
@@ -440,7 +440,7 @@ WRAPPER_MODULES = {
     "apex.parallel.DistributedDataParallel": "module.",
     "torch.compile": "_orig_mod.",
 }
-"""What wraps a module, and the prefix that it puts before the keys of its state dict (S14)."""
+"""What wraps a module, and the prefix that it puts before the keys of its state dict."""
 PARAMETER_MODULES = frozenset(
     """
     AdaptiveLogSoftmaxWithLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Conv1d Conv2d Conv3d ConvTranspose1d
@@ -504,7 +504,7 @@ LOADERS = {
 }
 """Calls that read storages, and the position of their ``map_location``."""
 
-# --- CUDA and the environment (S17) ---------------------------------------------------------------------------------
+# --- CUDA and the environment ---------------------------------------------------------------------------------------
 
 FREEZES_VISIBLE_DEVICES = frozenset(
     """

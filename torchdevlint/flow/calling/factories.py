@@ -1,4 +1,4 @@
-"""Factories: what makes a tensor out of numbers, and where it puts it (S10, S11)."""
+"""Factories: what makes a tensor out of numbers, and where it puts it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _sparse(frame: Frame, state: State, node: ast.Call, name: str, values: Value
 
 
 def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, device: Device) -> Value:
-    """``torch.tensor(data)``: a tensor keeps its device, numbers and lists go to the default one (S10)."""
+    """``torch.tensor(data)``: a tensor keeps its device, numbers and lists go to the default one."""
     data = arguments.value(0, "data")
     if isinstance(data, Tensor):
         return data if device == DEFAULT else created(frame, state, node, name, data.ndim, device)
@@ -139,7 +139,7 @@ def data_ndim(data: Value) -> int | None:
 
 
 def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
-    """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise (S10)."""
+    """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise."""
     given = arguments.keywords.get("device")
 
     def made(source: Value) -> Value:

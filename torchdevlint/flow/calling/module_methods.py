@@ -1,4 +1,4 @@
-"""Methods that `torch.nn.Module` brings to every module: moving it, asking for its parameters, registering (S1)."""
+"""Methods that `torch.nn.Module` brings to every module: moving it, asking for its parameters, registering."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def call_module_method(
 def _move_module(
     frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
 ) -> Value:
-    """A module moves in place (S1), so the name that it was moved by holds the moved one afterwards."""
+    """A module moves in place, so the name that it was moved by holds the moved one afterwards."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
     if device is None or without_parameters:

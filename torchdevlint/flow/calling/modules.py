@@ -29,7 +29,7 @@ from torchdevlint.flow.transfer.operations import Operands, combine
 
 
 def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
-    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict (S14)."""
+    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
     inner = arguments.value(0, "module")
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN

@@ -291,7 +291,7 @@ def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:
 
 
 def type_device(value: Value) -> Device | None:
-    """Where ``.type(..)`` moves to: legacy tensor types name a device (S11), dtypes do not."""
+    """Where ``.type(..)`` moves to: legacy tensor types name a device, dtypes do not."""
     if isinstance(value, Dtype):
         return None
     name = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else ""

@@ -1,4 +1,4 @@
-"""Checkpoints: loads without a place, and state dicts whose keys carry a wrapper's prefix (S13, S14)."""
+"""Checkpoints: loads without a place, and state dicts whose keys carry a wrapper's prefix."""
 
 from __future__ import annotations
 

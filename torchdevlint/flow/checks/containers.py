@@ -33,7 +33,7 @@ from torchdevlint.source.nodes import nodes_in
 
 
 def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
-    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (S7, TDL103)."""
+    """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (TDL103)."""
     info = receiver.info
     info.assigned_at.setdefault(target.attr, target)
     if not info.is_module:

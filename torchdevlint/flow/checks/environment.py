@@ -1,4 +1,4 @@
-"""``CUDA_VISIBLE_DEVICES``: what reads it, and assignments that come too late or cannot work (S17)."""
+"""``CUDA_VISIBLE_DEVICES``: what reads it, and assignments that come too late or cannot work."""
 
 from __future__ import annotations
 

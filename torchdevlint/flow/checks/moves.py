@@ -31,7 +31,7 @@ _IN_PLACE_CONTAINER = frozenset(
 
 
 def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
-    """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens (S1)."""
+    """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens."""
     if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         _check_comprehension(frame, node, node.value, state)
         return

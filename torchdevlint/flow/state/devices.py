@@ -45,7 +45,7 @@ class Origin(str, Enum):
     ARGUMENT = "argument"
     """Where an argument of the function that was entered lives."""
     KEPT = "kept"
-    """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it (S1)."""
+    """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it."""
 
 
 @dataclass(frozen=True, slots=True)

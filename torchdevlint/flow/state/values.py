@@ -147,7 +147,7 @@ class Tensor(Value):
     opaque: bool = False
     """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
     unwrapped: ast.AST | None = field(default=None, compare=False)
-    """The move that turned a Parameter into a plain tensor (S7)."""
+    """The move that turned a Parameter into a plain tensor."""
 
 
 @dataclass(frozen=True, slots=True)

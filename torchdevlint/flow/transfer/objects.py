@@ -1,4 +1,4 @@
-"""Instances: what their attributes hold, and what assigning one does (S1, S7)."""
+"""Instances: what their attributes hold, and what assigning one does."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _any_of(value: Value) -> Value:
 
 
 def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
-    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register (S1)."""
+    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register."""
     if not receiver.info.is_module or frame.entry.kind != "init":
         return value
     if isinstance(value, Choice):
@@ -127,7 +127,7 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
 
 
 def adopt(value: Value) -> Value:
-    """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists (S1)."""
+    """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists."""
     if isinstance(value, Tensor) and value.parameter:
         return registered(value)
     if isinstance(value, Library) and value.placed is not None and value.device != DEFAULT:

@@ -1,4 +1,4 @@
-"""What an operation does with the devices of its operands: the check, and where the result lives (S8-S10)."""
+"""What an operation does with the devices of its operands: the check, and where the result lives."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def check(
 ) -> None:
     """Record the operation if its two operands surely sit on different devices and torch refuses that.
 
-    A 0-dim CPU tensor may be an input of an elementwise operation, not its output (S8); where the number of
+    A 0-dim CPU tensor may be an input of an elementwise operation, not its output; where the number of
     dimensions is unknown, nothing is said. Two accelerators that differ never go together.
     """
     known = relation(one[1].device, other[1].device)
@@ -262,7 +262,7 @@ def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
-    """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises (S9)."""
+    """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
     for at, each in _index_parts(node.slice, position):
         if isinstance(each, Tensor) and each.ndim:
             placement.note_mixed(frame, state, (node.value, value), (at, each))
@@ -306,7 +306,7 @@ def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | No
 def assign_index(
     frame: Frame, state: State, target: ast.Subscript, base: Tensor, position: Value, value_node: ast.expr, value: Value
 ) -> None:
-    """``base[position] = value``: an index is moved and slices copy, but values under a tensor index are not (S9).
+    """``base[position] = value``: an index is moved and slices copy, but values under a tensor index are not.
 
     Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
     """

@@ -85,7 +85,7 @@ def _factory(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., 
 
 
 def _range(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """`torch.range`: its binding guards the device before anything can be dispatched, and ignores the default (S11)."""
+    """`torch.range`: its binding guards the device before anything can be dispatched, and ignores the default."""
 
     @functools.wraps(original)
     def range(*args: Any, **kwargs: Any) -> torch.Tensor:  # noqa: A001  # its name
@@ -132,7 +132,7 @@ def inheriting(
 
 
 def _on_the_cpu(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """A function whose result shares memory with something that is not a tensor, always on the CPU (S11)."""
+    """A function whose result shares memory with something that is not a tensor, always on the CPU."""
 
     @functools.wraps(original)
     def from_memory(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -154,7 +154,7 @@ def _stamped(active: Simulation, made: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def tensor(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """`torch.tensor`: a copy of data on the device, which is that of a tensor it is given (S10)."""
+    """`torch.tensor`: a copy of data on the device, which is that of a tensor it is given."""
 
     @functools.wraps(original)
     def tensor(data: Any, **kwargs: Any) -> torch.Tensor:

@@ -151,7 +151,7 @@ def cpu(self: torch.Tensor, memory_format: torch.memory_format = torch.preserve_
 
 
 def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """`Tensor.type`: the legacy name of what a tensor is, or a cast to a name, which moves as well (S11)."""
+    """`Tensor.type`: the legacy name of what a tensor is, or a cast to a name, which moves as well."""
     if dtype is None:
         name = _type(self)
         claim = claim_of(self)
