@@ -83,8 +83,6 @@ class Recorder:
         self.backend = backend
         self.accelerators = accelerators
         self.kind = kind
-        self.device_of: Callable[[Any], str] = lambda tensor: str(tensor.device)
-        """The device of a tensor; a backend may set something faster."""
         self.created_at: Callable[[Any], Place] = lambda tensor: None
         """The line that made a tensor, for the report on stragglers; set by a backend that knows."""
         self._begin()

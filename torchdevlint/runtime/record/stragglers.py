@@ -39,7 +39,7 @@ class Stragglers:
         self.modules[id(module)] = (weakref.ref(module), device, site)
         for path, tensor, what in _held(module):
             key = (id(module), path)
-            if len(self.rows) >= MOST or self.recorder.device_of(tensor) != "cpu" or key in self.rows:
+            if len(self.rows) >= MOST or str(tensor.device) != "cpu" or key in self.rows:
                 continue
             self.rows[key] = self._row(module, path, tensor, what, device, site)
             self.watched[key] = weakref.ref(tensor, self._death_of(key))
@@ -53,7 +53,7 @@ class Stragglers:
         rows = dict(self.confirmed)
         for key, reference in list(self.watched.items()):
             tensor = reference()
-            if tensor is not None and self.recorder.device_of(tensor) == "cpu":
+            if tensor is not None and str(tensor.device) == "cpu":
                 rows[key] = self.rows[key]
         unique = {repr(row): row for row in rows.values()}
         return sorted(unique.values(), key=lambda row: (row["module"], row["path"]))

@@ -21,10 +21,6 @@ class Patches:
         self._patches = list(patches)
         self._saved: list[Patch] = []
 
-    @property
-    def applied(self) -> bool:
-        return bool(self._saved)
-
     def apply(self) -> None:
         """Replace the attributes. What was replaced before a failure is given back."""
         try:

@@ -25,7 +25,7 @@ from torchdevlint.runtime.simulated.operators.special import special_checks
 from torchdevlint.runtime.simulated.operators.texts import OPERANDS
 
 __all__ = [
-    "COMPOSITE", "OPERANDS", "Call", "Operand", "Rule", "Schema", "device_argument", "placement", "placements",
+    "COMPOSITE", "OPERANDS", "Call", "Operand", "Rule", "Schema", "placement", "placements",
     "rule_for", "schema_of", "waits",
 ]  # fmt: skip
 
@@ -110,11 +110,6 @@ def placements(overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any], de
     return device if isinstance(device, tuple) else (device,)
 
 
-def device_argument(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What was given as `device`; None where nothing was, or the operator does not take one."""
-    return Call(rule.schema, args, kwargs, _nowhere).value(rule.schema.device)
-
-
 def waits(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> bool:
     """Whether this call makes the CPU wait for the accelerator."""
     if not rule.syncs:
@@ -181,7 +176,3 @@ def _syncs(schema: Schema) -> str:
     if name in _SYNCS_WITH_VALUE:
         return "value"
     return "size" if name == "repeat_interleave.Tensor" else ""
-
-
-def _nowhere(tensor: Any) -> None:
-    return None
