@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 import torch
 
 from torchdevlint.runtime.record.recorder import OperandStory
+from torchdevlint.runtime.record.sites import Site
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 
@@ -27,6 +28,12 @@ def reported(
 def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:
     """Raises what memory of an accelerator gets that is to be pinned (aten/src/ATen/EmptyTensor.cpp)."""
     raise reported(simulation, RuntimeError("Only dense CPU tensors can be pinned"), (), operation)
+
+
+def created_at(tensor: torch.Tensor) -> Site | None:
+    """The line that made a tensor, as the recorder asks for it."""
+    claim = claim_of(tensor)
+    return None if claim is None else claim.created
 
 
 def _story(name: str, tensor: torch.Tensor) -> OperandStory:

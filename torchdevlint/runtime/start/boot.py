@@ -11,7 +11,6 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -54,16 +53,10 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
 
 def simulate(count: int, kind: str) -> None:
     """Simulate `count` accelerators of `kind` in this process, from now on, and tell the active recorder of it."""
-    from importlib import import_module
-
     from torchdevlint.runtime.record import recorder
 
-    one = recorder.active()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch's modules say as they are imported; it may be an error by -W
-        import_module("torchdevlint.runtime.simulated").install(count, kind, recorder=one)
-    with suppress(ImportError):
-        from torchdevlint.runtime.simulated.tensors.claims import claim_of
+        from torchdevlint.runtime import simulated
 
-        if one is not None:
-            one.created_at = lambda tensor: None if (claim := claim_of(tensor)) is None else claim.created
+        simulated.install(count, kind, recorder=recorder.active())
