@@ -42,6 +42,16 @@ RUNTIME_MAY_IMPORT = {"__init__", "model", "config", "rules", "engine", "report"
 """`report` for the code frames in the account of a program that was run."""
 MAY_IMPORT_RUNTIME = {"cli", "integrations", "runtime"}
 """`integrations` for the pytest plugin, which runs tests on the backends; it does so inside functions."""
+RUNTIME_LAYERS: dict[str, int] = {
+    "kinds": 0,
+    "importing": 0,
+    "record": 1,
+    "simulated": 2,
+    "tell": 2,
+    "start": 3,
+    "truth": 3,
+}
+"""The same for the parts of the runtime; what is not named here verifies the rules, and none of these knows of it."""
 DATA_TABLES = {"flow/torch_api.py": "what torch's functions do, one line a function"}
 LONGEST = 350
 
@@ -66,7 +76,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             assert node.level == 0, "relative imports hide the layer"
             base = node.module or ""
             for alias in node.names:
-                yield f"{base}.{alias.name}" if base == "torchdevlint" else base
+                yield f"{base}.{alias.name}" if base in ("torchdevlint", "torchdevlint.runtime") else base
 
 
 def own(path: Path) -> list[str]:
@@ -96,6 +106,28 @@ def test_imports_go_down(path: Path) -> None:
     assert "runtime" not in targets or here in MAY_IMPORT_RUNTIME
     upward = {target for target in targets - {"runtime"} if LAYERS[target] >= LAYERS[here]}
     assert not upward, f"{relative(path)} reaches up or sideways to {sorted(upward)}"
+
+
+def part(module: str) -> str:
+    """The part of the runtime that a dotted module name belongs to."""
+    return module.removeprefix("torchdevlint.runtime").strip(".").split(".")[0] or "__init__"
+
+
+def part_of(path: Path) -> str:
+    return Path(relative(path).split("/")[1]).stem if unit_of(path) == "runtime" else ""
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if part_of(path) in RUNTIME_LAYERS], ids=relative)
+def test_imports_inside_the_runtime_go_down(path: Path) -> None:
+    here = part_of(path)
+    targets = {part(name) for name in own(path) if unit(name) == "runtime"} - {here}
+    below = {target for target, layer in RUNTIME_LAYERS.items() if layer < RUNTIME_LAYERS[here]}
+    assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
+
+
+def test_only_what_tells_knows_the_linter() -> None:
+    knowing = {part_of(path) for path in MODULES if {unit(name) for name in own(path)} - {"__init__", "runtime"}}
+    assert knowing & set(RUNTIME_LAYERS) == {"tell"}
 
 
 @each_module

@@ -22,7 +22,7 @@ from torchdevlint.runtime.record.recorder import DEVICE_ERROR, OperandStory, Rec
 from torchdevlint.runtime.record.sites import Site, user_line  # noqa: E402
 from torchdevlint.runtime.tell import causes, naming  # noqa: E402
 from torchdevlint.runtime.tell.account import Account, DeviceError, error_of, merge, read  # noqa: E402
-from torchdevlint.runtime.tell.operands import Origin, stories  # noqa: E402
+from torchdevlint.runtime.record.operands import Origin, stories  # noqa: E402
 from torchdevlint.runtime.tell.report import Paper, text, to_json  # noqa: E402
 
 HERE = __file__

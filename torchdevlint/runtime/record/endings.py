@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from torchdevlint.runtime.record.recorder import Recorder
-from torchdevlint.runtime.start.importing import when_imported
+from torchdevlint.runtime.importing import when_imported
 
 NOT_AN_ERROR = (SystemExit, KeyboardInterrupt)
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from torchdevlint.runtime.start.importing import when_imported
+from torchdevlint.runtime.importing import when_imported
 
 RECORD, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_DEVICE"
 SIMULATE, SIMULATE_KIND = "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_SIMULATE_KIND"

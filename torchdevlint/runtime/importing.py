@@ -1,4 +1,4 @@
-"""Do something as soon as a module has been imported, whoever imports it."""
+"""Do something as soon as a module has been imported, whoever imports it. Imports no torch."""
 
 from __future__ import annotations
 
