@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import torch
 
@@ -19,6 +20,24 @@ class NotSimulated(RuntimeError):  # noqa: N818  # says what it is
 
 def not_simulated(what: str) -> NoReturn:
     raise NotSimulated(what)
+
+
+def refusing(what: str, original: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function that cannot be simulated, with the name and the text of `original` where there is one."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        not_simulated(what)
+
+    return refuse if original is None else wraps(original)(refuse)
+
+
+def refusing_class(name: str, what: str, module: str = "torch.cuda") -> type:
+    """A class that cannot be simulated: it can be named and tested for, but not made."""
+
+    def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
+        not_simulated(what)
+
+    return type(name, (), {"__new__": refuse, "__module__": module, "__qualname__": name})
 
 
 _NO_KERNEL = re.compile(

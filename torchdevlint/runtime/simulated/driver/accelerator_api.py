@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchdevlint.runtime.simulated.driver.hardware import refusing_class
+from torchdevlint.runtime.simulated.errors import refusing_class
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
 from torchdevlint.runtime.simulated.driver.streams import device_type_number
 from torchdevlint.runtime.simulated.patches import Patch

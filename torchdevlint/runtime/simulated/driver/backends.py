@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.driver.hardware import refusing
+from torchdevlint.runtime.simulated.errors import refusing
 from torchdevlint.runtime.simulated.patches import Patch
 
 

@@ -15,8 +15,8 @@ import torch
 
 from torchdevlint.runtime.simulated.driver import hardware
 from torchdevlint.runtime.simulated.driver.generators import default_generators
-from torchdevlint.runtime.simulated.driver.hardware import refusing, refusing_class
 from torchdevlint.runtime.simulated.driver.memory import host_stats
+from torchdevlint.runtime.simulated.errors import refusing, refusing_class
 from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
-from torchdevlint.runtime.simulated.errors import NotSimulated, invalid_ordinal
+from torchdevlint.runtime.simulated.errors import invalid_ordinal
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -135,21 +134,3 @@ def nvtx() -> Any:
         deviceRangeStart=lambda message, stream: next(handles),
         deviceRangeEnd=lambda handle, stream: None,
     )
-
-
-def refusing(what: str) -> Callable[..., Any]:
-    """A function that cannot be simulated."""
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotSimulated(what)
-
-    return refuse
-
-
-def refusing_class(name: str, what: str, module: str = "torch.cuda") -> type:
-    """A class that cannot be simulated: it can be named and tested for, but not made."""
-
-    def refuse(cls: type, *args: Any, **kwargs: Any) -> Any:
-        raise NotSimulated(what)
-
-    return type(name, (), {"__new__": refuse, "__module__": module, "__qualname__": name})

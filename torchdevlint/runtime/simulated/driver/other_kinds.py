@@ -10,8 +10,9 @@ import torch
 
 from torchdevlint.runtime.simulated.driver.cuda_api import lazy_queue
 from torchdevlint.runtime.simulated.driver.generators import default_generators
-from torchdevlint.runtime.simulated.driver.hardware import NAME, refusing
+from torchdevlint.runtime.simulated.driver.hardware import NAME
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
+from torchdevlint.runtime.simulated.errors import refusing
 from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.simulated import state
-from torchdevlint.runtime.simulated.errors import not_simulated
+from torchdevlint.runtime.simulated.errors import not_simulated, refusing
 from torchdevlint.runtime.simulated.patches import Patch
 
 _SCRIPTED_ONLY = ("save", "save_to_buffer")
@@ -72,15 +72,8 @@ def _unchanged(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_a_scripted_module(*args: Any, **kwargs: Any) -> Any:
+    """Not made by `refusing`: it is an attribute of the module, and has to be found when that is unpickled."""
     not_simulated("Saving a module that torch.jit compiled")
-
-
-def _refused(original: Callable[..., Any], what: str) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        not_simulated(what)
-
-    return refuse
 
 
 def _extension(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,15 +114,15 @@ def patches() -> Iterator[Patch]:
             yield frames, "_callback_from_stance", _eagerly
         else:
             yield frames, "set_eval_frame", _no_eval_frame(frames.set_eval_frame)
-            yield torch._dynamo, "export", _refused(torch._dynamo.export, "torch.export")
+            yield torch._dynamo, "export", refusing("torch.export", torch._dynamo.export)
         fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
         yield fakes.FakeTensor, "__new__", _fake(fakes.FakeTensor.__new__)
     jit: Any = torch.jit
     yield jit._state._enabled, "enabled", False
     for name in ("script", "trace", "trace_module"):
         yield jit, name, _interpreted(getattr(jit, name), name)
-    yield jit, "load", _refused(jit.load, "A module that torch.jit compiled")
-    yield jit, "save", _refused(jit.save, "Saving a module that torch.jit compiled")
+    yield jit, "load", refusing("A module that torch.jit compiled", jit.load)
+    yield jit, "save", refusing("Saving a module that torch.jit compiled", jit.save)
     for name in ("freeze", "optimize_for_inference"):
         yield jit, name, _unchanged(getattr(jit, name))
     extensions: Any = sys.modules.get("torch.utils.cpp_extension")  # not imported for this: it imports setuptools

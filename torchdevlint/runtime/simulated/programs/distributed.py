@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.errors import not_simulated
+from torchdevlint.runtime.simulated.errors import refusing
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs import synchronised
 from torchdevlint.runtime.simulated.state import Simulation, simulation
@@ -216,21 +216,13 @@ _SHARDED = {
 }
 
 
-def _refused(name: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        not_simulated(f"{name}, which makes parameters DTensors,")
-
-    refuse.__name__ = name
-    return refuse
-
-
 def _distributed_tensors() -> Iterator[Patch]:
     """What makes a `DTensor`: a tensor without memory of its own, whose operations PyTorch carries out in C++."""
     for module, names in _SHARDED.items():
         loaded = sys.modules.get(module)
         for name in names:
             if hasattr(loaded, name):
-                yield loaded, name, _refused(name)
+                yield loaded, name, refusing(f"{name}, which makes parameters DTensors,", getattr(loaded, name))
 
 
 def patches() -> Iterator[Patch]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.errors import not_simulated
+from torchdevlint.runtime.simulated.errors import refusing
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.tensors.claims import CPU, device_of
@@ -201,13 +201,6 @@ def _nccl_is_available(tensors: Any) -> bool:
     return False
 
 
-def _nccl(name: str) -> Any:
-    def call(*args: Any, **kwargs: Any) -> NoReturn:
-        not_simulated(f"torch.cuda.nccl.{name}")
-
-    return call
-
-
 def patches() -> Iterator[Patch]:
     """What replaces functions of `torch._C` and of `torch.cuda.nccl`."""
     for function in (broadcast, broadcast_out, broadcast_coalesced, scatter, scatter_out, gather, gather_out):
@@ -217,4 +210,4 @@ def patches() -> Iterator[Patch]:
     yield nccl, "is_available", _nccl_is_available
     yield nccl, "version", lambda: _NCCL
     for name in ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "init_rank", "unique_id"):
-        yield nccl, name, _nccl(name)
+        yield nccl, name, refusing(f"torch.cuda.nccl.{name}")
