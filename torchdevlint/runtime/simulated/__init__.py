@@ -48,8 +48,8 @@ _installed: list[_Installation] = []
 class _Installation:
     """One simulation with its patches and its mode."""
 
-    def __init__(self, count: int, kind: str, recorder: Any, flat: bool) -> None:
-        self.simulation = Simulation(kind, Driver(kind, count), recorder, flat)
+    def __init__(self, count: int, kind: str, recorder: Any) -> None:
+        self.simulation = Simulation(kind, Driver(kind, count), recorder)
         self.mode = PlacementMode(self.simulation)
         self.patches: Patches | None = None
 
@@ -97,11 +97,10 @@ def _import_what_looks_at_torch() -> None:
             importlib.import_module(name)
 
 
-def install(count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool = False) -> Simulation:
+def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Simulation:
     """Simulate `count` accelerators of `kind` (one of `KINDS`) from now on, in this thread and in new ones.
 
-    Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none. If
-    `flat`, what asks for an accelerator gets the CPU and nothing is ever misplaced: the control of an experiment.
+    Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none.
     Raises ValueError for another kind, and for more than a machine has (of mps: one).
     """
     refused = refusal(kind, count)
@@ -110,7 +109,7 @@ def install(count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool
     with _lock:
         if _installed:
             _installed[-1].take_back()
-        inner = _Installation(count, kind, recorder, flat)
+        inner = _Installation(count, kind, recorder)
         _installed.append(inner)
         try:
             inner.apply()
@@ -138,11 +137,9 @@ def current() -> Simulation | None:
 
 
 @contextmanager
-def simulate(
-    count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool = False
-) -> Iterator[Simulation]:
+def simulate(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Iterator[Simulation]:
     """`install` for the length of a `with` block."""
-    simulation = install(count, kind, recorder, flat)
+    simulation = install(count, kind, recorder)
     try:
         yield simulation
     finally:
