@@ -22,6 +22,7 @@ from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import refuse_pinning, reported
 from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, claim_of, device_of, real_device
 from torchdevlint.runtime.simulated.tensors.legacy import REAL_TYPES
+from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
 FACTORIES = """
     empty empty_permuted empty_strided empty_quantized ones arange bartlett_window blackman_window eye full
@@ -143,7 +144,7 @@ def _on_the_cpu(name: str, original: Callable[..., torch.Tensor]) -> Callable[..
 
 def _stamped(active: Simulation, made: torch.Tensor, name: str) -> torch.Tensor:
     """Note where the program made a tensor; what no one has claimed is on the CPU."""
-    if not isinstance(made, torch.Tensor) or type(made).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+    if not isinstance(made, torch.Tensor) or takes_operations_apart(type(made)):
         return made
     claim = claim_of(made)
     if claim is not None:

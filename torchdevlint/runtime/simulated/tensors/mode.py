@@ -35,13 +35,13 @@ from torchdevlint.runtime.simulated.tensors.claims import (
 )
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
+from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
 Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Overload = Any
 
 _Tensor = torch.Tensor
 _SEQUENCES = (list, tuple)
-_PLAIN_DISPATCH = _Tensor.__torch_dispatch__
 
 
 class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
@@ -60,7 +60,7 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(
         self, func: Overload, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if types and any(kind.__torch_dispatch__ is not _PLAIN_DISPATCH for kind in types):
+        if types and any(map(takes_operations_apart, types)):
             if any(issubclass(kind, FakeTensor) for kind in types):
                 return func(*args, **(kwargs or {}))  # the mode of fake tensors comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first

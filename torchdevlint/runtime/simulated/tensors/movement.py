@@ -67,7 +67,7 @@ def _copied(tensor: torch.Tensor, device: torch.device, options: dict[str, Any])
         active.driver.refuse_bad_fork()
     non_blocking = bool(options.pop("non_blocking", False))
     dtype = options.pop("dtype", None) or tensor.dtype
-    if takes_operations_apart(tensor):
+    if takes_operations_apart(type(tensor)):
         return copied_by_its_class(tensor, device, {"dtype": dtype, "non_blocking": non_blocking, **options})
     if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):  # a lazy module's, which refuses functions
         with torch._C.DisableTorchFunctionSubclass():

@@ -17,6 +17,7 @@ from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, set_claim
 
+_PLAIN_DISPATCH = torch.Tensor.__torch_dispatch__
 _make: Callable[..., torch.Tensor] = torch._C.TensorBase._make_wrapper_subclass
 
 
@@ -32,8 +33,9 @@ def moving_to_the_cpu() -> bool:
     return _moving.to_the_cpu
 
 
-def takes_operations_apart(tensor: torch.Tensor) -> bool:
-    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+def takes_operations_apart(kind: type) -> bool:
+    """Whether a class of tensors has a dispatch of its own."""
+    return kind.__torch_dispatch__ is not _PLAIN_DISPATCH  # type: ignore[attr-defined, no-any-return]
 
 
 def copied_by_its_class(tensor: torch.Tensor, device: torch.device, options: dict[str, Any]) -> torch.Tensor:
