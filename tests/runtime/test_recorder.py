@@ -18,11 +18,11 @@ torch = pytest.importorskip("torch")
 
 from torchdevlint import rules  # noqa: E402
 from torchdevlint.runtime.record import hardware, sites  # noqa: E402
+from torchdevlint.runtime.record.operands import Origin, stories  # noqa: E402
 from torchdevlint.runtime.record.recorder import DEVICE_ERROR, OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
 from torchdevlint.runtime.record.sites import Site, user_line  # noqa: E402
 from torchdevlint.runtime.tell import causes, naming  # noqa: E402
 from torchdevlint.runtime.tell.account import Account, DeviceError, error_of, merge, read  # noqa: E402
-from torchdevlint.runtime.record.operands import Origin, stories  # noqa: E402
 from torchdevlint.runtime.tell.report import Paper, text, to_json  # noqa: E402
 
 HERE = __file__

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.importing import when_imported
+from torchdevlint.runtime.record.recorder import Recorder
 
 NOT_AN_ERROR = (SystemExit, KeyboardInterrupt)
 

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from torchdevlint.runtime.record.operands import Origin, stories, tensors_in
 from torchdevlint.runtime.record.recorder import DEVICE_ERROR, Recorder
 from torchdevlint.runtime.record.sites import Site, user_line
-from torchdevlint.runtime.record.operands import Origin, stories, tensors_in
 
 WAITING = {
     "aten::_local_scalar_dense": "the value of one element, as in .item()",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchdevlint.runtime.simulated.errors import refusing_class
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
 from torchdevlint.runtime.simulated.driver.streams import device_type_number
+from torchdevlint.runtime.simulated.errors import refusing_class
 from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:

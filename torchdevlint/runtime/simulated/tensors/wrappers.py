@@ -35,7 +35,7 @@ def moving_to_the_cpu() -> bool:
 
 def takes_operations_apart(kind: type) -> bool:
     """Whether a class of tensors has a dispatch of its own."""
-    return kind.__torch_dispatch__ is not _PLAIN_DISPATCH  # type: ignore[attr-defined, no-any-return]
+    return kind.__torch_dispatch__ is not _PLAIN_DISPATCH  # type: ignore[attr-defined]
 
 
 def copied_by_its_class(tensor: torch.Tensor, device: torch.device, options: dict[str, Any]) -> torch.Tensor:
