@@ -2,9 +2,9 @@
 
 Every tensor stays an ordinary CPU tensor, so values, autograd, control flow and speed are real. Where it is said to be
 is a *claim* on its storage (`claims`). Attributes of torch answer questions about devices from the claims and turn
-moves into copies (`movement`, `factories`, `storages`), a dispatch mode below autograd checks every operation
-(`mode`, `operators`), and a simulated driver stands below torch's own `torch.cuda` (`driver`). `programs` is about
-threads, processes, several devices and compilers.
+moves into copies (`movement`, `modules`, `factories`, `storages`), a dispatch mode below autograd checks every
+operation (`mode`, `operators`), and a simulated driver stands below torch's own `torch.cuda` (`driver`). `programs` is
+about threads, processes, several devices and compilers.
 
     with simulate(2):
         model = torch.nn.Linear(2, 2).to("cuda:1")
@@ -32,6 +32,7 @@ from torchdevlint.runtime.simulated.tensors import (
     devices,
     factories,
     legacy,
+    modules,
     movement,
     older,
     storages,
@@ -73,6 +74,7 @@ class _Installation:
     def _all(self) -> Iterator[Any]:
         yield from storages.patches()
         yield from movement.patches()
+        yield from modules.patches()
         yield from older.patches()
         yield from factories.patches()
         yield from wrappers.patches()

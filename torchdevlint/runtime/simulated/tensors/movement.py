@@ -6,7 +6,6 @@ that are written in Python, and in every thread.
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.claims import CPU, claim_of, device_of
 from torchdevlint.runtime.simulated.tensors.factories import inheriting
+from torchdevlint.runtime.simulated.tensors.legacy import DTYPES
 from torchdevlint.runtime.simulated.tensors.special import moved
 from torchdevlint.runtime.simulated.tensors.wrappers import copied_by_its_class, takes_operations_apart
 
@@ -163,27 +163,10 @@ def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **k
     name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
     module, _, last = name.rpartition(".")
     kind = module.partition(".")[2]
-    plain = _LEGACY.get(last)
+    plain = DTYPES.get(last)
     if plain is None or module.partition(".")[0] != "torch":
         return _type(self, name, non_blocking, **kwargs)
     return self.to(torch.device(kind or "cpu"), plain, non_blocking=non_blocking)
-
-
-_LEGACY = {
-    f"{name}Tensor": dtype
-    for name, dtype in {
-        "Float": torch.float32,
-        "Double": torch.float64,
-        "Half": torch.float16,
-        "BFloat16": torch.bfloat16,
-        "Long": torch.int64,
-        "Int": torch.int32,
-        "Short": torch.int16,
-        "Char": torch.int8,
-        "Byte": torch.uint8,
-        "Bool": torch.bool,
-    }.items()
-}
 
 
 def type_as(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -234,9 +217,9 @@ def get_device(self: torch.Tensor) -> int:
 def _set_grad(self: torch.Tensor, value: torch.Tensor | None) -> None:
     """A gradient from another device is refused (torch/csrc/autograd/python_variable.cpp, `THPVariable_set_grad`)."""
     if isinstance(value, torch.Tensor):
-        there, here_ = claim_of(value), claim_of(self)
-        if there is not None and here_ is not None and there.device != here_.device:
-            error = RuntimeError(_grad_mismatch(there.device, here_.device))
+        given, own = claim_of(value), claim_of(self)
+        if given is not None and own is not None and given.device != own.device:
+            error = RuntimeError(_grad_mismatch(given.device, own.device))
             raise reported(simulation(), error, [("grad", value), ("self", self)], "grad")
     _grad.__set__(self, value)
 
@@ -284,26 +267,8 @@ def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     return made
 
 
-def _module_mover(original: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
-    """`Module.to` and `.cuda`, unchanged; the recorder then looks for what they have left behind."""
-
-    @functools.wraps(original)
-    def mover(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
-        moved_module = original(self, *args, **kwargs)
-        active = simulation()
-        if active.recorder is not None:
-            first = next(self.parameters(), None)
-            if first is not None and device_of(first).type == active.kind:
-                active.recorder.module_moved(self, str(device_of(first)))
-        return moved_module
-
-    return mover
-
-
 def patches() -> Iterator[Patch]:
-    """What replaces attributes of `torch.Tensor`, and the movers of `torch.nn.Module`."""
-    for name in ("to", "cuda", "xpu"):
-        yield torch.nn.Module, name, _module_mover(getattr(torch.nn.Module, name))
+    """What replaces attributes of `torch.Tensor`."""
     tensor = torch.Tensor
     yield tensor, "device", property(device_of)
     yield tensor, "grad", property(_grad.__get__, _set_grad, _grad.__delete__)
@@ -327,21 +292,4 @@ def patches() -> Iterator[Patch]:
         yield tensor, name, method
     for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"):
         yield tensor, name, _new(name)
-    lazy = torch.nn.parameter.UninitializedTensorMixin  # parameters of lazy modules let only these functions through
-    yield lazy, "_allowed_methods", [*lazy._allowed_methods, to, cuda, cpu, get_device]
     yield torch, "get_device", lambda input: get_device(input)  # noqa: A006, PLW0108 (two for torch/overrides.py)
-    parse = torch._C._nn._parse_to
-
-    def parse_to(*args: Any, **kwargs: Any) -> Any:
-        """`Module.to` reads its arguments with it. A number means an accelerator, of which it knows none, and a tensor
-        means its device, of which it knows another.
-        """
-        if args and isinstance(args[0], torch.Tensor):
-            args = (device_of(args[0]), args[0].dtype, *args[1:])
-        if args and isinstance(args[0], int) and not isinstance(args[0], bool):
-            args = (simulation().driver.parse(args[0]), *args[1:])
-        if isinstance(kwargs.get("device"), int):
-            kwargs["device"] = simulation().driver.parse(kwargs["device"])
-        return parse(*args, **kwargs)
-
-    yield torch._C._nn, "_parse_to", parse_to
