@@ -9,6 +9,7 @@ import torch
 
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site
+from torchdevlint.runtime.simulated.operators import OPERANDS
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 
@@ -23,6 +24,12 @@ def reported(
         stories = [_story(name, tensor) for name, tensor in operands]
         simulation.recorder.failed(error, stories, operation)
     return error
+
+
+def refused(simulation: Simulation, error: Error, operation: str) -> Error:
+    """The same for an `error` of one of the checks of `operators`, which holds its operands itself."""
+    operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
+    return reported(simulation, error, operands, operation)
 
 
 def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.operators import COMPOSITE, OPERANDS
+from torchdevlint.runtime.simulated.operators import COMPOSITE
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
-from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.story import refused, reported
 from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, claim_of, device_of, storage_of
 from torchdevlint.runtime.simulated.tensors.mode import tensors_in
 
@@ -127,8 +127,7 @@ def _checked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 check(args, kwargs, lambda tensor: likely if (claim := claim_of(tensor)) is None else claim.device)
             except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
-                operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
-                raise reported(simulation(), error, operands, name) from None
+                raise refused(simulation(), error, name) from None
         return original(*args, **kwargs)
 
     return checked

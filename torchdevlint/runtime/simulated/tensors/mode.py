@@ -22,9 +22,9 @@ from torchdevlint.runtime.simulated.errors import (
     refuse_float64_on_mps,
     refuse_without_kernel,
 )
-from torchdevlint.runtime.simulated.operators import OPERANDS, Rule, placement, placements, rule_for, waits
+from torchdevlint.runtime.simulated.operators import Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import refuse_pinning, reported
+from torchdevlint.runtime.simulated.story import refuse_pinning, refused
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     WITHOUT_STORAGE,
@@ -269,8 +269,7 @@ def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dic
         ask = placements if rule.outputs == "each" else placement
         return ask(rule.overload, args, kwargs, claimed)
     except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
-        operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
-        raise reported(simulation, error, operands, rule.schema.base) from None
+        raise refused(simulation, error, rule.schema.base) from None
 
 
 def claim_new(simulation: Simulation, made: Any, places: Any, first: Claim | None, name: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.simulated.driver.generators import claimed_device, default_generator, drawing_from
-from torchdevlint.runtime.simulated.operators import Call, Rule
+from torchdevlint.runtime.simulated.operators import Call, Rule, texts
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.story import refused
 from torchdevlint.runtime.simulated.tensors.claims import CPU, device_of
 
 Overload = Any
@@ -48,8 +48,7 @@ def _taking_a_generator(func: Overload) -> Any:
 
 
 def check_generator(simulation: Simulation, generator: Any, device: torch.device, operation: str) -> None:
-    """A generator serves one kind of device (aten/src/ATen/core/Generator.h: `check_generator`)."""
+    """A generator serves one kind of device."""
     own = claimed_device(generator) or CPU
     if own.type != device.type and device.type in ("cpu", simulation.kind):
-        error = RuntimeError(f"Expected a '{device.type}' device type for generator but found '{own.type}'")
-        raise reported(simulation, error, (), operation)
+        raise refused(simulation, texts.wrong_generator(device, own), operation)
