@@ -27,6 +27,12 @@ def common(operands: Iterable[Operand]) -> Any:
     return device
 
 
+def agree(first: Operand, other: Operand, text: str) -> None:
+    """Raises `text` if the two are on different devices."""
+    if other.device != first.device:
+        raise texts.mismatch(text, first, other)
+
+
 def kernel(base: str, overload: str, key: str, structured: bool, out: bool) -> str:
     """The name of the generated function, as `wrapper_kernel_sig` of torchgen makes it.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from torchdevlint.runtime.simulated.operators.checks import agree
 from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.operators.special import require_lengths
 from torchdevlint.runtime.simulated.operators.texts import mismatch
@@ -45,16 +46,15 @@ def _meshgrid(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceO
     """TensorShape.cpp, `meshgrid`."""
     first, *rest = _operands("tensors", args[0] if isinstance(args[0], (list, tuple)) else args, device_of)
     for other in rest:
-        if other.device != first.device:
-            raise mismatch("meshgrid expects all tensors to have the same device", first, other)
+        agree(first, other, "meshgrid expects all tensors to have the same device")
 
 
 def _quantile(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
     """Sorting.cpp, `quantile_checks`."""
     data = _operands("input", _given(args, kwargs, 0, "input"), device_of)
     for q in _operands("q", _given(args, kwargs, 1, "q"), device_of):
-        if data and data[0].device != q.device:
-            raise mismatch("quantile() q tensor must be on the same device as the input tensor", data[0], q)
+        if data:
+            agree(data[0], q, "quantile() q tensor must be on the same device as the input tensor")
 
 
 COMPOSITE: dict[str, Callable[[Sequence[Any], Mapping[str, Any], DeviceOf], None]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from torchdevlint.runtime.simulated.operators import texts
-from torchdevlint.runtime.simulated.operators.checks import Check, common, iterate
+from torchdevlint.runtime.simulated.operators.checks import Check, agree, common, iterate
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand
 from torchdevlint.runtime.simulated.operators.texts import mismatch
 
@@ -19,12 +19,9 @@ def index(call: Call) -> Any:
     """TensorAdvancedIndexing.cpp, `check_indices_on_cpu_or_selfdevice`, in the meta function of `index`."""
     (table,) = call.of("self")
     for index in call.of("indices"):
-        if index.device.type != "cpu" and index.device != table.device:
-            raise mismatch(
-                f"indices should be either on cpu or on the same device as the indexed tensor ({table.device})",
-                table,
-                index,
-            )
+        if index.device.type != "cpu":
+            text = f"indices should be either on cpu or on the same device as the indexed tensor ({table.device})"
+            agree(table, index, text)
     for out in call.of("out"):
         if out.device != table.device:
             raise texts.iterator(table, out)
@@ -60,9 +57,8 @@ def masked_fill(call: Call) -> Any:
     """cuda/Indexing.cu, `masked_fill__cuda`: the value is read with `.item()`, so it may be anywhere."""
     (table,) = call.of("self")
     (mask,) = call.of("mask")
-    if table.device != mask.device:
-        text = "expected self and mask to be on the same device, but got mask on "
-        raise mismatch(f"{text}{mask.device} and self on {table.device}", table, mask)
+    text = f"expected self and mask to be on the same device, but got mask on {mask.device} and self on {table.device}"
+    agree(table, mask, text)
     for value in call.of("value"):
         if table.device.type == "cpu" and value.device.type != "cpu":
             raise mismatch("masked_fill_: Expected inputs to be on same device", table, value)
@@ -95,13 +91,12 @@ def set_source(call: Call) -> Any:
     """Resize.h, `checkSetStorage`."""
     (table,) = call.of("self")
     (source,) = call.of("source")
-    if table.device != source.device:
-        raise mismatch(
-            f'Attempted to set the storage of a tensor on device "{table.device}" to a storage on different device '
-            f'"{source.device}".  This is no longer allowed; the devices must match.',
-            table,
-            source,
-        )
+    agree(
+        table,
+        source,
+        f'Attempted to set the storage of a tensor on device "{table.device}" to a storage on different device '
+        f'"{source.device}".  This is no longer allowed; the devices must match.',
+    )
     return table.device
 
 

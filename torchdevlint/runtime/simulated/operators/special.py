@@ -13,6 +13,7 @@ from typing import Any
 from torchdevlint.runtime.simulated.operators import texts
 from torchdevlint.runtime.simulated.operators.checks import (
     Check,
+    agree,
     common,
     composed,
     delegate,
@@ -124,13 +125,12 @@ def recurrent(data: Operand, hidden: Iterable[Operand], parameters: Iterable[Ope
     """RNN.cpp, `check_attributes`: what `lstm`, `gru` and `rnn_tanh` ask before they start."""
     for kind, operands in (("hidden", hidden), ("parameter", parameters)):
         for operand in operands:
-            if operand.device != data.device:
-                raise mismatch(
-                    f"Input and {kind} tensors are not at the same device, found input tensor at {data.device} and "
-                    f"{kind} tensor at {operand.device}",
-                    data,
-                    operand,
-                )
+            agree(
+                data,
+                operand,
+                f"Input and {kind} tensors are not at the same device, found input tensor at {data.device} and "
+                f"{kind} tensor at {operand.device}",
+            )
 
 
 def _rnn_layer(call: Call) -> Any:
@@ -167,13 +167,12 @@ def _grid_sampler(call: Call) -> Any:
     """GridSamplerUtils.h, `check_grid_sampler_common`."""
     (data,) = call.of("input")
     (grid,) = call.of("grid")
-    if data.device != grid.device:
-        raise mismatch(
-            f"grid_sampler(): expected input and grid to be on same device, but input is on {data.device} and grid is "
-            f"on {grid.device}",
-            data,
-            grid,
-        )
+    agree(
+        data,
+        grid,
+        f"grid_sampler(): expected input and grid to be on same device, but input is on {data.device} and grid is on "
+        f"{grid.device}",
+    )
     return data.device
 
 
@@ -181,9 +180,12 @@ def _weight_norm(call: Call) -> Any:
     """WeightNorm.cpp, `_weight_norm`."""
     (v,) = call.of("v")
     (g,) = call.of("g")
-    if v.device != g.device:
-        text = f"weight_norm: expected v_in and g_in to be on the same device, but v_in is on {v.device}"
-        raise mismatch(f"{text} and g_in is on {g.device}", v, g)
+    agree(
+        v,
+        g,
+        f"weight_norm: expected v_in and g_in to be on the same device, but v_in is on {v.device} and g_in is on "
+        f"{g.device}",
+    )
     return v.device
 
 
@@ -191,13 +193,12 @@ def _block_diag(call: Call) -> Any:
     """TensorShape.cpp, `block_diag`."""
     operands = call.operands()
     for number, operand in enumerate(operands):
-        if operand.device != operands[0].device:
-            raise mismatch(
-                "torch.block_diag: input tensors must all be on the same device. Input 0 is on device "
-                f"{operands[0].device} and input {number} is on device {operand.device}",
-                operands[0],
-                operand,
-            )
+        agree(
+            operands[0],
+            operand,
+            "torch.block_diag: input tensors must all be on the same device. Input 0 is on device "
+            f"{operands[0].device} and input {number} is on device {operand.device}",
+        )
     return free(call)
 
 
@@ -234,13 +235,9 @@ def _tensor_lr(call: Call) -> Any:
     lists = call.of(*names)
     if lr.device.type != "cpu":
         for operand in call.of("grad_scale", "found_inf", "lr"):
-            if operand.device != lists[0].device:
-                text = f"{operand.name} must be on the same GPU device as the params"
-                raise mismatch(text, lists[0], operand)
+            agree(lists[0], operand, f"{operand.name} must be on the same GPU device as the params")
     for operand in lists:
-        if operand.device != lists[0].device:
-            text = "params, grads, exp_avgs, and exp_avg_sqs must have same dtype, device, and layout"
-            raise mismatch(text, lists[0], operand)
+        agree(lists[0], operand, "params, grads, exp_avgs, and exp_avg_sqs must have same dtype, device, and layout")
     return lists[0].device
 
 
@@ -248,13 +245,12 @@ def _segment_reduce(call: Call) -> Any:
     """SegmentReduce.cpp, `segment_reduce_kernel`: a check without a text of its own (c10/util/Exception.h)."""
     (data,) = call.of("data")
     for operand in call.of("offsets", "lengths"):
-        if operand.device != data.device:
-            raise mismatch(
-                f"Expected data.get_device() == {operand.name}_value.get_device() to be true, but got false.  (Could "
-                "this error message be improved?  If so, please report an enhancement request to PyTorch.)",
-                data,
-                operand,
-            )
+        agree(
+            data,
+            operand,
+            f"Expected data.get_device() == {operand.name}_value.get_device() to be true, but got false.  (Could this "
+            "error message be improved?  If so, please report an enhancement request to PyTorch.)",
+        )
     return data.device
 
 
