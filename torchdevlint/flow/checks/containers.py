@@ -7,6 +7,8 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import contents
+from torchdevlint.flow.checks.constant_modules import is_constant
+from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -66,6 +68,8 @@ def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
         used = _first_read(info, attribute)
         if used is None or _is_registered(info, attribute, place):
             continue
+        if moves_elements(info, attribute, kind) and _holds_constants(value):
+            continue
         machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used))
 
 
@@ -115,6 +119,14 @@ def _holds(value: Value, depth: int = 2) -> str | None:
         return "parameters"
     nested = [found for each in inside if (found := _holds(each, depth - 1)) is not None]
     return nested[0] if nested else None
+
+
+def _holds_constants(value: Value) -> bool:
+    """Whether there is nothing to train or to save in a container: then only where its modules are is of interest."""
+    if not isinstance(value, (Seq, Map)):
+        return False
+    inside = [each for part in _parts(value) for _, each in alternatives(part) if each != NONE]
+    return bool(inside) and all(is_constant(each) for each in inside)
 
 
 def _parts(value: Seq | Map) -> list[Value]:

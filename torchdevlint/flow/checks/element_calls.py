@@ -52,14 +52,14 @@ def _names_of_elements(method: ast.AST, path: str) -> set[str]:
     found: set[str] = set()
     loops: list[ast.For | ast.comprehension] = [*nodes_in(method, ast.For), *nodes_in(method, ast.comprehension)]
     for loop in loops:
-        found |= set(_bound_by(loop.target, loop.iter, path))
+        found |= set(bound_by(loop.target, loop.iter, path))
     for node in nodes_in(method, ast.Assign):
         if isinstance(node.value, ast.Subscript) and _container_path(node.value) == path:
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found
 
 
-def _bound_by(target: ast.expr, source: ast.expr, path: str) -> Iterator[str]:
+def bound_by(target: ast.expr, source: ast.expr, path: str) -> Iterator[str]:
     """The names in a loop's target that stand for elements of the container."""
     if isinstance(source, ast.Subscript) and isinstance(source.slice, ast.Slice):
         source = source.value
@@ -75,12 +75,12 @@ def _bound_by(target: ast.expr, source: ast.expr, path: str) -> Iterator[str]:
         elif source.func.attr == "items" and len(parts) == 2:
             yield from _names_in(parts[1])
     elif callee == "enumerate" and source.args and len(parts) == 2:
-        yield from _bound_by(parts[1], source.args[0], path)
+        yield from bound_by(parts[1], source.args[0], path)
     elif callee == "zip" and len(parts) == len(source.args):
         for part, each in zip(parts, source.args, strict=True):
-            yield from _bound_by(part, each, path)
+            yield from bound_by(part, each, path)
     elif callee in _WRAPS_LOOPS and source.args:
-        yield from _bound_by(target, source.args[0], path)
+        yield from bound_by(target, source.args[0], path)
 
 
 def _names_in(target: ast.expr) -> Iterator[str]:
