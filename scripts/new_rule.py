@@ -43,6 +43,7 @@ from torchdevlint.flow.facts import {fact}
 from torchdevlint.model import Report, Severity
 
 SEVERITY = Severity.{severity}
+EXECUTION = "operation"
 PROBE = None
 
 

@@ -6,21 +6,16 @@ from functools import cache
 
 import pytest
 
-from torchdevlint.model import Diagnostic, Span
-from torchdevlint.rules import all_rules, by_code
+from torchdevlint.rules import all_rules
 from torchdevlint.runtime import backends
 from torchdevlint.runtime.child import Limits, run_all
-from torchdevlint.runtime.probe import read
-from torchdevlint.runtime.verdict import HOLDS, Judgement, Rung, Verdict
-from torchdevlint.runtime.verify import NO_PROBE, Placement, calls, conclude, survey, verify
+from torchdevlint.runtime.verify.hardware import accelerator, survey
+from torchdevlint.runtime.verify.probe import read
+from torchdevlint.runtime.verify.probes import NO_PROBE, Placement, calls, conclude, probed
+from torchdevlint.runtime.verify.verdict import HOLDS, Judgement, Rung, Verdict
 
 PROBES = {rule.code: read(rule.probe) for rule in all_rules() if rule.probe is not None}
 each_probe = pytest.mark.parametrize("code", sorted(PROBES))
-
-
-def finding(code: str) -> Diagnostic:
-    rule = by_code()[code]
-    return Diagnostic("a.py", Span(1, 1, 1, 2), code, rule.name, "message", rule.severity, "", "", rule.url, 1)
 
 
 @cache
@@ -30,9 +25,8 @@ def machine() -> backends.Machine:
 
 @cache
 def judgements() -> dict[str, Judgement]:
-    """What `verify --device cpu` says of a finding of every rule."""
-    verified = verify([finding(rule.code) for rule in all_rules()], machine(), "cpu")
-    return {one.diagnostic.code: one.judgement for one in verified}
+    """What the probes show with `--device cpu`."""
+    return probed([rule.code for rule in all_rules()], machine(), None, "cpu")
 
 
 @each_probe
@@ -59,9 +53,9 @@ def test_with_an_accelerator_every_probe_confirms(code: str) -> None:
     needs = PROBES[code].needs
     if not there and needs == "device":
         pytest.skip("no accelerator here; `meta` stands in, which another test shows")
-    (verified,) = verify([finding(code)], machine())
+    judgement = probed([code], machine(), accelerator(machine(), "auto"))[code]
     executable = "cuda" in there if needs == "cuda" else bool(there)
-    assert verified.judgement.verdict is (Verdict.CONFIRMED if executable else Verdict.INCONCLUSIVE), verified
+    assert judgement.verdict is (Verdict.CONFIRMED if executable else Verdict.INCONCLUSIVE), judgement
 
 
 def test_the_founding_claims_that_a_cpu_can_show_are_shown() -> None:

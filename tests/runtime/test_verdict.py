@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from torchdevlint.model import Diagnostic, Severity, Span
 from torchdevlint.runtime import backends
 from torchdevlint.runtime.child import Ended, Limits, Outcome, run_all
-from torchdevlint.runtime.probe import Probe, read
-from torchdevlint.runtime.verdict import Rung, Verdict, judge, to_json
-from torchdevlint.runtime.verify import Placement, UnusableError, accelerator, calls, conclude, place, verify
+from torchdevlint.runtime.verify import Order, verify
+from torchdevlint.runtime.verify.hardware import UnusableError, accelerator
+from torchdevlint.runtime.verify.probe import Probe, read
+from torchdevlint.runtime.verify.probes import Placement, calls, conclude, place, probed
+from torchdevlint.runtime.verify.verdict import Rung, Verdict, judge, to_json
 
 RAISING = read(
     '"""A claim."""\nNEEDS = "cpu"\nRAISES = {"OSError": ["no such", "missing"]}\n'
@@ -139,9 +140,7 @@ def test_a_machine_survives_its_json() -> None:
 
 
 def test_the_json_of_a_verdict_has_the_published_fields() -> None:
-    finding = Diagnostic("a.py", Span(1, 1, 1, 2), "TDL302", "x", "m", Severity.ERROR, "", "", "", 1)
-    (verified,) = verify([finding], machine())
-    row = to_json(verified.judgement)
+    row = to_json(probed(["TDL302"], machine(), None)["TDL302"])
     assert list(row) == ["verdict", "rung", "backend", "torch", "claim", "evidence", "reason"]
     assert list(row["evidence"]) == ["exception", "traceback", "observed", "inputs"]
     assert row["verdict"] == "confirmed"
@@ -152,12 +151,5 @@ def test_the_json_of_a_verdict_has_the_published_fields() -> None:
     assert json.loads(json.dumps(row)) == row
 
 
-def test_findings_of_one_rule_share_one_judgement() -> None:
-    finding = Diagnostic("a.py", Span(1, 1, 1, 2), "TDL302", "x", "m", Severity.ERROR, "", "", "", 1)
-    first, second = verify([finding, replace(finding, span=Span(9, 1, 9, 2))], machine())
-    assert first.judgement is second.judgement
-    assert second.diagnostic.span.row == 9
-
-
 def test_nothing_found_executes_nothing() -> None:
-    assert verify([], machine()) == []
+    assert verify([], machine(), Order()) == []

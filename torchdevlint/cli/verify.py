@@ -14,17 +14,19 @@ import click
 
 from torchdevlint.cli.console import complain, emit, remark, terminal_width, wants_color
 from torchdevlint.cli.options import Refused, selection, settings_from
-from torchdevlint.config import ConfigError
+from torchdevlint.config import ConfigError, Settings
 from torchdevlint.discover import discover
 from torchdevlint.engine import check_paths
 from torchdevlint.model import Diagnostic
 from torchdevlint.report.json import to_dict
 from torchdevlint.report.summary import count, enumerate_words
 from torchdevlint.report.terminal import escape, paint, wrap
+from torchdevlint.runtime.backends import CPU, SIMULATED, Machine
 from torchdevlint.runtime.child import Limits
-from torchdevlint.runtime.verdict import Judgement, Verdict, Verified, to_json
-from torchdevlint.runtime.verify import UnusableError, require_torch, survey
+from torchdevlint.runtime.kinds import MOST
+from torchdevlint.runtime.verify import Order, UnusableError, accelerator, require_torch, survey
 from torchdevlint.runtime.verify import verify as execute
+from torchdevlint.runtime.verify.verdict import Rung, Verdict, Verified, to_json
 
 STYLES = {Verdict.CONFIRMED: "error", Verdict.REFUTED: "good", Verdict.INCONCLUSIVE: "warning"}
 
@@ -41,20 +43,23 @@ class Paper:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @selection
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How verdicts are written.")
-@click.option("--device", default="auto", metavar="DEVICE", help="auto, cpu, or a device such as cuda or cuda:1.")
+@click.option(
+    "--device", default="auto", metavar="DEVICE", help="auto, simulated, or a real device such as cuda or cuda:1."
+)
+@click.option("--accelerators", type=click.IntRange(1, MOST), default=2, help="How many to simulate.  [default: 2]")
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one execution.  [default: 30]"
 )
+@click.option("--jobs", type=click.IntRange(1), help="How many findings at a time.  [default: cores, up to 4]")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text.")
 def verify(paths: tuple[str, ...], **flags: Any) -> int:
-    """Execute what `check` flags, in child processes, and print a verdict for each finding.
+    """Execute what `check` flags, and print a verdict for each finding, with its evidence.
 
-    In this version that is the rule's probe, the minimal program that shows what the rule claims: it proves the claim
-    on this machine. Your own code is read, and not executed.
+    It is your own code that is executed, in child processes with limits on time and memory.
 
     \b
-    confirmed     the symptom happened, and did not happen in the repaired form
-    refuted       the pattern ran and nothing went wrong
+    confirmed     the symptom happened, and does not where every accelerator is the CPU
+    refuted       the code came through the flagged lines on the accelerator, and nothing went wrong
     inconclusive  it could not be executed, and why
 
     Exit codes: 1 if anything is confirmed, 2 if the tool could not do its job, 0 otherwise.
@@ -65,7 +70,8 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
         require_torch()
         found = discover(paths or (".",), settings)
         run = check_paths(found.files, settings)
-        verified = execute(run.diagnostics, survey(), flags["device"], limits)
+        machine = survey() if run.diagnostics else None
+        verified = _executed(run.diagnostics, machine, flags, settings, limits) if machine is not None else []
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
     if flags["output_format"] == "json":
@@ -83,34 +89,51 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
     return 1 if any(one.judgement.verdict is Verdict.CONFIRMED for one in verified) else 0
 
 
+def _executed(
+    diagnostics: Sequence[Diagnostic], machine: Machine, flags: dict[str, Any], settings: Settings, limits: Limits
+) -> list[Verified]:
+    asked = flags["device"]
+    order = Order(
+        device=accelerator(machine, asked) or (CPU if asked == CPU else SIMULATED),
+        accelerators=flags["accelerators"],
+        limits=limits,
+        examples=dict(settings.verify.examples),
+        root=settings.root,
+        torch=machine.torch,
+    )
+    with click.progressbar(
+        length=len(diagnostics), label="executing", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        return execute(diagnostics, machine, order, asked, flags["jobs"], lambda: bar.update(1))
+
+
 def render(verified: Sequence[Verified], paper: Paper) -> str:
-    """The verdicts as text. Findings that share a rule and its judgement stand together."""
-    groups: dict[str, tuple[Judgement, list[Diagnostic]]] = {}
-    for one in verified:
-        groups.setdefault(one.diagnostic.code, (one.judgement, []))[1].append(one.diagnostic)
+    """The verdicts as text, one block for each finding, in the order of the findings."""
     lines: list[str] = []
-    for code in sorted(groups):
-        judgement, diagnostics = groups[code]
-        lines += [*_group(judgement, diagnostics, paper), ""]
+    for one in verified:
+        lines += [*_block(one, paper), ""]
     return "\n".join([*lines, _summary(verified, paper)]) + "\n"
 
 
-def _group(judgement: Judgement, diagnostics: Sequence[Diagnostic], paper: Paper) -> Iterator[str]:
-    first = diagnostics[0]
+def _block(one: Verified, paper: Paper) -> Iterator[str]:
+    diagnostic, judgement = one.diagnostic, one.judgement
+    place = f"{diagnostic.filename}:{diagnostic.span.row}:{diagnostic.span.column}"
     verdict = paint(judgement.verdict.value, STYLES[judgement.verdict], paper.color)
     where = f"({judgement.rung.value} on {judgement.backend}, torch {judgement.torch})"
-    yield f"{paint(first.code, 'strong', paper.color)} {first.name}: {verdict} {where}"
+    code = paint(diagnostic.code, "strong", paper.color)
+    yield f"{paint(escape(place), 'path', paper.color)} {code} {diagnostic.name}: {verdict} {where}"
+    yield from _item("finding", diagnostic.message, paper)
     if judgement.claim:
         yield from _item("claim", judgement.claim, paper)
-    if judgement.evidence.exception:
+    if judgement.evidence.exception and judgement.verdict is not Verdict.INCONCLUSIVE:
         yield from _item("raised", judgement.evidence.exception, paper)
-    for name, values in (judgement.evidence.observed or {}).items():
-        pairs = values.items() if isinstance(values, dict) else [("value", values)]
-        yield from _item(name, ", ".join(f"{key}: {value}" for key, value in pairs), paper)
+    inputs = judgement.evidence.inputs if judgement.rung is not Rung.PROBE else None
+    if inputs:
+        yield from _item("values", ", ".join(f"{key} = {value}" for key, value in inputs.items()), paper)
+    observed = judgement.evidence.observed if judgement.rung is not Rung.PROBE else None
+    if observed:
+        yield from _item("observed", ", ".join(f"{key}: {value}" for key, value in observed.items()), paper)
     yield from _item("so", judgement.reason, paper)
-    for diagnostic in diagnostics:
-        place = f"{diagnostic.filename}:{diagnostic.span.row}:{diagnostic.span.column}"
-        yield f"  {paint(escape(place), 'path', paper.color)} {escape(diagnostic.message)}"
 
 
 def _item(title: str, text: str, paper: Paper) -> Iterator[str]:

@@ -5,6 +5,7 @@ A rule module consists of a docstring with the headings of `HEADINGS`, and of
 * ``SEVERITY``: what kind of finding it is; advice rules are off by default.
 * ``PROBE``: the smallest program that shows the rule's claim, as source (see `torchdevlint.runtime`), or None where
   there is nothing to run.
+* ``EXECUTION``: how `verify` executes a finding, one of `EXECUTIONS`, or None where there is nothing to run.
 * ``PREVIEW = True``, if it is not yet to run without ``--preview``; left out otherwise.
 * ``check(fact: SomeFact)``: yields a `Report` for each finding. The annotation of ``fact`` is the subscription; a
   union subscribes to several facts.
@@ -26,6 +27,14 @@ from functools import cache
 
 from torchdevlint.model import Report, Severity
 
+EXECUTIONS = {
+    "operation": "the flagged code runs with everything on an accelerator: a device error, or a result elsewhere",
+    "movement": "the flagged code runs with tensors that are elsewhere: where they are after the statement",
+    "registration": "the class is constructed and moved: what stays behind, or is no parameter",
+    "checkpoint": "the flagged load reads a file from an accelerator on a machine without one",
+    "prefix": "the flagged code runs: the keys that it saves or loads",
+    "environment": "the flagged assignment runs after what comes before it: the devices that are seen then",
+}
 HEADINGS = (
     "What it does",
     "Why is this bad?",
@@ -50,6 +59,8 @@ class Rule:
     doc: str
     facts: tuple[type, ...]
     check: Callable[[typing.Any], Iterator[Report]]
+    execution: str | None
+    """How `verify` executes a finding: one of `EXECUTIONS`."""
     probe: str | None
     preview: bool = False
     """Not yet judged on enough real code: runs only with ``--preview``."""
@@ -113,7 +124,7 @@ def find(key: str) -> Rule | None:
 def _rule(module_name: str) -> Rule:
     module = importlib.import_module(f"{__name__}.{module_name}")
     number, words = _FILE.match(module_name).groups()  # type: ignore[union-attr]
-    missing = [name for name in ("SEVERITY", "PROBE", "check", "__doc__") if not hasattr(module, name)]
+    missing = [name for name in ("SEVERITY", "EXECUTION", "PROBE", "check", "__doc__") if not hasattr(module, name)]
     if missing or not module.__doc__:
         raise ValueError(f"{module_name} lacks {', '.join(missing) or 'a docstring'}")
     hint = typing.get_type_hints(module.check)["fact"]
@@ -125,6 +136,7 @@ def _rule(module_name: str) -> Rule:
         doc=module.__doc__,
         facts=facts,
         check=module.check,
+        execution=module.EXECUTION,
         probe=module.PROBE,
         preview=getattr(module, "PREVIEW", False),
     )

@@ -61,6 +61,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
+EXECUTION = "movement"
 PROBE = '''
 """`labels.to(device)` as a statement leaves `labels` where it was; `net.to(device)` moves a module in place."""
 import torch

@@ -51,6 +51,7 @@ from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
+EXECUTION = "movement"
 PROBE = '''
 """A loop that assigns a moved tensor to its own loop variable leaves the list or dict as it was."""
 import torch

@@ -72,6 +72,7 @@ from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, pl
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """A hidden state made with `torch.zeros` in `forward` stays on the CPU and meets a model on the accelerator."""
 import torch

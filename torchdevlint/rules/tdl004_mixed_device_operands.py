@@ -51,6 +51,7 @@ from torchdevlint.rules.mixed import Cause, cause_of, symptom
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """An elementwise operation refuses a tensor of the CPU beside one of the accelerator."""
 import torch

@@ -68,6 +68,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """Labels that a `DataLoader` gives are on the CPU, and do not meet the output of a model on an accelerator."""
 import torch

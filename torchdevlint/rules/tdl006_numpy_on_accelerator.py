@@ -65,6 +65,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """The output of a model on an accelerator cannot become a NumPy array before it is copied to the host."""
 import torch

@@ -68,6 +68,7 @@ from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, pl
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """A mask that a function makes on the default device cannot be compared with an argument on the accelerator."""
 import torch

@@ -70,6 +70,7 @@ from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
+EXECUTION = "operation"
 PROBE = '''
 """A plain tensor attribute stays on the CPU when its Module is moved; a buffer moves along."""
 import torch

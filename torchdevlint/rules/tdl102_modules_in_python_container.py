@@ -71,6 +71,7 @@ from torchdevlint.flow.facts import ModulesInContainer
 from torchdevlint.model import Note, Report, Severity
 
 SEVERITY = Severity.ERROR
+EXECUTION = "registration"
 PROBE = '''
 """Layers in a Python list are neither moved nor listed by the Module that holds them; those of a ModuleList are."""
 import torch

@@ -50,6 +50,7 @@ from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
+EXECUTION = "registration"
 PROBE = '''
 """A parameter that is moved after it was made is not registered; one made of a moved tensor is."""
 import torch

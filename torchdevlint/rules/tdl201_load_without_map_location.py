@@ -60,6 +60,7 @@ from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import with_argument
 
 SEVERITY = Severity.WARNING
+EXECUTION = "checkpoint"
 PROBE = '''
 """A checkpoint whose storages were saved on `cuda:0` cannot be read on a CPU-only machine without `map_location`."""
 import torch

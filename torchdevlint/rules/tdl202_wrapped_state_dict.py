@@ -57,6 +57,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
+EXECUTION = "prefix"
 PROBE = '''
 """The state dict of a `DataParallel` wrapper cannot be loaded into the model itself."""
 import torch

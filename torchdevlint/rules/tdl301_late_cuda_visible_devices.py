@@ -56,6 +56,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
+EXECUTION = "environment"
 PROBE = '''
 """Hiding every GPU through `CUDA_VISIBLE_DEVICES` has no effect once `torch.cuda.is_available()` was called."""
 import os

@@ -53,6 +53,7 @@ from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
+EXECUTION = "environment"
 PROBE = '''
 """A number or a second value is a TypeError, and a misspelt name leaves `CUDA_VISIBLE_DEVICES` unset."""
 import os

@@ -44,6 +44,7 @@ from torchdevlint.flow.facts import UnusedSuppression
 from torchdevlint.model import Applicability, Edit, Fix, Report, Severity, Span
 
 SEVERITY = Severity.WARNING
+EXECUTION = None
 PROBE = None
 
 

@@ -40,6 +40,7 @@ from torchdevlint.flow.facts import InvalidSyntax
 from torchdevlint.model import Report, Severity
 
 SEVERITY = Severity.ERROR
+EXECUTION = None
 PROBE = None
 
 

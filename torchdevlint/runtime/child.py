@@ -206,14 +206,23 @@ class _Child:
 
 def _environment(call: Call) -> dict[str, str]:
     """This process's, with its import path, one thread for each operation, and no accelerators if they are to hide."""
-    paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 (Path.resolve follows links)
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+        "PYTHONPATH": import_paths(),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
-        **(_HIDDEN if call.hide else {}),
+        **(hidden_devices() if call.hide else {}),
     }
+
+
+def import_paths() -> str:
+    """This process's import path, for a child that starts in another folder."""
+    return os.pathsep.join(dict.fromkeys(os.path.abspath(path) for path in sys.path))  # noqa: PTH100 (resolve follows links)
+
+
+def hidden_devices() -> dict[str, str]:
+    """The environment in which no CUDA or ROCm device is there."""
+    return dict(_HIDDEN)
 
 
 def _death(status: int) -> str:

@@ -49,8 +49,8 @@ _installed: list[_Installation] = []
 class _Installation:
     """One simulation with its patches and its mode."""
 
-    def __init__(self, count: int, kind: str, recorder: Any) -> None:
-        self.simulation = Simulation(kind, Driver(kind, count), recorder)
+    def __init__(self, count: int, kind: str, recorder: Any, flat: bool) -> None:
+        self.simulation = Simulation(kind, Driver(kind, count), recorder, flat)
         self.mode = PlacementMode(self.simulation)
         self.patches: Patches | None = None
 
@@ -99,10 +99,11 @@ def _import_what_looks_at_torch() -> None:
             importlib.import_module(name)
 
 
-def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Simulation:
+def install(count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool = False) -> Simulation:
     """Simulate `count` accelerators of `kind` (one of `KINDS`) from now on, in this thread and in new ones.
 
-    Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none.
+    Inside another simulation the inner one holds until it is uninstalled. With a `count` of 0 the machine has none. If
+    `flat`, what asks for an accelerator gets the CPU and nothing is ever misplaced: the control of an experiment.
     Raises ValueError for another kind, and for more than a machine has (of mps: one).
     """
     refused = refusal(kind, count)
@@ -111,7 +112,7 @@ def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Simulat
     with _lock:
         if _installed:
             _installed[-1].take_back()
-        inner = _Installation(count, kind, recorder)
+        inner = _Installation(count, kind, recorder, flat)
         _installed.append(inner)
         try:
             inner.apply()
@@ -139,9 +140,9 @@ def current() -> Simulation | None:
 
 
 @contextmanager
-def simulate(count: int = 2, kind: str = "cuda", recorder: Any = None) -> Iterator[Simulation]:
+def simulate(count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool = False) -> Iterator[Simulation]:
     """`install` for the length of a `with` block."""
-    simulation = install(count, kind, recorder)
+    simulation = install(count, kind, recorder, flat)
     try:
         yield simulation
     finally:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 class Simulation:
-    """One simulated machine: accelerators of one `kind`, their driver, and who is told what happens."""
+    """One simulated machine: accelerators of one `kind`, their driver, and who is told what happens.
 
-    def __init__(self, kind: str, driver: Driver, recorder: Recorder | None = None) -> None:
+    If it is `flat`, every accelerator is the CPU under another name: all tensors are in one place, and meet.
+    """
+
+    def __init__(self, kind: str, driver: Driver, recorder: Recorder | None = None, flat: bool = False) -> None:
         self.kind = kind
         self.driver = driver
         self.recorder = recorder
+        self.flat = flat
         self.default_type_device: torch.device | None = None
 
     def resolve(self, device: torch.device) -> torch.device:
@@ -32,11 +36,12 @@ class Simulation:
         if device.type != self.kind:
             return CPU if device.type == "cpu" else device
         try:
-            return self.driver.resolve(device)
+            resolved = self.driver.resolve(device)
         except Exception as error:
             if self.recorder is not None:
                 self.recorder.failed(error, (), "device")
             raise
+        return CPU if self.flat else resolved
 
     def is_simulated(self, device: torch.device | None) -> bool:
         return device is not None and device.type == self.kind

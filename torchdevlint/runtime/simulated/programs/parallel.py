@@ -206,6 +206,8 @@ def patches() -> Iterator[Patch]:
     for function in (broadcast, broadcast_out, broadcast_coalesced, scatter, scatter_out, gather, gather_out):
         yield torch._C, f"_{function.__name__}", function
     yield importlib.import_module("torch.nn.parallel._functions"), "_streams", None  # made once, for all accelerators
+    if simulation().flat:
+        yield torch.nn.DataParallel, "forward", lambda self, *inputs, **kwargs: self.module(*inputs, **kwargs)
     nccl = torch.cuda.nccl
     yield nccl, "is_available", _nccl_is_available
     yield nccl, "version", lambda: _NCCL

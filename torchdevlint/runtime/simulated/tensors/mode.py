@@ -202,7 +202,7 @@ def _factory(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         device = simulation.resolve(wanted) if wanted is not None else CPU
         if generator is not None:
             check_generator(simulation, generator, device, name)
-        if device.type == kind:
+        if wanted is not None and wanted.type == kind:
             kwargs = {**kwargs, "device": CPU}
         if pinned:
             if device.type == kind:

@@ -50,5 +50,5 @@ def _taking_a_generator(func: Overload) -> Any:
 def check_generator(simulation: Simulation, generator: Any, device: torch.device, operation: str) -> None:
     """A generator serves one kind of device."""
     own = claimed_device(generator) or CPU
-    if own.type != device.type and device.type in ("cpu", simulation.kind):
+    if not simulation.flat and own.type != device.type and device.type in ("cpu", simulation.kind):
         raise refused(simulation, texts.wrong_generator(device, own), operation)

@@ -13,7 +13,7 @@ from typing import Any
 
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime.child import Ended, Outcome
-from torchdevlint.runtime.probe import Probe
+from torchdevlint.runtime.verify.probe import Probe
 
 HOLDS = "the rule's claim holds on this machine; your code was not executed"
 DOES_NOT_HOLD = (

@@ -1,0 +1,167 @@
+"""The *synthesised* program: the flagged function is imported and called, on an instance of its class if it has one."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.execute.slots import Slot, slots_of
+from torchdevlint.runtime.execute.target import Place, Target, import_name, method_of, statement_at
+from torchdevlint.runtime.execute.values import Setting, build
+
+MOST_ITEMS = 4
+
+
+class CannotBeginError(Exception):
+    """There is nothing to run; the message says why, and what would help."""
+
+
+class CallProgram:
+    """One of the functions that hold the flagged lines."""
+
+    def __init__(self, target: Target, place: Place, module: Any, alone: bool) -> None:
+        self.target, self.place = target, place
+        self.wanted = target.spans_in(place.function) if alone else target.spans
+        self.complete = True
+        self.owner: type | None = None
+        if place.owner is not None:
+            self.owner = _concrete(getattr(module, place.owner.name, None), place.function.name, module)
+        function = getattr(self.owner if self.owner is not None else module, place.function.name, None)
+        if function is None:
+            raise CannotBeginError(f"`{place.qualname}` is not there after the import")
+        self.function = function
+        self.slots = list(self._slots())
+
+    def _slots(self) -> Iterator[Slot]:
+        node, owner = self.place.function, self.place.owner
+        static = self.owner is not None and isinstance(
+            inspect.getattr_static(self.owner, node.name, None), (staticmethod, classmethod)
+        )
+        needed = frozenset(
+            each.id
+            for statement in statement_at(self.target.tree.body, self.target.at)[-1:]
+            if not isinstance(statement, (ast.For, ast.If, ast.While, ast.With, ast.FunctionDef))
+            for each in ast.walk(statement)
+            if isinstance(each, ast.Name)
+        )
+        self.on_instance = self.owner is not None and not static
+        if self.on_instance and node.name not in ("__init__", "__new__"):
+            assert owner is not None
+            init = method_of(self.target.tree, owner, "__init__")
+            yield from slots_of(self.owner, init, "init.", needed=needed)  # type: ignore[arg-type]
+        if node.name == "__init__":
+            yield from slots_of(self.owner, node, "init.", needed=needed)  # type: ignore[arg-type]
+        elif isinstance(self.function, property):
+            return
+        else:
+            yield from slots_of(self.function, node, skip=1 if self.on_instance else 0, needed=needed)
+
+    def run(self, values: dict[str, Any], setting: Setting) -> tuple[Any, Any]:
+        """What the function gives, and the instance that it was called on."""
+        torch.manual_seed(0)
+        is_module = self.owner is not None and issubclass(self.owner, torch.nn.Module)
+        at_first = setting.before_the_move if is_module else setting
+        given = {
+            slot.key: build(values[slot.key], at_first if slot.key.startswith("init.") else setting)
+            for slot in self.slots
+            if values[slot.key]["is"] != "default"
+        }
+        arguments = {key: one for key, one in given.items() if not key.startswith("init.")}
+        instance = None
+        call = self.function
+        if self.on_instance:
+            assert self.owner is not None
+            instance = self.owner(**{key[5:]: one for key, one in given.items() if key.startswith("init.")})
+            if isinstance(instance, torch.nn.Module):
+                instance.to(setting.modules)
+            name = self.place.function.name
+            if name == "__init__":
+                return instance, instance
+            if isinstance(self.function, property):
+                return getattr(instance, name), instance
+            call = instance if name == "forward" and isinstance(instance, torch.nn.Module) else getattr(instance, name)
+        result = call(**arguments) if not _positional_only(call) else call(*arguments.values())
+        if inspect.isgenerator(result):
+            result = list(itertools.islice(result, MOST_ITEMS))
+        return result, instance
+
+
+def _positional_only(function: Any) -> bool:
+    try:
+        kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return False
+    return inspect.Parameter.POSITIONAL_ONLY in kinds
+
+
+def load(target: Target) -> Any:
+    """Import the module of the finding. Raises CannotBeginError with what is missing."""
+    folder, name = import_name(target.path)
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        root = (error.name or "").partition(".")[0]
+        raise CannotBeginError(
+            f"importing `{name}` needs `{error.name}`, which is not installed here (pip install {root})"
+        ) from error
+    except Exception as error:
+        raise CannotBeginError(f"importing `{name}` fails: {type(error).__name__}: {str(error)[:200]}") from error
+
+
+def programs(target: Target, construction: bool) -> Iterator[CallProgram]:
+    """The functions of the finding that can be called. Raises CannotBeginError if none can.
+
+    For findings about `construction` it is enough that an instance is made.
+    """
+    if not target.places:
+        raise CannotBeginError("the flagged line is in no function or method that could be called")
+    module = load(target)
+    reasons = []
+    for place in _entries(target):
+        if construction and place.function.name != "__init__":
+            continue
+        if isinstance(place.function, ast.AsyncFunctionDef):
+            reasons.append(f"`{place.qualname}` is asynchronous")
+            continue
+        try:
+            program = CallProgram(target, place, module, alone=construction)
+        except CannotBeginError as error:
+            reasons.append(str(error))
+            continue
+        yield program
+    if reasons:
+        raise CannotBeginError("; ".join(reasons))
+
+
+def _entries(target: Target) -> Iterator[Place]:
+    """What is called: `forward` of the class first, which comes to what it calls, then the flagged functions."""
+    seen = set()
+    for place in target.places:
+        if place.owner is not None and place.function.name not in ("forward", "__init__"):
+            forward = method_of(target.tree, place.owner, "forward")
+            if forward is not None and id(forward) not in seen:
+                seen.add(id(forward))
+                yield Place(forward, place.owner, place.regions)
+        if id(place.function) not in seen:
+            seen.add(id(place.function))
+            yield place
+
+
+def _concrete(owner: Any, method: str, module: Any) -> type:
+    """The class, or for an abstract one its first subclass in the module that has the method."""
+    if not inspect.isclass(owner):
+        raise CannotBeginError("its class is not there after the import")
+    if not inspect.isabstract(owner):
+        return owner
+    for each in vars(module).values():
+        if inspect.isclass(each) and issubclass(each, owner) and not inspect.isabstract(each) and hasattr(each, method):
+            return each
+    raise CannotBeginError(f"`{owner.__name__}` is abstract")

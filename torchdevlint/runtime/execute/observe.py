@@ -1,0 +1,250 @@
+"""What a run on an accelerator shows of one finding: the symptom, its absence, or nothing."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import os
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.execute.machine import Machine
+from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
+from torchdevlint.runtime.execute.values import Setting, tensors_in
+from torchdevlint.runtime.record.recorder import DEVICE_ERROR, UNSUPPORTED, cut, story_of
+
+LONGEST = 6_000
+
+
+@dataclass(slots=True)
+class Observation:
+    """`symptom` is True if it happened, False if the flagged lines ran without it, None if neither can be said."""
+
+    symptom: bool | None
+    reason: str = ""
+    exception: str | None = None
+    traceback: str | None = None
+    observed: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "symptom": self.symptom,
+            "reason": self.reason,
+            "exception": self.exception,
+            "traceback": self.traceback,
+            "observed": self.observed,
+        }
+
+
+def of_error(error: BaseException, target: Target) -> Observation:
+    """Whether an exception is the device error that the finding speaks of."""
+    told = f"{type(error).__name__}: {str(error)[:LONGEST]}"
+    if type(error).__name__ == UNSUPPORTED:
+        return Observation(None, f"a simulated accelerator cannot do this: {error}")
+    story = story_of(error)
+    if story is None and not DEVICE_ERROR.search(str(error)):
+        return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
+    cut(error)
+    text = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
+    raised = _rows_of(error, target)
+    operands = [] if story is None else story["operands"]
+    ways = ("created", "lost", "moved") if target.code == "TDL012" else ("created", "lost")
+    involved = {
+        place["line"]
+        for operand in operands
+        for place in map(operand.get, ways)
+        if place is not None and same_file(place["filename"], target)
+    }
+    observed = {operand["name"] or f"operand {number}": operand["device"] for number, operand in enumerate(operands, 1)}
+    if (raised and raised[-1] in target.rows) or any(target.at.holds(row) for row in involved):
+        return Observation(True, "", told, text, observed)
+    where = f"line {raised[-1]}" if raised else "other code"
+    return Observation(None, f"a device error at {where} comes first: {told[:300]}", told, text, observed)
+
+
+def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -> Observation:
+    """For findings at which nothing raises: where the tensors are that the flagged line made."""
+    seen: dict[str, Any] = {}
+    found = False
+    for number, made in enumerate(tensors_in(result)):
+        site = machine.recorder.created_at(made)
+        ours = site is not None and same_file(site.filename, target) and target.at.holds(site.line)  # type: ignore[union-attr]
+        seen[f"result {number}"] = str(made.device)
+        elsewhere = target.code == "TDL012" and made.device.type == setting.device.type
+        found = found or ours
+        if made.device != setting.device and (ours or elsewhere or (target.silent and number == 0)):
+            return Observation(True, "", observed={"result": str(made.device), "arguments": str(setting.device)})
+    if not seen:
+        return Observation(None, "what it returns holds no tensor")
+    if target.code == "TDL012" or not found:
+        return Observation(None, "nothing that the flagged line makes is in what it returns", observed=seen)
+    return Observation(False, observed=seen)
+
+
+class Presence:
+    """Watches whether a tensor of the accelerator comes to the flagged statements at all."""
+
+    def __init__(self, wanted: Sequence[frozenset[int]], device: torch.device) -> None:
+        self.rows = frozenset().union(*wanted)
+        self.device = device
+        self.seen = False
+
+    def on_line(self, frame: FrameType, before: int, _row: int) -> None:
+        if self.seen or before not in self.rows:
+            return
+        held = [*frame.f_locals.values()]
+        modules = [each for each in held if isinstance(each, torch.nn.Module)]
+        held += [each for module in modules for each in (*module.parameters(), *module.buffers())]
+        self.seen = any(each.device == self.device for value in held for each in tensors_in(value, depth=2))
+
+
+class Movement:
+    """Watches a statement that drops what it has moved: where the tensor is when the statement is over."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.seen: Observation | None = None
+        self.before = ""
+        self.statement = next(iter(statement_at(target.tree.body, target.at)[-1:]), None)
+        around = reversed(statement_at(target.tree.body, target.at)) if target.code == "TDL002" else ()
+        self.loop = next((each for each in around if isinstance(each, ast.For)), None)
+        self.calls = list(_moves(self.statement, target.at)) if self.statement is not None else []
+
+    def on_line(self, frame: FrameType, before: int, row: int) -> None:
+        if (self.seen is not None and self.seen.symptom) or self.statement is None or not self.calls:
+            return
+        first, last = self.statement.lineno, self.statement.end_lineno or self.statement.lineno
+        for call in self.calls:
+            if first <= row <= last and not first <= before <= last:
+                self._look(frame, call, ended=False)
+            if first <= before <= last:
+                self._look(frame, call, ended=True)
+
+    def _look(self, frame: FrameType, call: ast.Call, ended: bool) -> None:
+        assert isinstance(call.func, ast.Attribute)
+        kept_in: ast.expr = self.loop.iter if self.loop is not None else call.func.value
+        made_by: ast.expr = call
+        dropped = self.statement.value if isinstance(self.statement, ast.Expr) else None
+        if isinstance(dropped, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            kept_in, made_by = dropped.generators[0].iter, dropped
+        try:
+            kept, moved = list(_all_in(_value(frame, kept_in))), list(_all_in(_value(frame, made_by)))
+        except Exception:  # noqa: BLE001 (the program's own expressions)
+            return
+        if not kept or not moved:
+            return
+        at, made = _where(kept[0]), _where(moved[0])
+        if not ended:
+            self.before = at
+            return
+        if at != made:
+            self.seen = Observation(True, observed={"after the statement": at, "what it made": made})
+        elif self.before not in (at, ""):
+            self.seen = Observation(False, observed={"before the statement": self.before, "after the statement": at})
+        else:
+            self.seen = Observation(None, "there was nothing to move", observed={"after the statement": at})
+
+
+def of_registration(instance: Any, target: Target, setting: Setting) -> Observation:
+    """What a moved Module holds at the flagged attribute: modules that stayed, a tensor that is no parameter."""
+    names, checked = _attributes(target), 0
+    for name in names:
+        held = getattr(instance, name, None)
+        for inner in _modules_in(held):
+            inside = {**dict(inner.named_parameters()), **dict(inner.named_buffers())}
+            left = {key: str(one.device) for key, one in inside.items() if one.device != setting.device}
+            checked += len(inside)
+            if left:
+                return Observation(True, observed={f"self.{name}: {key}": place for key, place in left.items()})
+        known = {id(one) for one in (*instance.parameters(), *instance.buffers())}
+        for one in tensors_in(held):
+            if id(one) not in known:
+                told = (
+                    "is no parameter of the Module" if one is held else f"holds what is no parameter, on {one.device}"
+                )
+                return Observation(True, observed={f"self.{name}": told})
+            checked += 1
+    if not checked:
+        return Observation(None, "the flagged attribute holds no tensor here")
+    return Observation(False, observed={f"self.{name}": "moved with the Module" for name in names})
+
+
+def _attributes(target: Target) -> list[str]:
+    """The attributes of `self` that the flagged statements bind or fill."""
+    found: dict[str, None] = {}
+    for region in (target.at, *target.notes):
+        for statement in statement_at(target.tree.body, region)[-1:]:
+            for node in ast.walk(statement):
+                path = dotted(node) or ""
+                if path.startswith("self.") and path.count(".") == 1:
+                    found[path.partition(".")[2]] = None
+    return list(found) or _all_attributes(target)
+
+
+def _all_attributes(target: Target) -> list[str]:
+    """Those that the flagged function binds: what is flagged is one of them, under another name at first."""
+    nodes = [node for place in target.places[:1] for node in ast.walk(place.function)]
+    bound = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    return list(dict.fromkeys(node.attr for node in bound if dotted(node.value) == "self"))
+
+
+def _modules_in(value: Any, depth: int = 3) -> Iterator[torch.nn.Module]:
+    if isinstance(value, torch.nn.Module):
+        yield value
+    elif depth and isinstance(value, dict):
+        for each in value.values():
+            yield from _modules_in(each, depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _modules_in(each, depth - 1)
+
+
+def _all_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in a value, also in what can be iterated only once."""
+    plain = isinstance(value, (torch.Tensor, dict, list, tuple)) or not hasattr(value, "__iter__")
+    return tensors_in(value if plain else list(itertools.islice(iter(value), 8)))
+
+
+def _moves(statement: ast.stmt, at: Region) -> Iterator[ast.Call]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.lineno >= at.row:
+            yield node
+
+
+def _value(frame: FrameType, node: ast.expr) -> Any:
+    return eval(  # noqa: S307 (the user's own expression, in the user's own frame)
+        compile(ast.fix_missing_locations(ast.Expression(node)), "<verify>", "eval"), frame.f_globals, frame.f_locals
+    )
+
+
+def _where(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} on {tensor.device}"
+
+
+def same_file(filename: str, target: Target) -> bool:
+    return os.path.realpath(filename) == os.path.realpath(target.path)
+
+
+def _rows_of(error: BaseException, target: Target) -> list[int]:
+    """The lines of the flagged file on the way to the exception, the innermost last."""
+    rows = []
+    step = error.__traceback__
+    while step is not None:
+        if same_file(step.tb_frame.f_code.co_filename, target):
+            rows.append(step.tb_lineno)
+        step = step.tb_next
+    return rows
+
+
+def _from_user(error: BaseException) -> Any:
+    """The traceback without the frames of this package at its beginning."""
+    step = error.__traceback__
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    while step is not None and step.tb_frame.f_code.co_filename.startswith(here):
+        step = step.tb_next
+    return step

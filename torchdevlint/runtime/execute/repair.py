@@ -1,0 +1,266 @@
+"""What an exception says of the values that caused it: descriptions that are likelier to work, for one slot each.
+
+The texts are those of PyTorch and of Python's interpreter.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from torchdevlint.runtime.execute.values import SIZE, Description, tensor
+
+Values = Mapping[str, Description]
+Path = tuple[Any, ...]
+"""The key of a slot, and the way to what is changed inside of its description."""
+Change = tuple[Path, Description]
+
+
+def repairs(error: BaseException, values: Values) -> Iterator[Change]:
+    """Changes of one slot that `error` suggests, the likeliest first."""
+    text = str(error)
+    for pattern, suggest in _RULES:
+        found = pattern.search(text)
+        if found is not None:
+            yield from suggest(found, values)
+
+
+def changed(values: Values, path: Path, description: Description) -> dict[str, Description]:
+    """`values` with one description in place of another."""
+    key, *inside = path
+    if not inside:
+        return {**values, key: description}
+    outer = copy.deepcopy(values[key])
+    holder: Any = outer
+    for step in inside[:-1]:
+        holder = holder[step]
+    holder[inside[-1]] = description
+    return {**values, key: outer}
+
+
+def _leaves(values: Values) -> Iterator[tuple[Path, Description]]:
+    for key, description in values.items():
+        yield from _inside((key,), description)
+
+
+def _inside(path: Path, description: Description) -> Iterator[tuple[Path, Description]]:
+    yield path, description
+    of = description.get("of")
+    if isinstance(of, (dict, list)):
+        for step, each in of.items() if isinstance(of, dict) else enumerate(of):
+            yield from _inside((*path, "of", step), each)
+    for step, each in description.get("with", {}).items():
+        yield from _inside((*path, "with", step), each)
+
+
+def _tensors(values: Values, integer: bool | None = None) -> Iterator[tuple[Path, Description]]:
+    for path, description in _leaves(values):
+        if description["is"] == "tensor" and integer in (None, not description["dtype"].startswith("float")):
+            yield path, description
+
+
+def _to_integers(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values, integer=False):
+        yield key, {**description, "dtype": "int64"}
+
+
+def _to_floats(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values, integer=True):
+        yield key, {**description, "dtype": "float32"}
+
+
+def _to_booleans(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values):
+        if description["dtype"] != "bool":
+            yield key, {**description, "dtype": "bool"}
+
+
+def _rank(rank: int) -> Callable[[re.Match[str], Values], Iterator[Change]]:
+    def suggest(_found: re.Match[str], values: Values) -> Iterator[Change]:
+        for key, description in _tensors(values):
+            if len(description["shape"]) != rank:
+                yield key, {**description, "shape": _of_rank(description["shape"], rank)}
+
+    return suggest
+
+
+def _told_rank(found: re.Match[str], values: Values) -> Iterator[Change]:
+    yield from _rank(_number_in(found))(found, values)
+
+
+def _of_rank(shape: list[int], rank: int) -> list[int]:
+    return [*shape, *[SIZE] * (rank - len(shape))][:rank] if len(shape) < rank else shape[:rank]
+
+
+def _other_rank(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values):
+        rank = len(description["shape"])
+        for other in (rank + 1, rank - 1):
+            if 0 < other < 6:
+                yield key, {**description, "shape": _of_rank(description["shape"], other)}
+
+
+def _higher(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values):
+        if len(description["shape"]) < 5:
+            yield key, {**description, "shape": [*description["shape"], SIZE]}
+
+
+def _last(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """The last dimension has to be the number that is told."""
+    size = _number_in(found)
+    for key, description in _tensors(values):
+        if description["shape"] and description["shape"][-1] != size:
+            yield key, {**description, "shape": [*description["shape"][:-1], size]}
+
+
+def _number_in(found: re.Match[str]) -> int:
+    return int(next(text for text in found.groups() if text))
+
+
+def _channels(found: re.Match[str], values: Values) -> Iterator[Change]:
+    size = int(found[1])
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        if len(shape) > 1 and shape[1] != size:
+            yield key, {**description, "shape": [shape[0], size, *shape[2:]]}
+        if len(shape) > 2 and shape[0] != size:
+            yield key, {**description, "shape": [size, *shape[1:]]}
+
+
+def _dimension(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``The size of tensor a (8) must match the size of tensor b (3) at non-singleton dimension 1``."""
+    one, other, place = int(found[1]), int(found[2]), int(found[3])
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        for wanted in (one, other, 1):
+            for at in dict.fromkeys((place, len(shape) - 1, 0)):
+                if at < len(shape) and shape[at] != wanted:
+                    yield key, {**description, "shape": [*shape[:at], wanted, *shape[at + 1 :]]}
+
+
+def _larger(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values, integer=False):
+        shape = description["shape"]
+        if len(shape) >= 3 and max(shape[-2:]) < 64:
+            head = shape[:-2] if len(shape) > 3 else shape[:-1]
+            tail = [64, 64] if len(shape) > 3 else [64]
+            yield key, {**description, "shape": [*head, *tail]}
+
+
+def _to_list(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("tensor", "value"):
+            item = description if description["is"] == "tensor" else tensor(SIZE, SIZE)
+            yield key, {"is": "list", "of": [item, item]}
+
+
+def _to_number(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("tensor", "list", "namespace", "module", "function"):
+            yield key, {"is": "value", "value": SIZE}
+
+
+def _to_tensor(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("value", "list", "namespace", "function", "module"):
+            yield key, tensor(SIZE, SIZE)
+
+
+def _to_callable(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("tensor", "value", "namespace"):
+            yield key, {"is": "function"}
+            yield key, {"is": "module", "make": "nn.Linear(8, 8)"}
+
+
+def _with_gradient(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values, integer=False):
+        if not description.get("grad"):
+            yield key, {**description, "grad": True}
+
+
+def _missing_key(found: re.Match[str], values: Values) -> Iterator[Change]:
+    missing = found[1] or found[2]
+    for key, description in _leaves(values):
+        if description["is"] == "dict" and missing not in description["of"]:
+            yield key, {"is": "dict", "of": {**description["of"], missing: tensor(SIZE, SIZE)}}
+        elif description["is"] in ("tensor", "namespace"):
+            yield key, {"is": "dict", "of": {missing: tensor(SIZE, SIZE)}}
+
+
+def _to_namespace(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("tensor", "value", "function", "list"):
+            yield key, {"is": "namespace"}
+
+
+def _one_number(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _tensors(values):
+        yield key, {**description, "shape": []}
+    yield from _to_number(_found, values)
+
+
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[Any]]], ...] = tuple(
+    (re.compile(pattern), suggest)
+    for pattern, suggest in (
+        (
+            r"scalar types?:? Long|expected scalar type Long|used as indices|[Ii]ndex.*(int64|dtype)|LongTensor",
+            _to_integers,
+        ),
+        (r"'Int'|\"?not implemented for 'Float'|must be.*integral|expects.*integer", _to_integers),
+        (
+            r"not implemented for '(Long|Bool|Int)'|[Ff]loating point|Long can't be cast|only be a floating|got Long",
+            _to_floats,
+        ),
+        (
+            r"dtype for input could not be inferred|same dtype|expected m1 and m2|scalar type Float but found Long",
+            _to_floats,
+        ),
+        (r"[Bb]ool(ean)? (tensor|dtype|mask)|must be a bool|expected a .*Bool", _to_booleans),
+        (
+            r"\(expected (\d), got \d\)|\(expected (\d)\)",
+            _told_rank,
+        ),
+        (
+            r"Expected (\d)D.*input|expected (?:to be )?(\d)D|Expected.*?(\d)-?[dD]",
+            _told_rank,
+        ),
+        (r"conv2d|4D input|max_pool2d", _rank(4)),
+        (r"conv1d|batch1 must be a 3D|batch2 must be a 3D|bmm|3D tensor", _rank(3)),
+        (r"conv3d|5D input", _rank(5)),
+        (r"must be a 2-?D|2D tensors? expected|expected 2D|self must be a matrix|2-dimensional", _rank(2)),
+        (r"1D target|1D tensors? expected|0D or 1D|multi-target", _rank(1)),
+        (r"mat1 and mat2 shapes cannot be multiplied \(\d+x\d+ and (\d+)x\d+\)", _last),
+        (r"input_size\. Expected (\d+), got|inconsistent input_size:? got \d+,? expected (\d+)", _last),
+        (r"normalized_shape=\[(?:\d+, )*(\d+)\]|expected input with shape \[\*, (\d+)\]", _last),
+        (r"to have (\d+) channels", _channels),
+        (r"running_mean should contain \d+ elements not (\d+)|number of channels.*?(\d+)", _channels),
+        (
+            r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
+            _dimension,
+        ),
+        (
+            r"Kernel size can't be greater|Output size is too small|padding size should be less|must be greater than",
+            _larger,
+        ),
+        (r"Dimension out of range|too many indices|not enough values to unpack|must have at least", _higher),
+        (r"shape '.*' is invalid|must match|[Ss]izes? of tensors|dimension", _other_rank),
+        (
+            r"integer tensors of a single element|cannot be interpreted as an integer|must be real number|must be int",
+            _to_number,
+        ),
+        (r"can be converted to|item\(\)|Boolean value of Tensor with more than one|only one element", _one_number),
+        (r"object is not iterable|can only concatenate list|must be tuple of Tensors|expected a sequence", _to_list),
+        (r"object is not callable", _to_callable),
+        (
+            r"'(?:int|float|str|NoneType|list|tuple|dict)' object has no attribute '(?:shape|size|dim|dev|dty|view)",
+            _to_tensor,
+        ),
+        (r"'Tensor' object has no attribute|has no attribute '(\w+)'", _to_namespace),
+        (r"does not require grad|one of the differentiated Tensors", _with_gradient),
+        (r"^'(\w+)'$|no such key: (\w+)", _missing_key),
+    )
+)

@@ -1,0 +1,318 @@
+"""The slots of a program, each with the values that are tried for it, the likeliest first.
+
+Evidence, in this order: the annotation, the default, how the body uses the name, and the name itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torchdevlint.runtime.execute.target import FunctionNode, dotted
+from torchdevlint.runtime.execute.usage import Usage, usages
+from torchdevlint.runtime.execute.values import DEFAULT, SIZE, Description, by_name, tensor, value
+
+DEEPEST = 3
+"""How far constructors are followed into the classes of their parameters."""
+MODELS = (
+    "nn.Linear(8, 8)",
+    "nn.Identity()",
+    "nn.Embedding(32, 8)",
+    "nn.Conv2d(8, 8, 1)",
+    "nn.LSTM(8, 8)",
+    "nn.GRU(8, 8)",
+)
+_MODEL = re.compile(
+    r"^(.*_)?(model|net|network|module|encoder|decoder|backbone|layer|generator|discriminator|embedder)$"
+)
+_CRITERION = re.compile(r"(criterion|loss_fn|loss_func|loss_function|objective)$")
+_DEVICE = re.compile(r"^(.*_)?device$|^dev$")
+_LOADER = re.compile(r"(loader|dataloader|data_iter|iterator|batches)$")
+_LABELS = re.compile(
+    r"(^|_)(labels?|targets?|classes|y_true|indices|index|idx|ids|tokens?|words|positions?|edge_index)$"
+)
+_MASK = re.compile(r"mask|^(is|has|done|valid)_?")
+_LENGTHS = re.compile(r"(^|_)(lens?|lengths?)$")
+_NUMBER = re.compile(
+    r"^(n|num|max|min|k|size|dim|width|height|channels|hidden|seq|batch|h|w|d|c|len)(_|$)|(_size|_dim|_len|_num)$"
+)
+_FLAG = re.compile(r"^(is|use|has|do|with|no|return|only|keep|should|verbose|training|debug)(_|$)")
+_CONFIG = re.compile(r"^(.*_)?(config|cfg|conf|args|opt|opts|options|hparams|params|flags)$")
+_CONTENTS = re.compile(r"\[(.*)\]$", re.DOTALL)
+_FLOATS = {"float", "int", "complex"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A parameter or a name. `key` tells it from others; `optional` ones may be left out."""
+
+    key: str
+    name: str
+    candidates: tuple[Description, ...]
+    optional: bool = False
+
+
+def slots_of(
+    function: Callable[..., Any],
+    node: FunctionNode | None,
+    prefix: str = "",
+    skip: int = 0,
+    depth: int = 0,
+    needed: frozenset[str] = frozenset(),
+) -> list[Slot]:
+    """The parameters of `function`, of which the first `skip` are given by somebody else.
+
+    Those that are `needed` are given, also if they have a default.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):
+        return []
+    evidence = usages(node.body) if node is not None else {}
+    annotations = _annotations(node) if node is not None else {}
+    module = sys.modules.get(getattr(function, "__module__", "") or "")
+    found = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        text = annotations.get(parameter.name, "") or _text(parameter.annotation)
+        optional = parameter.default is not parameter.empty
+        candidates = candidates_for(
+            parameter.name, text, evidence.get(parameter.name, Usage()), evidence, parameter.default, module, depth
+        )
+        if optional:
+            wanted = parameter.name in needed or (bool(candidates) and candidates[0]["is"] == "device")
+            candidates = [*candidates, DEFAULT] if wanted else [DEFAULT, *candidates]
+        found.append(Slot(f"{prefix}{parameter.name}", parameter.name, tuple(candidates), optional))
+    return found
+
+
+def candidates_for(
+    name: str,
+    annotation: str,
+    usage: Usage,
+    around: Mapping[str, Usage],
+    default: Any = inspect.Parameter.empty,
+    module: Any = None,
+    depth: int = 0,
+) -> list[Description]:
+    """What is tried for one name."""
+    if _DEVICE.search(name) and annotation != "int":
+        return [{"is": "device"}]
+    told = _by_annotation(annotation, name, usage, module, depth)
+    if told:
+        return told
+    if isinstance(default, bool):
+        return [value(not default)]
+    if isinstance(default, (int, float, str)):
+        return [value(default)]
+    return _unique([*_by_use_and_name(name, usage, around), *_anything(name, usage)])
+
+
+def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
+    text: str, name: str, usage: Usage, module: Any, depth: int
+) -> list[Description]:
+    """What an annotation names; nothing for one that is not known."""
+    plain = text.strip().strip("'\"").replace("typing.", "").replace("torch.nn.modules.", "nn.")
+    plain = re.sub(r"\s+", " ", plain)
+    parts = [part.strip() for part in _split(plain, "|")]
+    if len(parts) > 1:
+        kept = [part for part in parts if part not in ("None", "NoneType")]
+        return [each for part in kept for each in _by_annotation(part, name, usage, module, depth)]
+    head = plain.partition("[")[0].rpartition(".")[2]
+    inside = _CONTENTS.search(plain)
+    contents = _split(inside[1], ",") if inside else []
+    if head in ("Optional", "Union", "Annotated"):
+        kept = (
+            contents[:1]
+            if head == "Annotated"
+            else [part for part in contents if part.strip() not in ("None", "NoneType")]
+        )
+        return [each for part in kept for each in _by_annotation(part, name, usage, module, depth)]
+    if head in ("Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor"):
+        return _tensors(name, usage, {"LongTensor": "int64", "IntTensor": "int32", "BoolTensor": "bool"}.get(head))
+    if head in ("int", "float", "bool", "str", "complex"):
+        return _plain(head, name)
+    if head in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Collection") and contents:
+        kind = "tuple" if head.lower() == "tuple" else "list"
+        each = [part for part in contents if part.strip() != "..."]
+        items = [(_by_annotation(part, name, Usage(), module, depth) or [tensor(SIZE, SIZE)])[0] for part in each]
+        return [{"is": kind, "of": items if kind == "tuple" and "..." not in inside[1] else [items[0], items[0]]}]  # type: ignore[index]
+    if head in ("Dict", "dict", "Mapping") and len(contents) == 2:
+        item = (_by_annotation(contents[1], name, Usage(), module, depth) or [tensor(SIZE, SIZE)])[0]
+        return [{"is": "dict", "of": dict.fromkeys(("input", "target"), item)}]
+    if head == "device":
+        return [{"is": "device"}]
+    if head == "dtype":
+        return []
+    if head in ("Callable", "function"):
+        return [{"is": "function"}]
+    if head == "Module":
+        return [{"is": "module", "make": make} for make in MODELS]
+    if head == "ndarray":
+        return [{"is": "numpy", "shape": [SIZE, SIZE]}, {"is": "numpy", "shape": [SIZE, SIZE, SIZE]}]
+    if head == "DataLoader":
+        return [_loader()]
+    if head == "Optimizer":
+        return [{"is": "optimizer"}]
+    if head == "Generator":
+        return [{"is": "generator"}]
+    return _by_class(plain, module, depth)
+
+
+def _by_class(text: str, module: Any, depth: int) -> list[Description]:
+    """An annotation that names a class of the module: one is constructed, from values for its own parameters."""
+    found: Any = module
+    for part in text.partition("[")[0].split("."):
+        found = getattr(found, part, None)
+    if not inspect.isclass(found) or found.__module__ == "builtins" or depth >= DEEPEST:
+        return []
+    options = getattr(found, "__members__", None)
+    if options:
+        return []
+    return [instance_of(found, depth)]
+
+
+def instance_of(made: type, depth: int = 0) -> Description:
+    """The description of an instance: its constructor gets the likeliest values."""
+    inside = {slot.name: slot.candidates[0] for slot in slots_of(made, None, depth=depth + 1) if slot.candidates}
+    return {"is": "instance", "of": f"{made.__module__}:{made.__qualname__}", "with": inside}
+
+
+def _by_use_and_name(name: str, usage: Usage, around: Mapping[str, Usage]) -> list[Description]:  # noqa: C901
+    """Without an annotation or a telling default."""
+    if usage.device:
+        return [{"is": "device"}]
+    if _LOADER.search(name):
+        return _loaders(usage, around)
+    if _CRITERION.search(name):
+        return [{"is": "module", "make": make} for make in ("nn.CrossEntropyLoss()", "nn.MSELoss()", "nn.BCELoss()")]
+    if name.startswith("optim") or ("zero_grad" in usage.attributes and "step" in usage.attributes):
+        return [{"is": "optimizer"}]
+    if usage.elements and any(isinstance(each, ast.Tuple) for each in usage.elements) and not usage.tensor:
+        return _loaders(usage, around)
+    if usage.keys and not usage.tensor and not _CONFIG.search(name):
+        return [{"is": "dict", "of": {key: _element(key) for key in dict.fromkeys(usage.keys)}}]
+    if usage.called and not usage.tensor:
+        models = [{"is": "module", "make": make} for make in MODELS]
+        return models if _MODEL.search(name) or len(name) < 2 else [{"is": "function"}, *models]
+    if {"parameters", "state_dict", "train", "eval", "named_parameters"} & usage.attributes:
+        return [{"is": "module", "make": make} for make in MODELS]
+    if _MODEL.search(name) and not usage.tensor:
+        return [{"is": "module", "make": make} for make in MODELS]
+    if _CONFIG.search(name) and not usage.tensor:
+        return [{"is": "namespace"}]
+    if "keys" in usage.attributes or "items" in usage.attributes:
+        return [{"is": "dict", "of": {key: tensor(SIZE, SIZE) for key in ("input", "target")}}]
+    if usage.sized and not usage.tensor:
+        return [value(by_name(name) if by_name(name) is not None else SIZE)]
+    if usage.compared and not usage.tensor and (constants := [each for each in usage.compared if each is not None]):
+        return [value(each) for each in dict.fromkeys(constants)]
+    if _LENGTHS.search(name):
+        packed = any(path.endswith("pack_padded_sequence") for path in around)
+        lengths = tensor(SIZE, dtype="int64", fill="lengths")
+        return [{**lengths, "on": "cpu"} if packed else lengths, value([SIZE] * SIZE)]
+    known = by_name(name)
+    if known is not None and not usage.tensor:
+        return [value(known)]
+    if _FLAG.search(name) and not usage.tensor:
+        return [value(True), value(False)]
+    if _NUMBER.search(name) and not usage.tensor:
+        return [value(SIZE)]
+    return _tensors(name, usage, None)
+
+
+def _tensors(name: str, usage: Usage, dtype: str | None) -> list[Description]:
+    """Tensors by their rank and type; what the body says of either comes first."""
+    ranks = [usage.rank] if usage.rank else sorted((2, 3, 4, 1), key=lambda rank: rank < usage.at_least)
+    if dtype is None and _LABELS.search(name):
+        return [tensor(*[SIZE] * rank, dtype="int64") for rank in (ranks if usage.rank else (1, 2))] + [
+            tensor(*[SIZE] * rank) for rank in ranks
+        ]
+    if dtype is None and _MASK.search(name):
+        kinds = ["bool", "float32", "int64"]
+    else:
+        kinds = [dtype] if dtype is not None else ["float32", "int64"]
+    return [tensor(*[SIZE] * rank, dtype=kind) for kind in kinds for rank in ranks]
+
+
+def _plain(kind: str, name: str) -> list[Description]:
+    known = by_name(name)
+    if kind == "bool":
+        return [value(False), value(True)]
+    if kind == "str":
+        return [value(known if isinstance(known, str) else name)]
+    if isinstance(known, (int, float)):
+        return [value(int(known) if kind == "int" else float(known))]
+    return [value(SIZE), value(2), value(1)] if kind == "int" else [value(0.5), value(1.0)]
+
+
+def _anything(name: str, usage: Usage) -> list[Description]:
+    """Last resorts, whatever the name."""
+    known = by_name(name)
+    return [
+        *([value(known)] if known is not None else []),
+        *_tensors(name, usage, None),
+        value(SIZE),
+        value(0.5),
+        {"is": "list", "of": [tensor(SIZE, SIZE), tensor(SIZE, SIZE)]},
+        {"is": "module", "make": MODELS[0]},
+        {"is": "namespace"},
+        {"is": "dict", "of": {key: tensor(SIZE, SIZE) for key in ("input", "target")}},
+        value(None),
+    ]
+
+
+def _loaders(usage: Usage, around: Mapping[str, Usage]) -> list[Description]:
+    """A loader whose batches are what the loops over it take them for."""
+    found = []
+    for target in usage.elements:
+        if isinstance(target, ast.Tuple):
+            names = [dotted(each) or "" for each in target.elts]
+            found.append(_loader(*(_element(name) for name in names)))
+        elif (name := dotted(target)) and (keys := around.get(name, Usage()).keys):
+            found.append(_loader({"is": "dict", "of": {key: _element(key) for key in dict.fromkeys(keys)}}))
+    return _unique([*found, _loader(), _loader(tensor(SIZE, SIZE)), _loader(*[tensor(SIZE, SIZE)] * 3)])
+
+
+def _element(name: str) -> Description:
+    return tensor(SIZE, dtype="int64") if _LABELS.search(name) or name == "y" else tensor(SIZE, SIZE)
+
+
+def _loader(*batch: Description) -> Description:
+    return {"is": "loader", "of": list(batch) or [tensor(SIZE, SIZE), tensor(SIZE, dtype="int64")]}
+
+
+def _unique(candidates: list[Description]) -> list[Description]:
+    found: list[Description] = []
+    for each in candidates:
+        if each not in found:
+            found.append(each)
+    return found
+
+
+def _annotations(node: FunctionNode) -> dict[str, str]:
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return {each.arg: ast.unparse(each.annotation) for each in every if each.annotation is not None}
+
+
+def _text(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or str(annotation)
+
+
+def _split(text: str, at: str) -> list[str]:
+    """Split outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == at and not depth:
+            parts.append(text[start:place])
+            start = place + 1
+    return [*parts, text[start:]]

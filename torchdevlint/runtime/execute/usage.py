@@ -1,0 +1,169 @@
+"""What the body of a function says of a name: that it is called, indexed, unpacked into four sizes ... No torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from torchdevlint.runtime.execute.target import dotted
+
+TENSOR_ATTRIBUTES = frozenset(
+    "shape device dtype size dim ndim view reshape unsqueeze squeeze transpose permute sum mean numel detach clone"
+    " contiguous expand repeat expand_as view_as type_as to cuda cpu numpy item softmax sigmoid exp log pow sqrt abs"
+    " float long int half bool matmul mm bmm argmax argmin max min norm flatten unbind chunk split new_zeros new_ones"
+    " new_tensor new_full masked_fill gather scatter backward requires_grad is_cuda data T t clamp cumsum sort".split()
+)
+_RANKS = {"conv1d": 3, "conv2d": 4, "conv3d": 5, "bmm": 3, "mm": 2, "interpolate": 4, "max_pool2d": 4, "avg_pool2d": 4}
+_SIZES = {"zeros", "ones", "empty", "randn", "rand", "eye", "arange", "linspace", "range", "full"}
+
+
+@dataclass
+class Usage:
+    """The evidence for one name, of a parameter or a dotted path."""
+
+    attributes: set[str] = field(default_factory=set)
+    called: bool = False
+    indexed: bool = False
+    iterated: bool = False
+    operand: bool = False
+    sized: bool = False
+    """It is a size, or goes through `range`."""
+    device: bool = False
+    """It is handed on as a device."""
+    condition: bool = False
+    rank: int = 0
+    """How many dimensions are unpacked or named, 0 if nothing says so."""
+    at_least: int = 0
+    keys: list[str] = field(default_factory=list)
+    """The texts that it is indexed with."""
+    elements: list[ast.expr] = field(default_factory=list)
+    """The targets of loops over it."""
+    compared: list[object] = field(default_factory=list)
+    """The constants that it is compared with."""
+    torch_argument: bool = False
+
+    @property
+    def tensor(self) -> bool:
+        return bool(self.attributes & TENSOR_ATTRIBUTES) or bool(self.rank) or self.torch_argument
+
+
+Evidence = Callable[[ast.AST], Usage | None]
+
+
+def usages(nodes: Iterable[ast.AST]) -> dict[str, Usage]:
+    """The evidence for every name and dotted path that is read in `nodes`."""
+    found: dict[str, Usage] = {}
+
+    def of(node: ast.AST) -> Usage | None:
+        path = dotted(node)
+        return None if path is None else found.setdefault(path, Usage())
+
+    for root in nodes:
+        for node in ast.walk(root):
+            _look(node, of)
+    return found
+
+
+def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch for each kind of node)
+    if isinstance(node, ast.Attribute) and (usage := evidence(node.value)):
+        usage.attributes.add(node.attr)
+    elif isinstance(node, ast.Call):
+        _look_at_call(node, evidence)
+    elif isinstance(node, ast.Subscript):
+        if usage := evidence(node.value):
+            usage.indexed = True
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                usage.keys.append(node.slice.value)
+            if isinstance(node.slice, ast.Tuple):
+                plain = [
+                    each for each in node.slice.elts if not (isinstance(each, ast.Constant) and each.value is None)
+                ]
+                usage.at_least = max(usage.at_least, len(plain))
+        shape = node.value
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape" and (usage := evidence(shape.value)):
+            _index(usage, node.slice)
+    elif isinstance(node, ast.BinOp):
+        for side in (node.left, node.right):
+            if usage := evidence(side):
+                usage.operand = True
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        iterated, target = node.iter, node.target
+        wrapper = dotted(iterated.func) if isinstance(iterated, ast.Call) and iterated.args else None
+        if isinstance(iterated, ast.Call) and wrapper in ("enumerate", "tqdm", "iter"):
+            if wrapper == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                target = target.elts[1]
+            iterated = iterated.args[0]
+        if usage := evidence(iterated):
+            usage.iterated = True
+            usage.elements.append(target)
+    elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        if usage := evidence(node.test):
+            usage.condition = True
+    elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        usage, other = evidence(node.left), node.comparators[0]
+        if usage and isinstance(other, ast.Constant):
+            usage.compared.append(other.value)
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        _look_at_unpacking(node, evidence)
+
+
+def _look_at_call(node: ast.Call, evidence: Evidence) -> None:
+    if usage := evidence(node.func):
+        usage.called = True
+    path = dotted(node.func) or ""
+    head, _, name = path.rpartition(".")
+    root = path.partition(".")[0]
+    if isinstance(node.func, ast.Attribute) and (usage := evidence(node.func.value)):
+        if name in ("size", "transpose"):
+            for each in node.args:
+                _index(usage, each)
+        if name == "permute":
+            usage.rank = len(node.args) if len(node.args) > 1 else usage.rank
+    for number, argument in enumerate(node.args):
+        usage = evidence(argument)
+        if usage is None:
+            continue
+        if name in _SIZES:
+            usage.sized = True
+        elif name in ("to", "cuda") and head:
+            usage.device = True
+        elif root in ("torch", "F") and number == 0:
+            usage.torch_argument = True
+            usage.rank = usage.rank or _RANKS.get(name, 0)
+        elif name in ("len", "enumerate", "zip"):
+            usage.iterated = True
+    for keyword in node.keywords:
+        if keyword.arg == "device" and (usage := evidence(keyword.value)):
+            usage.device = True
+
+
+def _look_at_unpacking(node: ast.Assign, evidence: Evidence) -> None:
+    """``b, c, h, w = x.shape``, ``n, d = x.size()``."""
+    target, value = node.targets[0], node.value
+    assert isinstance(target, ast.Tuple)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "size":
+        owner: ast.expr = value.func.value
+        if value.args:
+            return
+    elif isinstance(value, ast.Attribute) and value.attr == "shape":
+        owner = value.value
+    else:
+        return
+    usage = evidence(owner)
+    if usage is None:
+        return
+    if any(isinstance(each, ast.Starred) for each in target.elts):
+        usage.at_least = max(usage.at_least, len(target.elts) - 1)
+    else:
+        usage.rank = len(target.elts)
+
+
+def _index(usage: Usage, node: ast.expr) -> None:
+    """A dimension that is named is one that the tensor has."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        usage.at_least = max(usage.at_least, node.value + 1)
+    elif (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, int)
+    ):
+        usage.at_least = max(usage.at_least, node.operand.value)

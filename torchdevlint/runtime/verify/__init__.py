@@ -1,0 +1,86 @@
+"""Executes what was flagged and gives every finding its verdict.
+
+A finding climbs down the `ladder`: the user's own entry, the flagged function called with values that were searched
+for, a slice of it. Each of them is executed twice, where every accelerator is the CPU and on an accelerator, in
+processes that `server` starts. What none of them can say something of falls to the rule's own program (`probes`), which
+shows that the rule's claim is true here, and nothing of the finding.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from torchdevlint.model import Diagnostic
+from torchdevlint.runtime import backends
+from torchdevlint.runtime.verify.hardware import UnusableError, accelerator, require_torch, survey
+from torchdevlint.runtime.verify.ladder import Climb, Order, climb
+from torchdevlint.runtime.verify.probes import NO_PROBE, probed
+from torchdevlint.runtime.verify.server import Server
+from torchdevlint.runtime.verify.verdict import Judgement, Rung, Verdict, Verified
+
+__all__ = ["Order", "UnusableError", "accelerator", "require_torch", "survey", "verify"]
+
+
+def verify(
+    diagnostics: Sequence[Diagnostic],
+    machine: backends.Machine,
+    order: Order,
+    asked: str = "auto",
+    jobs: int | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> list[Verified]:
+    """Every finding with its judgement, in the order given. `done` is called after each one."""
+    if not diagnostics:
+        return []
+    codes = {diagnostic.code for diagnostic in diagnostics}
+    climbs = list(_climbs(diagnostics, order, jobs or min(4, os.cpu_count() or 1), done))
+    low = {diagnostic.code for diagnostic, one in zip(diagnostics, climbs, strict=True) if one.judgement is None}
+    shown = probed(codes & low, machine, accelerator(machine, asked), asked, order.limits)
+    return [
+        Verified(diagnostic, one.judgement or _by_probe(one, shown[diagnostic.code]))
+        for diagnostic, one in zip(diagnostics, climbs, strict=True)
+    ]
+
+
+def _climbs(diagnostics: Sequence[Diagnostic], order: Order, jobs: int, done: Callable[[], None]) -> Iterator[Climb]:
+    own = threading.local()
+    with ExitStack() as stack:
+
+        def work(diagnostic: Diagnostic) -> Climb:
+            if not hasattr(own, "server"):
+                own.server = stack.enter_context(Server())
+            try:
+                return climb(diagnostic, order, own.server)
+            finally:
+                done()
+
+        pool = stack.enter_context(ThreadPoolExecutor(min(jobs, len(diagnostics))))
+        try:
+            yield from pool.map(work, diagnostics)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _by_probe(climbed: Climb, judgement: Judgement) -> Judgement:
+    """What is left where the finding could not be executed: the rule's claim, and why it is no more than that."""
+    if not climbed.reasons:
+        return judgement if judgement.reason == NO_PROBE else _inconclusive(judgement, judgement.reason)
+    why = "; ".join(f"{rung.value}: {reason}" for rung, reason in climbed.reasons)
+    return _inconclusive(judgement, f"{why}. Of the rule's own program: {judgement.reason}")
+
+
+def _inconclusive(judgement: Judgement, reason: str) -> Judgement:
+    return Judgement(
+        Verdict.INCONCLUSIVE,
+        Rung.PROBE,
+        judgement.backend,
+        judgement.torch,
+        reason,
+        judgement.claim,
+        judgement.evidence,
+    )

@@ -1,0 +1,126 @@
+"""The rungs that are about one finding, from the user's own entry down to a slice: what each says, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torchdevlint import rules
+from torchdevlint.model import Diagnostic
+from torchdevlint.runtime.backends import CPU, SIMULATED
+from torchdevlint.runtime.child import GIB, Limits
+from torchdevlint.runtime.verify.server import Answer, Server
+from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict
+
+ALWAYS_SIMULATED = ("checkpoint", "environment")
+"""What is about machines that this one is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How findings are executed.
+
+    `device` is a real accelerator, ``simulated``, of which there are `accelerators` then, or ``cpu``, on which only the
+    rules' own programs are run. `examples` say how to
+    build what was flagged; `root` is the folder that their modules are imported from.
+    """
+
+    device: str = SIMULATED
+    accelerators: int = 2
+    limits: Limits = field(default_factory=Limits)
+    examples: Mapping[str, str] | None = None
+    root: Path | None = None
+    torch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """What the rungs gave: a judgement, or the reasons why there is none, by rung."""
+
+    judgement: Judgement | None
+    reasons: tuple[tuple[Rung, str], ...] = ()
+
+
+def climb(diagnostic: Diagnostic, order: Order, server: Server) -> Climb:
+    """Execute one finding on the first rung that says something of it."""
+    mode = rules.by_code()[diagnostic.code].execution
+    if mode is None or diagnostic.cell is not None or order.device == CPU:
+        return Climb(None)
+    reasons: list[tuple[Rung, str]] = []
+    for rung in _rungs(diagnostic, order):
+        judgement, why = _step(diagnostic, mode, rung, order, server)
+        if judgement is not None:
+            return Climb(judgement, tuple(reasons))
+        reasons.append((rung, why))
+    return Climb(None, tuple(reasons))
+
+
+def _rungs(diagnostic: Diagnostic, order: Order) -> Iterator[Rung]:
+    if order.examples:
+        yield Rung.EXAMPLE
+    yield Rung.SYNTHESISED
+    yield Rung.SLICE
+
+
+def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: Server) -> tuple[Judgement | None, str]:
+    device = SIMULATED if mode in ALWAYS_SIMULATED else order.device
+    request: dict[str, Any] = {
+        "finding": _finding(diagnostic),
+        "mode": mode,
+        "rung": rung.value,
+        "device": device,
+        "accelerators": order.accelerators,
+        "seconds": order.limits.seconds,
+        "memory": order.limits.memory if device == SIMULATED else None,
+        "examples": dict(order.examples or {}),
+        "paths": [str(order.root or Path.cwd()), str(Path.cwd())],
+    }
+    answer = server.ask({**request, "do": "find", "memory": order.limits.memory or 8 * GIB})
+    found = answer.value
+    if answer.ended != "returned" or found["program"] is None:
+        return None, _why(answer, "the search for values", "why")
+    answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
+    shown = answer.value
+    if answer.ended != "returned" or shown["symptom"] is None:
+        return None, _why(answer, "the run on the accelerator", "reason")
+    verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
+    evidence = Evidence(shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
+    reason = _reason(verdict, rung, mode, found["runs"])
+    return Judgement(verdict, rung, device.partition(":")[0], order.torch, reason, "", evidence), ""
+
+
+def _why(answer: Answer, what: str, key: str) -> str:
+    if answer.ended == "returned":
+        return str(answer.value[key])
+    told = answer.detail or (answer.output.strip().splitlines() or [""])[-1]
+    return f"{what} {answer.ended}: {told}"
+
+
+def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int) -> str:
+    tries = "at the first try" if runs == 1 else f"after {runs} tries"
+    what = {
+        Rung.EXAMPLE: "your own entry",
+        Rung.SYNTHESISED: "the flagged code, called with these values,",
+        Rung.SLICE: "the flagged statements, with these values for what they read,",
+    }[rung]
+    if verdict is Verdict.REFUTED:
+        return f"{what} came through the flagged lines on the accelerator, and nothing went wrong"
+    if mode in ALWAYS_SIMULATED:
+        return "the flagged statement shows the symptom when it is executed"
+    found = "runs where every accelerator is the CPU" + ("" if rung is Rung.EXAMPLE else f" ({tries})")
+    return f"{what} {found}, and shows the symptom where they are accelerators"
+
+
+def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
+    """What the child needs to know of a finding."""
+    span, here = diagnostic.span, diagnostic.filename
+    notes = [one.span for one in diagnostic.related if one.filename == here]
+    return {
+        "path": str(Path(here).absolute()),
+        "code": diagnostic.code,
+        "at": [span.row, span.column, span.end_row],
+        "notes": [[one.row, one.column, one.end_row] for one in notes],
+        "silent": diagnostic.symptom.startswith("nothing raises"),
+    }
