@@ -137,7 +137,7 @@ def _dimension(found: re.Match[str], values: Values) -> Iterator[Change]:
         shape = description["shape"]
         for wanted in (one, other, 1):
             for at in dict.fromkeys((place, len(shape) - 1, 0)):
-                if at < len(shape) and shape[at] != wanted:
+                if 0 <= at < len(shape) and shape[at] != wanted:
                     yield key, {**description, "shape": [*shape[:at], wanted, *shape[at + 1 :]]}
 
 

@@ -100,7 +100,8 @@ class SliceProgram:
         namespace["self"] = owner
         self._execute(self.imports, namespace)
         used = [slot.key for slot in self.slots if values[slot.key]["is"] != "default"]
-        given = {key: build(values[key], setting) for key in used}
+        first = set(free_names(self.init, self.known | BUILTINS, set()))
+        given = {key: build(values[key], setting.before_the_move if key in first else setting) for key in used}
         namespace |= {path: value for path, value in given.items() if "." not in path}
         for path, value in sorted(given.items()):
             if "." in path:

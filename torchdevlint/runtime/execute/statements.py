@@ -24,6 +24,8 @@ from torchdevlint.runtime.simulated import simulate
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MANY = 8
 _FILE = "__torchdevlint_file__"
+_PLACES = (None, "f", "url", "model_dir", "file_name", "check_hash")
+"""Arguments of loads that say where the file is."""
 
 
 def checkpoint(target: Target) -> Observation:
@@ -36,16 +38,20 @@ def checkpoint(target: Target) -> Observation:
         function = eval(compile(_expression(call.func), str(target.path), "eval"), namespace)  # noqa: S307 (the user's own)
     except Exception as error:
         raise CannotBeginError(f"`{ast.unparse(call.func)}` is not torch's own here") from error
-    if function is not torch.load:
-        raise CannotBeginError(f"`{ast.unparse(call.func)}` reads from elsewhere than a file")
-    kept = [
-        keyword for keyword in call.keywords if keyword.arg not in (None, "f") and _reads_only(keyword.value, namespace)
-    ]
+    if function not in (torch.load, torch.hub.load_state_dict_from_url):
+        raise CannotBeginError(f"`{ast.unparse(call.func)}` is not torch's own")
+    kept = [each for each in call.keywords if each.arg not in _PLACES and _reads_only(each.value, namespace)]
     again = ast.Call(call.func, [ast.Name(_FILE, ast.Load())], kept)
     code = compile(_expression(ast.copy_location(again, call)), str(target.path), "eval")
-    namespace[_FILE] = Path("checkpoint.pt")
+    file = Path("checkpoint.pt").absolute()
+    namespace[_FILE] = str(file)
+    if function is not torch.load:  # it finds the file in its cache, and asks no network
+        torch.hub.set_dir(str(file.parent))
+        namespace[_FILE] = f"https://localhost/{file.name}"
+        file = file.parent / "checkpoints" / file.name
+        file.parent.mkdir()
     with simulate(1):
-        torch.save({"weight": torch.ones(2, device="cuda")}, namespace[_FILE])
+        torch.save({"weight": torch.ones(2, device="cuda")}, file)
         loaded = eval(code, namespace)["weight"]  # noqa: S307
         there = str(loaded.device)
     with simulate(0):
