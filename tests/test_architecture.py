@@ -29,6 +29,7 @@ LAYERS: dict[str, int] = {
     "rules": 6,
     "suppress": 7,
     "select": 7,
+    "baseline": 7,
     "engine": 8,
     "fix": 9,
     "report": 9,

@@ -38,6 +38,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect-gitignore = false
         force-exclude = true
         output-format = "concise"
+        baseline = "known.json"
         preview = true
         target-torch = "2.4"
         module-bases = ["a.Base"]
@@ -64,6 +65,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect_gitignore=False,
         force_exclude=True,
         output_format="concise",
+        baseline="known.json",
         preview=True,
         target_torch="2.4",
         module_bases=("a.Base",),

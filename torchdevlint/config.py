@@ -166,6 +166,11 @@ class Settings:
         False, BOOLEAN, "Leave out what is excluded even where the command line names it, as pre-commit does."
     )
     output_format: str = _key("full", STRING, "How findings are printed.")
+    baseline: str | None = _key(
+        None,
+        STRING,
+        "A file of findings that are not reported, written by `--write-baseline`; relative to the configuration file.",
+    )
     preview: bool = _key(False, BOOLEAN, "Run what is not yet stable.")
     target_torch: str | None = _key(
         None, VERSION, "The oldest release of PyTorch that the code has to run on. Without it: the newest known one."

@@ -93,7 +93,8 @@ def test_a_missing_path_is_named_and_the_rest_is_linted(project: Path) -> None:
         (["--jobs", "-1"], ["--jobs"]),
         (["--config", "nosuch.toml"], ["nosuch.toml"]),
         (["--stdin-filename", "a.py"], ["--stdin-filename"]),
-        (["--statistics", "--output-format", "github"], ["--statistics"]),
+        (["--statistics", "--output-format", "github"], ["--statistics", "github"]),
+        (["--statistics", "--output-format", "sarif"], ["--statistics", "sarif"]),
         (["-", "src"], ["`-`"]),
     ],
 )

@@ -14,6 +14,8 @@ from typing import Any
 import click
 
 from torchdevlint import report
+from torchdevlint.baseline import Baseline
+from torchdevlint.cli.baseline import hide, opened, renew
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.options import Refused, selection, settings_from
 from torchdevlint.config import ConfigError, Settings, nearest, options
@@ -26,6 +28,13 @@ from torchdevlint.engine import Run, check_bytes, check_paths, run_of
 @selection
 @click.option("--output-format", type=click.Choice(report.FORMATS), help="How findings are written.  [default: full]")
 @click.option("-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Hide the findings that are in FILE.")
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all findings to FILE, and exit with 0.",
+)
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
 @click.option(
@@ -47,20 +56,24 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         raise click.UsageError("`-` cannot be combined with other paths")
     if flags["stdin_filename"] and not stdin:
         raise click.UsageError("--stdin-filename needs `-` as the path")
+    if flags["baseline"] and flags["write_baseline"]:
+        raise click.UsageError("--baseline cannot be combined with --write-baseline")
     settings = _settings(Path((flags["stdin_filename"] or ".") if stdin else next(iter(paths), ".")), flags)
     if flags["show_settings"]:
         emit(_shown(settings))
         return 0
+    notes: list[str] = []
     try:
         found = _standard_input(flags["stdin_filename"], settings) if stdin else discover(paths or (".",), settings)
+        if flags["show_files"]:
+            emit("".join(f"{file}\n" for file in found.files))
+            run = Run(problems=found.problems)
+        else:
+            baseline = opened(settings, flags["write_baseline"])
+            run, notes = _lint(found, settings, baseline, flags, sys.stdin.buffer.read() if stdin else None)
     except ConfigError as error:
         raise Refused(str(error)) from error
-    run = Run(problems=found.problems)
-    if flags["show_files"]:
-        emit("".join(f"{file}\n" for file in found.files))
-    else:
-        run = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
-    _remarks(found, flags)
+    _remarks(found, notes, flags)
     for problem in run.problems:
         complain(problem, wants_color(flags["color"], sys.stderr))
     if run.problems:
@@ -73,9 +86,10 @@ def _settings(start: Path, flags: dict[str, Any]) -> Settings:
     chosen = flags["output_format"] or settings.output_format
     if chosen not in report.FORMATS:
         raise Refused(f"`output-format` cannot be `{chosen}`; did you mean `{nearest(chosen, report.FORMATS)}`?")
-    if flags["statistics"] and chosen == "github":
-        raise click.UsageError("--statistics cannot be written in the github format")
-    return replace(settings, output_format=chosen)
+    if flags["statistics"] and chosen in report.UNCOUNTED:
+        raise click.UsageError(f"--statistics cannot be written in the {chosen} format")
+    baseline = str(flags["baseline"].absolute()) if flags["baseline"] else settings.baseline
+    return replace(settings, output_format=chosen, baseline=baseline)
 
 
 def _standard_input(name: str | None, settings: Settings) -> Discovery:
@@ -88,8 +102,13 @@ def _standard_input(name: str | None, settings: Settings) -> Discovery:
     return Discovery(files=(filename,))
 
 
-def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Run:
-    """Lint what was found and write the report. `stdin` is the content of the only file, if it is no file."""
+def _lint(
+    found: Discovery, settings: Settings, baseline: Baseline | None, flags: dict[str, Any], stdin: bytes | None
+) -> tuple[Run, list[str]]:
+    """Lint what was found, and write the report or the baseline; gives what is left to exit for, and remarks.
+
+    `stdin` is the content of the only file, if it is no file.
+    """
     # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -102,6 +121,16 @@ def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: by
         with progress(len(found.files), bar) as done:
             run = check_paths(found.files, settings, flags["jobs"], done)
     run = Run(run.results, (*found.problems, *run.problems))
+    notes: list[str] = []
+    if baseline is not None and flags["write_baseline"]:
+        return Run(problems=run.problems), renew(run, baseline, settings, lines)
+    if baseline is not None:
+        run, notes = hide(run, baseline, settings, lines, flags["verbose"])
+    _report(run, settings, flags, lines)
+    return run, notes
+
+
+def _report(run: Run, settings: Settings, flags: dict[str, Any], lines: Callable[[str], Sequence[str]]) -> None:
     file = flags["output_file"]
     look = report.Look(
         color=wants_color(flags["color"], sys.stdout) if file is None else flags["color"] == "always",
@@ -114,17 +143,16 @@ def _lint(found: Discovery, settings: Settings, flags: dict[str, Any], stdin: by
         emit(report.statistics(settings.output_format, run), file)
     else:
         emit(report.render(settings.output_format, run, look), file)
-    return run
 
 
 def _lines(data: bytes, _filename: str) -> Sequence[str]:
     return report.lines_of_bytes(data)
 
 
-def _remarks(found: Discovery, flags: dict[str, Any]) -> None:
+def _remarks(found: Discovery, notes: Sequence[str], flags: dict[str, Any]) -> None:
     if flags["quiet"]:
         return
-    for note in found.notes:
+    for note in (*found.notes, *notes):
         remark(f"note: {note}")
     for notebook in found.notebooks if flags["verbose"] else ():
         remark(f"note: {notebook} was not checked")

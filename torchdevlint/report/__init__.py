@@ -16,10 +16,12 @@ from torchdevlint.report.lines import lines_of_bytes, lines_of_file
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
 
-__all__ = ["FORMATS", "TEXT", "Look", "lines_of_bytes", "lines_of_file", "render", "statistics"]
+__all__ = ["FORMATS", "TEXT", "UNCOUNTED", "Look", "lines_of_bytes", "lines_of_file", "render", "statistics"]
 
-FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github")
+FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github", "sarif")
 TEXT = frozenset({"full", "concise", "grouped"})
+UNCOUNTED = frozenset({"github", "sarif"})
+"""The formats in which there is no such thing as the number of findings of a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def render(output_format: str, run: Run, look: Look) -> str:
 
 
 def statistics(output_format: str, run: Run) -> str:
-    """How often each rule was hit; formats for people get a table. There is no such thing for ``github``."""
+    """How often each rule was hit; formats for people get a table. The formats in `UNCOUNTED` are refused before."""
     from torchdevlint.report import summary
 
     return summary.statistics(run, output_format)
