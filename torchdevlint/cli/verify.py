@@ -47,6 +47,7 @@ class Paper:
     "--device", default="auto", metavar="DEVICE", help="auto, simulated, or a real device such as cuda or cuda:1."
 )
 @click.option("--accelerators", type=click.IntRange(1, MOST), default=2, help="How many to simulate.  [default: 2]")
+@click.option("--with-command", metavar="COMMAND", help='Run this first, such as "pytest tests/test_model.py".')
 @click.option(
     "--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds for one execution.  [default: 30]"
 )
@@ -104,7 +105,8 @@ def _executed(
     with click.progressbar(
         length=len(diagnostics), label="executing", file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
-        return execute(diagnostics, machine, order, asked, flags["jobs"], lambda: bar.update(1))
+        command = flags["with_command"] or settings.verify.with_command
+        return execute(diagnostics, machine, order, asked, flags["jobs"], lambda: bar.update(1), command)
 
 
 def render(verified: Sequence[Verified], paper: Paper) -> str:

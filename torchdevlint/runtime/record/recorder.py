@@ -24,6 +24,7 @@ from torchdevlint.runtime.record.sites import Site, line_of, site_of, user_line
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.record.stragglers import Stragglers
+    from torchdevlint.runtime.record.visited import Visited
 
 Place = Site | tuple[CodeType, int] | None
 """A line, or the code and the instruction from which it can be worked out when it is needed."""
@@ -83,6 +84,8 @@ class Recorder:
         self.backend = backend
         self.accelerators = accelerators
         self.kind = kind
+        self.visited: Visited | None = None
+        """Lines that are asked for, and were executed."""
         self.created_at: Callable[[Any], Place] = lambda tensor: None
         """The line that made a tensor, for the report on stragglers; set by a backend that knows."""
         self._begin()
@@ -208,6 +211,7 @@ class Recorder:
                     for (_, operation), (site, count) in list(self.syncs.items())
                 ],
                 "stragglers": stragglers,
+                "visited": {path: sorted(rows) for path, rows in self.visited.seen.items()} if self.visited else {},
                 "limitations": [{"text": text, "site": plain(site)} for text, site in list(self.limitations.items())],
             }
 

@@ -2,11 +2,13 @@
 
 The environment says what is wanted: ``TORCHDEVLINT_RECORD`` is the folder for the records, ``TORCHDEVLINT_SIMULATE``
 the number of accelerators to simulate and ``TORCHDEVLINT_SIMULATE_KIND`` their type (cuda unless it is said),
-``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise.
+``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise. ``TORCHDEVLINT_LINES`` names a JSON file with rows by path:
+whether they are executed is recorded.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -18,6 +20,7 @@ from types import ModuleType
 from torchdevlint.runtime.importing import when_imported
 
 RECORD, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_DEVICE"
+LINES = "TORCHDEVLINT_LINES"
 SIMULATE, SIMULATE_KIND = "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_SIMULATE_KIND"
 
 
@@ -47,6 +50,11 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
         one.write(final=True)
         sys.stderr.write(f"torchdevlint: {one.ending}\n")
         raise
+    if environment.get(LINES):
+        from torchdevlint.runtime.record.visited import Visited
+
+        one.visited = Visited(json.loads(Path(environment[LINES]).read_text("utf-8")))
+        one.visited.watch()
     endings.watch(one)
     one.write()
 

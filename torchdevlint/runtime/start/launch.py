@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -17,10 +18,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from torchdevlint.runtime.start.boot import DEVICE, RECORD, SIMULATE, SIMULATE_KIND
+from torchdevlint.runtime.start.boot import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
 from torchdevlint.runtime.tell.account import Account, merge, read
 
 BOOTSTRAP = Path(__file__).parent / "bootstrap"
@@ -42,6 +43,7 @@ class Order:
     """What is to be run. `device` is the type of the real accelerators, or empty: then some are simulated.
 
     That is `accelerators` of `kind`, one of `KINDS`. `seconds` is the time it may take, None for as long as it likes.
+    `lines` are rows by the real path of their file: whether they are executed is recorded.
     """
 
     command: tuple[str, ...]
@@ -49,6 +51,9 @@ class Order:
     kind: str = "cuda"
     device: str = ""
     seconds: float | None = None
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    output_to_stderr: bool = False
+    """For a caller whose own stdout says something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ def run(order: Order) -> Outcome:
     command = _resolved(order.command)
     folder = Path(tempfile.mkdtemp(prefix="torchdevlint-run-"))
     try:
-        status, timed_out = _executed(command, environment(order, folder), order.seconds)
+        status, timed_out = _executed(command, environment(order, folder), order)
         return Outcome(status, merge(read(folder), status), timed_out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -75,8 +80,12 @@ def environment(order: Order, folder: Path) -> dict[str, str]:
     """This process's environment, and what makes every Python in it record into `folder`."""
     env = dict(os.environ)
     env[RECORD] = str(folder)
-    for name in (SIMULATE, SIMULATE_KIND, DEVICE):
+    for name in (SIMULATE, SIMULATE_KIND, DEVICE, LINES):
         env.pop(name, None)
+    if order.lines:
+        wanted = folder / "wanted.lines"
+        wanted.write_text(json.dumps({path: list(rows) for path, rows in order.lines.items()}), "utf-8")
+        env[LINES] = str(wanted)
     if order.device:
         env[DEVICE] = order.device
     else:
@@ -104,17 +113,18 @@ def _resolved(command: Sequence[str]) -> list[str]:
     return [found, *arguments]
 
 
-def _executed(command: Sequence[str], env: Mapping[str, str], seconds: float | None) -> tuple[int, bool]:
+def _executed(command: Sequence[str], env: Mapping[str, str], order: Order) -> tuple[int, bool]:
     own_session = hasattr(os, "killpg") and not sys.stdin.isatty()
     received: list[int] = []
+    out = sys.stderr.fileno() if order.output_to_stderr else None
     with _signals(received.append):
         try:
-            process = subprocess.Popen(command, env=env, start_new_session=own_session)
+            process = subprocess.Popen(command, env=env, stdout=out, start_new_session=own_session)
         except OSError as error:
             raise UsageError(f"`{command[0]}` cannot be started: {error.strerror or error}") from error
         group = _Group(process, own_session, env[RECORD])
         try:
-            timed_out = _wait(process, group, received, seconds)
+            timed_out = _wait(process, group, received, order.seconds)
         finally:
             group.end()
     if timed_out:

@@ -90,6 +90,8 @@ class Account:
     syncs: tuple[Sync, ...] = ()
     stragglers: tuple[Straggler, ...] = ()
     limitations: tuple[Limitation, ...] = ()
+    visited: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """The lines that were asked for and executed, by the real path of their file."""
     failures: tuple[str, ...] = field(default=())
     """Processes in which the backend could not be started."""
 
@@ -146,6 +148,7 @@ def _merged(records: Sequence[Row]) -> Account:
         syncs=_syncs(records),
         stragglers=_stragglers(records),
         limitations=_limitations(records),
+        visited=_visited(records),
         failures=tuple(sorted({ending for ending in endings if ending.startswith("the backend failed:")})),
     )
 
@@ -242,6 +245,14 @@ def _stragglers(records: Sequence[Row]) -> tuple[Straggler, ...]:
         for row in _rows(records, "stragglers")
     }
     return tuple(sorted(found, key=lambda one: (one.module, one.path, order(one.created), order(one.moved), one.shape)))
+
+
+def _visited(records: Sequence[Row]) -> dict[str, frozenset[int]]:
+    found: dict[str, frozenset[int]] = {}
+    for record in records:
+        for path, rows in record["visited"].items():
+            found[path] = found.get(path, frozenset()) | frozenset(rows)
+    return found
 
 
 def _limitations(records: Sequence[Row]) -> tuple[Limitation, ...]:

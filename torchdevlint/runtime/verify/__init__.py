@@ -16,6 +16,7 @@ from contextlib import ExitStack
 
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime import backends
+from torchdevlint.runtime.verify.command import by_command
 from torchdevlint.runtime.verify.hardware import UnusableError, accelerator, require_torch, survey
 from torchdevlint.runtime.verify.ladder import Climb, Order, climb
 from torchdevlint.runtime.verify.probes import NO_PROBE, probed
@@ -32,12 +33,19 @@ def verify(
     asked: str = "auto",
     jobs: int | None = None,
     done: Callable[[], None] = lambda: None,
+    command: str | None = None,
 ) -> list[Verified]:
-    """Every finding with its judgement, in the order given. `done` is called after each one."""
+    """Every finding with its judgement, in the order given. `done` is called after each one.
+
+    A `command` of the user's is run first; what it says nothing of is executed finding by finding.
+    """
     if not diagnostics:
         return []
     codes = {diagnostic.code for diagnostic in diagnostics}
-    climbs = list(_climbs(diagnostics, order, jobs or min(4, os.cpu_count() or 1), done))
+    entered = by_command(diagnostics, command, order) if command else [Climb(None)] * len(diagnostics)
+    rest = [diagnostic for diagnostic, one in zip(diagnostics, entered, strict=True) if one.judgement is None]
+    climbed = _climbs(rest, order, jobs or min(4, os.cpu_count() or 1), done)
+    climbs = [one if one.judgement is not None else _after(one, next(climbed)) for one in entered]
     low = {diagnostic.code for diagnostic, one in zip(diagnostics, climbs, strict=True) if one.judgement is None}
     shown = probed(codes & low, machine, accelerator(machine, asked), asked, order.limits)
     return [
@@ -47,6 +55,8 @@ def verify(
 
 
 def _climbs(diagnostics: Sequence[Diagnostic], order: Order, jobs: int, done: Callable[[], None]) -> Iterator[Climb]:
+    if not diagnostics:
+        return
     own = threading.local()
     with ExitStack() as stack:
 
@@ -64,6 +74,10 @@ def _climbs(diagnostics: Sequence[Diagnostic], order: Order, jobs: int, done: Ca
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _after(one: Climb, other: Climb) -> Climb:
+    return Climb(other.judgement, (*one.reasons, *other.reasons))
 
 
 def _by_probe(climbed: Climb, judgement: Judgement) -> Judgement:

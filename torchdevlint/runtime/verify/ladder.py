@@ -109,8 +109,10 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int) -> str:
         return f"{what} came through the flagged lines on the accelerator, and nothing went wrong"
     if mode in ALWAYS_SIMULATED:
         return "the flagged statement shows the symptom when it is executed"
-    found = "runs where every accelerator is the CPU" + ("" if rung is Rung.EXAMPLE else f" ({tries})")
-    return f"{what} {found}, and shows the symptom where they are accelerators"
+    some = rung is Rung.SLICE
+    runs_there = f"run{'' if some else 's'} where every accelerator is the CPU"
+    found = runs_there if rung is Rung.EXAMPLE else f"{runs_there} ({tries})"
+    return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
 
 
 def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
