@@ -12,12 +12,15 @@ from typing import Any
 
 import click
 
+from torchdevlint.baseline import added, read, write
+from torchdevlint.cli.baseline import hide, opened
 from torchdevlint.cli.console import complain, emit, remark, terminal_width, wants_color
 from torchdevlint.cli.options import Refused, selection, settings_from
 from torchdevlint.config import ConfigError, Settings
 from torchdevlint.discover import discover
-from torchdevlint.engine import check_paths
+from torchdevlint.engine import Run, check_paths
 from torchdevlint.model import Diagnostic
+from torchdevlint.report import Look, lines_of_file, sarif
 from torchdevlint.report.json import to_dict
 from torchdevlint.report.summary import count, enumerate_words
 from torchdevlint.report.terminal import escape, paint, wrap
@@ -42,7 +45,18 @@ class Paper:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @selection
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How verdicts are written.")
+@click.option(
+    "--output-format", type=click.Choice(["text", "json", "sarif"]), default="text", help="How verdicts are written."
+)
+@click.option(
+    "-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the verdicts to this file."
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add to FILE, for `check --baseline`, what your own entry refuted.",
+)
 @click.option(
     "--device", default="auto", metavar="DEVICE", help="auto, simulated, or a real device such as cuda or cuda:1."
 )
@@ -70,24 +84,49 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
     try:
         require_torch()
         found = discover(paths or (".",), settings)
-        run = check_paths(found.files, settings)
+        run, notes = _linted(found.files, settings)
         machine = survey() if run.diagnostics else None
         verified = _executed(run.diagnostics, machine, flags, settings, limits) if machine is not None else []
+        if flags["write_baseline"] is not None:
+            notes += _suppress(verified, run, flags["write_baseline"])
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
-    if flags["output_format"] == "json":
-        rows = [{**to_dict(one.diagnostic), **to_json(one.judgement)} for one in verified]
-        emit(json.dumps(rows, indent=2) + "\n")
-    else:
-        emit(render(verified, Paper(wants_color(flags["color"], sys.stdout), terminal_width())))
+    emit(_report(verified, run, flags), flags["output_file"])
     problems = (*found.problems, *run.problems)
-    for note in found.notes:
+    for note in (*found.notes, *notes):
         remark(f"note: {note}")
     for problem in problems:
         complain(problem, wants_color(flags["color"], sys.stderr))
     if problems:
         return 2
     return 1 if any(one.judgement.verdict is Verdict.CONFIRMED for one in verified) else 0
+
+
+def _linted(files: Sequence[str], settings: Settings) -> tuple[Run, list[str]]:
+    """The findings that are not in the configured baseline, and remarks on that."""
+    run, baseline = check_paths(files, settings), opened(settings, None)
+    return (run, []) if baseline is None else hide(run, baseline, settings, lines_of_file, verbose=False)
+
+
+def _suppress(verified: Sequence[Verified], run: Run, file: Path) -> list[str]:
+    """Write what was refuted on the user's own entry to a baseline. Raises ConfigError."""
+    refuted = {
+        one.diagnostic: f"verify: {one.judgement.reason}"
+        for one in verified
+        if one.judgement.verdict is Verdict.REFUTED and one.judgement.rung is Rung.EXAMPLE
+    }
+    write(added(read(file, missing_ok=True), refuted, run.diagnostics, lines_of_file))
+    return [f"{count(len(refuted), 'finding', 'findings')} that your own entry refuted written to {file}"]
+
+
+def _report(verified: Sequence[Verified], run: Run, flags: dict[str, Any]) -> str:
+    if flags["output_format"] == "json":
+        rows = [{**to_dict(one.diagnostic), **to_json(one.judgement)} for one in verified]
+        return json.dumps(rows, indent=2) + "\n"
+    if flags["output_format"] == "sarif":
+        return sarif.render(run, Look(), {one.diagnostic: to_json(one.judgement) for one in verified})
+    color = flags["output_file"] is None and wants_color(flags["color"], sys.stdout)
+    return render(verified, Paper(color, terminal_width() if flags["output_file"] is None else None))
 
 
 def _executed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
+import re
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,10 @@ from torchdevlint.runtime.execute.values import Setting, tensors_in
 from torchdevlint.runtime.record.recorder import DEVICE_ERROR, UNSUPPORTED, cut, story_of
 
 LONGEST = 6_000
+_OWN_CHECK = re.compile(
+    r"same device\b.*\bcpu and (cuda|xpu|mps)|same device\b.*\b(cuda|xpu|mps)\S* and cpu", re.DOTALL
+)
+"""What a program says that compares devices itself, before the operation that would raise."""
 
 
 @dataclass(slots=True)
@@ -47,6 +52,8 @@ def of_error(error: BaseException, target: Target) -> Observation:
     if type(error).__name__ == UNSUPPORTED:
         return Observation(None, f"a simulated accelerator cannot do this: {error}")
     story = story_of(error)
+    if story is None and _OWN_CHECK.search(str(error)) and _rows_of(error, target):
+        return Observation(True, "", told)
     if story is None and not DEVICE_ERROR.search(str(error)):
         return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
     cut(error)

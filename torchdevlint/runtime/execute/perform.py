@@ -12,6 +12,7 @@ import torch
 
 from torchdevlint.runtime.execute import call, example, observe, slices, statements
 from torchdevlint.runtime.execute.call import CannotBeginError
+from torchdevlint.runtime.execute.callers import bring_from_elsewhere
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
 from torchdevlint.runtime.execute.observe import Observation
@@ -60,6 +61,10 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
                     return Run(error, frozenset(watch.rows))
                 return Run(None, frozenset(watch.rows))
 
+            place = getattr(program, "place", None)
+            if request["rung"] != "example" and place is not None and bring_from_elsewhere(target, place):
+                reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")
+                continue
             found = search(program.slots, run, program.wanted)
             runs += found.runs
             if found.values is not None:

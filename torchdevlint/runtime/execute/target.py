@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+_TAKEN = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -141,6 +143,9 @@ def import_name(path: Path) -> tuple[Path, str]:
     parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if parts and parts[0] in _TAKEN and folder.name.isidentifier():  # a package without `__init__.py` around it
         parts.insert(0, folder.name)
         folder = folder.parent
     return folder, ".".join(parts)

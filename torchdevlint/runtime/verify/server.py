@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import selectors
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torchdevlint.runtime.child import hidden_devices, import_paths
@@ -18,6 +23,9 @@ GRACE = 20.0
 """Seconds that a server gets beyond the limit of a request; it ends the execution itself."""
 FIRST = 60.0
 """Seconds that it may take to import torch."""
+ENDED_FROM_INSIDE = "the process that executes was ended from inside"
+SILENT = "the process that executes gave no answer"
+STOPPED = "the run was stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,55 +40,91 @@ class Answer:
 
 
 class Server:
-    """One process that executes, one request at a time. A context manager."""
+    """One process that executes, one request at a time. A context manager.
+
+    Another thread may leave the context while one asks: the one that asks then gets its answer at once, and no process
+    is started again.
+    """
 
     def __init__(self, hide: bool = False) -> None:
         self.hide = hide
         self.process: subprocess.Popen[bytes] | None = None
+        self.folder: Path | None = None
         self.rest = b""
+        self.closed = False
+        self.changing, self.asking = threading.RLock(), threading.RLock()
 
     def __enter__(self) -> Server:
         return self
 
     def __exit__(self, *_exc_info: object) -> None:
+        self.closed = True
         self.stop()
 
     def ask(self, request: dict[str, Any]) -> Answer:
         """The answer to one request; whatever happens in the process, there is one."""
-        fresh = self.process is None
-        process = self.process or self._start()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            line = self._line(process, request["seconds"] + GRACE + (FIRST if fresh else 0.0))
-        except (BrokenPipeError, OSError):
-            line = None
-        if line is None:
-            self.stop()
-            return Answer("died", detail="the process that executes was ended from inside")
-        if not hasattr(os, "fork"):
-            self.stop()
-        return Answer(**json.loads(line))
+        with self.asking:
+            try:
+                process, fresh = self._running()
+                if process is None:
+                    return Answer("died", detail=STOPPED)
+                token = secrets.token_hex(8)
+                assert process.stdin is not None
+                process.stdin.write(json.dumps({**request, "token": token}).encode() + b"\n")
+                process.stdin.flush()
+                line = self._line(process, request["seconds"] + GRACE + (FIRST if fresh else 0.0), token.encode())
+                answer = Answer(**json.loads(line))
+            except (OSError, EOFError, TimeoutError, ValueError, TypeError) as error:
+                detail = SILENT if isinstance(error, TimeoutError) else ENDED_FROM_INSIDE
+                if self.process is None:
+                    detail = f"the process that executes could not be started: {error}"
+                self.stop()
+                return Answer("died", detail=STOPPED if self.closed else detail)
+            if not hasattr(os, "fork"):
+                self.stop()
+            return answer
 
     def stop(self) -> None:
-        process, self.process, self.rest = self.process, None, b""
-        if process is None:
-            return
+        """End the process and what it has started. Its end wakes a thread that waits for an answer."""
+        with self.changing:
+            process, self.process = self.process, None
+            folder, self.folder = self.folder, None
+        if process is not None:
+            self._end(process)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:
-            process.wait(2)
+            process.wait(10)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        process.stdout.close()
+        with self.asking:  # not while it is waited for
+            process.stdout.close()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "torchdevlint.runtime.execute.serve"],
+    def _running(self) -> tuple[subprocess.Popen[bytes] | None, bool]:
+        """The process and whether it is a new one; none after the end of the context."""
+        if self.process is not None and self.process.poll() is not None:
+            self.stop()
+        with self.changing:
+            if self.closed:
+                return None, False
+            if self.process is not None:
+                return self.process, False
+            self.rest = b""
+            self.folder = Path(tempfile.mkdtemp(prefix="torchdevlint-"))
+            self.process = self._start(self.folder)
+            return self.process, True
+
+    def _start(self, folder: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder)],
+            cwd=folder,  # `-m` puts it on the import path, where a module of the user could hide one of Python's
             env={
                 **os.environ,
                 "PYTHONPATH": import_paths(),
@@ -93,20 +137,23 @@ class Server:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        return self.process
 
-    def _line(self, process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-        """The next line of the process's answers; None if it ends or takes too long."""
+    def _line(self, process: subprocess.Popen[bytes], seconds: float, token: bytes) -> bytes:
+        """The next line of the process's answers that has the token. Raises EOFError or TimeoutError."""
         assert process.stdout is not None
         deadline = time.monotonic() + seconds
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self.rest:
+            while True:
+                line, end, rest = self.rest.partition(b"\n")
+                if end:
+                    self.rest = rest
+                    if line.startswith(token):
+                        return line.removeprefix(token)
+                    continue
                 if not selector.select(max(deadline - time.monotonic(), 0)):
-                    return None
+                    raise TimeoutError
                 piece = os.read(process.stdout.fileno(), 1 << 16)
                 if not piece:
-                    return None
+                    raise EOFError
                 self.rest += piece
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line

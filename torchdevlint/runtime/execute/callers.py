@@ -1,0 +1,59 @@
+"""Whether the callers of a private function say where its arguments are, or bring them from elsewhere. No torch."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.runtime.execute.reading import BUILTINS, imports_of
+from torchdevlint.runtime.execute.target import FunctionNode, Place, Target, dotted, functions_of
+
+
+def bring_from_elsewhere(target: Target, place: Place) -> bool:
+    """Whether every caller in the file hands a private function what an unknown function gave it.
+
+    Such a function may have brought a tensor to the CPU (``predictions = self.detach_tensors(predictions)``), so that a
+    call with values of our own would say nothing of the program.
+    """
+    name = place.function.name
+    if not name.startswith("_") or name.endswith("__"):
+        return False
+    owner = place.owner.name if place.owner is not None else ""
+    paths = {name, f"self.{name}", f"cls.{name}", f"{owner}.{name}"}
+    every = [
+        _is_brought(target, function, call)
+        for _, function in functions_of(target.tree)
+        if function is not place.function
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and dotted(call.func) in paths
+    ]
+    return bool(every) and all(every)
+
+
+def _is_brought(target: Target, caller: FunctionNode, call: ast.Call) -> bool:
+    given = {name.id for each in call.args for name in ast.walk(each) if isinstance(name, ast.Name)}
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and given & {name.id for each in node.targets for name in ast.walk(each) if isinstance(name, ast.Name)}
+        and _is_from_elsewhere(target, node.value)
+        for node in ast.walk(caller)
+    )
+
+
+def _is_from_elsewhere(target: Target, call: ast.Call) -> bool:
+    """Whether a function is neither torch's or Python's, nor of this file, nor an attribute that this file assigns."""
+    path = dotted(call.func)
+    if path is None:
+        return False
+    root, _, rest = path.partition(".")
+    defined = {node.name for node in ast.walk(target.tree) if isinstance(node, (FunctionNode, ast.ClassDef))}
+    if root in ("self", "cls"):
+        name = rest.partition(".")[0]
+        assigned = {
+            node.attr
+            for node in ast.walk(target.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        }
+        return name not in defined | assigned
+    _, known = imports_of(target.tree)
+    return not rest and root not in known | BUILTINS | defined
