@@ -29,6 +29,12 @@ def judgements() -> dict[str, Judgement]:
     return probed([rule.code for rule in all_rules()], machine(), None, "cpu")
 
 
+@cache
+def simulated() -> dict[str, Judgement]:
+    """What they show where accelerators are simulated."""
+    return probed([rule.code for rule in all_rules()], machine(), None, "simulated")
+
+
 @each_probe
 def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str) -> None:
     judgement = judgements()[code]
@@ -46,16 +52,21 @@ def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str
         assert judgement.evidence.observed is None
 
 
+@each_probe
+def test_every_probe_confirms_on_simulated_accelerators(code: str) -> None:
+    judgement = simulated()[code]
+    assert judgement.verdict is Verdict.CONFIRMED, judgement
+    assert judgement.backend == ("cpu" if PROBES[code].needs == "cpu" else "simulated")
+
+
 @pytest.mark.parametrize("code", sorted(code for code, probe in PROBES.items() if probe.needs != "cpu"))
-def test_with_an_accelerator_every_probe_confirms(code: str) -> None:
-    """Without one, those that need one say so and nothing is executed."""
-    there = {backend.name for backend in machine().accelerators}
-    needs = PROBES[code].needs
-    if not there and needs == "device":
-        pytest.skip("no accelerator here; `meta` stands in, which another test shows")
-    judgement = probed([code], machine(), accelerator(machine(), "auto"))[code]
-    executable = "cuda" in there if needs == "cuda" else bool(there)
-    assert judgement.verdict is (Verdict.CONFIRMED if executable else Verdict.INCONCLUSIVE), judgement
+def test_every_probe_confirms_on_real_accelerators(code: str) -> None:
+    there = accelerator(machine(), "auto")
+    if there is None or (PROBES[code].needs == "cuda" and not there.startswith("cuda")):
+        pytest.skip("no accelerator here that the probe could use; simulated ones are another test's")
+    judgement = probed([code], machine(), there)[code]
+    assert judgement.verdict is Verdict.CONFIRMED, judgement
+    assert judgement.backend == there.partition(":")[0]
 
 
 def test_the_founding_claims_that_a_cpu_can_show_are_shown() -> None:

@@ -120,11 +120,13 @@ def test_a_probe_goes_where_its_need_is_met() -> None:
 
     assert where("cpu", "cuda") == Placement("cpu", "cpu", hide=True)
     assert where("device", "cuda:1") == Placement("cuda:1", "cuda")
-    assert where("device", None) == Placement("meta", "meta")
+    assert where("device", None) == Placement("cuda", "simulated", simulate=2)
+    assert place(replace(RAISING, needs="device"), None, "cpu") == Placement("meta", "meta")
     assert where("accelerator", "mps") == Placement("mps", "mps")
     assert where("cuda", "cuda") == Placement("cuda", "cuda")
-    assert "needs a CUDA device, and mps is none" in where("cuda", "mps")
-    assert "needs an accelerator, and there is none here" in where("accelerator", None)
+    assert where("cuda", "mps") == where("accelerator", None) == Placement("cuda", "simulated", simulate=2)
+    why = place(replace(RAISING, needs="cuda"), None, "cpu")
+    assert why == "the probe needs a CUDA device, and --device cpu leaves none"
 
 
 def test_address_space_is_limited_where_no_driver_reserves_it() -> None:

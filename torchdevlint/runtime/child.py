@@ -53,7 +53,8 @@ class Limits:
 class Call:
     """What a child is to do: ``backends``, or ``function`` of the program in `source` with a `device`.
 
-    `name` stands for the file name in tracebacks. `hide` takes CUDA and ROCm devices away from the child.
+    `name` stands for the file name in tracebacks. `hide` takes CUDA and ROCm devices away from the child; `simulate`
+    gives it that many simulated accelerators.
     """
 
     do: str
@@ -62,6 +63,7 @@ class Call:
     function: str = ""
     device: str | None = None
     hide: bool = False
+    simulate: int = 0
     limits: Limits = Limits()
 
 
@@ -174,6 +176,7 @@ class _Child:
             "source": self.call.source,
             "function": self.call.function,
             "device": self.call.device,
+            "simulate": self.call.simulate,
             "memory": self.call.limits.memory,
             "answer": str(self.answer),
         }

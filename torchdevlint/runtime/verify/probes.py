@@ -16,11 +16,15 @@ NO_PROBE = "the rule is about the text of the source: there is nothing to execut
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a probe runs: the `device` it is given, and the `backend` that the verdict names."""
+    """Where a probe runs: the `device` it is given, and the `backend` that the verdict names.
+
+    `simulate` is how many accelerators are simulated for it.
+    """
 
     device: str
     backend: str
     hide: bool = False
+    simulate: int = 0
 
 
 def probed(
@@ -43,27 +47,29 @@ def probed(
 
 
 def place(probe: Probe, device: str | None, asked: str = "auto") -> Placement | str:
-    """Where `probe` runs if `device` is the accelerator to use, or why it cannot."""
+    """Where `probe` runs if `device` is the accelerator to use, or why it cannot.
+
+    Without one, accelerators are simulated, unless none at all was `asked` for.
+    """
     if probe.needs == "cpu":
         return Placement(backends.CPU, backends.CPU, hide=True)
+    if device is not None and (probe.needs != "cuda" or device.startswith("cuda")):
+        return Placement(device, device.partition(":")[0])
+    if asked != backends.CPU:
+        return Placement("cuda", backends.SIMULATED, simulate=2)
     if probe.needs == "device":
-        return Placement(device, device.partition(":")[0]) if device else Placement(backends.META, backends.META)
+        return Placement(backends.META, backends.META)
     what = "a CUDA device" if probe.needs == "cuda" else "an accelerator"
-    if device is None:
-        missing = "--device cpu leaves none" if asked == backends.CPU else "there is none here"
-        return f"the probe needs {what}, and {missing}; run this on a machine with one"
-    if probe.needs == "cuda" and not device.startswith("cuda"):
-        return f"the probe needs {what}, and {device} is none; run this on a machine with one"
-    return Placement(device, device.partition(":")[0])
+    return f"the probe needs {what}, and --device cpu leaves none"
 
 
 def calls(name: str, probe: Probe, placement: Placement, limits: Limits) -> tuple[Call, Call]:
     """The executions of one probe: the pattern, and its repaired form as the control."""
-    on_hardware = placement.backend not in (backends.CPU, backends.META)
+    on_hardware = placement.backend not in (backends.CPU, backends.META, backends.SIMULATED)
     bounded = Limits(limits.seconds, None if on_hardware else limits.memory)
     device = placement.device if probe.imports_torch else None
     flagged, repaired = (
-        Call("call", f"<probe of {name}>", probe.source, function, device, placement.hide, bounded)
+        Call("call", f"<probe of {name}>", probe.source, function, device, placement.hide, placement.simulate, bounded)
         for function in ("flagged", "repaired")
     )
     return flagged, repaired
