@@ -1,17 +1,22 @@
 """The process that executes findings: it imports torch once, and forks a child for every request.
 
-It reads one JSON object a line from stdin and writes one a line to stdout. A child runs in a session and an empty
-folder of its own, with limits on time and memory; when it is over, so is everything that it has started. When stdin
-closes, the parent is gone, and this process ends with all its children. Without fork (Windows) it serves one request
-itself and ends; the parent starts another.
+It reads one JSON object a line from stdin and writes one a line to stdout, after the request's token. A child runs in a
+session and an empty folder of its own, with limits on time and memory; when it is over, so is everything that it has
+started. It has no open file that leads to an answer while the code of the finding runs: the answer is a file that it
+makes at its end.
+
+On Linux a `guard` stands above, which ends whatever is left when the server or the parent is gone. Elsewhere the
+server ends itself when stdin closes, and processes that have left their group are not found. Without fork (Windows) it
+serves one request itself and ends; the parent starts another.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
-import ctypes
 import faulthandler
 import json
+import json.encoder
 import os
 import selectors
 import shutil
@@ -23,15 +28,28 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from torchdevlint.runtime.execute.guard import adopt_orphans, end_descendants, end_with, fork_below_a_guard
+
 TAIL = 4_000
 LARGEST_ANSWER = 1 << 20
-_PR_SET_CHILD_SUBREAPER = 36
+
+_exit, _getpid = os._exit, os.getpid
+_KEPT = [
+    (names, dict(names))
+    for names in (builtins.__dict__, os.__dict__, json.__dict__, json.encoder.__dict__, traceback.__dict__)
+]
+_KEPT_OF_SYS = sys.settrace, sys.setprofile, sys.setrecursionlimit, sys.getrecursionlimit()
+"""What a child needs for its end, kept from code that changes the modules."""
 
 
 def main() -> None:
+    """Serve until stdin closes. The first argument is an empty folder that is this process's to use and to remove."""
+    folder = Path(sys.argv[1])
+    if sys.platform == "linux" and hasattr(os, "fork"):
+        fork_below_a_guard(folder)
+        adopt_orphans()
     answers = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _adopt_orphans()
     import torch
 
     torch.set_num_threads(1)
@@ -39,12 +57,13 @@ def main() -> None:
     stream = _Lines(0)
     while (line := stream.next()) is not None:
         request = json.loads(line)
-        answer = _Child(request).outcome() if hasattr(os, "fork") else _here(request)
-        _write(answers, (json.dumps(answer) + "\n").encode())
+        token = request.pop("token").encode()
+        answer = _Child(request, folder, answers).outcome() if hasattr(os, "fork") else _alone(request, folder)
+        _write(answers, token + json.dumps(answer).encode() + b"\n")
         if not hasattr(os, "fork"):
             break
-    _end_descendants()
-    os._exit(0)
+    end_descendants()
+    _exit(0)
 
 
 def _warm() -> None:
@@ -77,36 +96,40 @@ class _Lines:
 class _Child:
     """One forked execution."""
 
-    def __init__(self, request: dict[str, Any]) -> None:
+    def __init__(self, request: dict[str, Any], home: Path, answers: int) -> None:
         self.request = request
-        self.folder = Path(tempfile.mkdtemp(prefix="torchdevlint-"))
-        self.answer, self.output = b"", b""
-        self.reading, writing = os.pipe()
+        home.mkdir(exist_ok=True)  # the last child may have removed it
+        self.folder = Path(tempfile.mkdtemp(dir=home))
+        self.work, self.answer = self.folder / "work", self.folder / "answer.json"
+        self.work.mkdir()
+        self.output = b""
         self.printed, printing = os.pipe()
+        server = os.getpid()
         self.pid = os.fork()
         if not self.pid:
             try:
-                self._become(writing, printing)
+                os.close(answers)
+                self._become(server, printing)
             finally:
-                os._exit(1)
-        os.close(writing)
+                _exit(1)
         os.close(printing)
 
-    def _become(self, writing: int, printing: int) -> None:
+    def _become(self, server: int, printing: int) -> None:
+        end_with(server)
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(printing, 1)
         os.dup2(printing, 2)
-        for stream in (self.reading, self.printed, printing):
+        for stream in (self.printed, printing):
             os.close(stream)
         faulthandler.enable(2)
-        os.chdir(self.folder)
+        os.chdir(self.work)
         _limit(self.request["memory"])
+        child, path = os.getpid(), str(self.answer)
         answer = _here(self.request)
-        sys.stdout.flush()
-        with contextlib.suppress(OSError):
-            _write(writing, json.dumps(answer).encode())
-        os._exit(0)
+        if _getpid() == child:  # the code may have forked, and both come to here
+            _leave(path, answer)
+        _exit(0)
 
     def outcome(self) -> dict[str, Any]:
         """Wait for the end, or end it at the deadline."""
@@ -114,30 +137,36 @@ class _Child:
         timed_out = parent_gone = False
         status: int | None = None
         with selectors.DefaultSelector() as selector:
-            for stream in (self.reading, self.printed, 0):
+            for stream in (self.printed, 0):
                 selector.register(stream, selectors.EVENT_READ)
             while True:
                 for key, _ in selector.select(timeout=0.02):
                     parent_gone = self._take(key.fd, selector) or parent_gone
-                over, raw = os.waitpid(self.pid, os.WNOHANG) if status is None else (self.pid, status)
+                over, raw = os.waitpid(self.pid, os.WNOHANG)
                 if over:
                     status = raw
                 timed_out = time.monotonic() > deadline
                 if status is not None or timed_out or parent_gone:
                     break
-            self._end(reap=status is None)
-            for stream in (self.reading, self.printed):
-                self._drain(stream)
-        if parent_gone:
-            os._exit(2)
-        text = self.output.decode("utf-8", "replace")
-        if timed_out and status is None:
-            return _ended("timed out", f"no end after {self.request['seconds']:g} s", text)
+        self._end()
         try:
-            answer = json.loads(self.answer)
-        except ValueError:
-            return _ended("died", _death(status or 0), text)
-        return {**answer, "output": text}
+            if parent_gone:
+                _exit(2)
+            text = self._rest_of_output()
+            if timed_out and status is None:
+                return _ended("timed out", f"no end after {self.request['seconds']:g} s", text)
+            return {**self._answer(status or 0), "output": text}
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _answer(self, status: int) -> dict[str, Any]:
+        try:
+            if self.answer.stat().st_size > LARGEST_ANSWER:
+                return _ended("died", "its answer was too large", "")
+            answer: dict[str, Any] = json.loads(self.answer.read_bytes())
+        except (OSError, ValueError):
+            return _ended("died", _death(status), "")
+        return answer
 
     def _take(self, stream: int, selector: selectors.BaseSelector) -> bool:
         """Read what is there; whether it says that the parent is gone."""
@@ -146,43 +175,92 @@ class _Child:
         piece = os.read(stream, 1 << 16)
         if not piece:
             selector.unregister(stream)
-        elif stream == self.reading:
-            self.answer = (self.answer + piece)[: LARGEST_ANSWER + 1]
-        else:
-            self.output = (self.output + piece)[-TAIL:]
+        self.output = (self.output + piece)[-TAIL:]
         return False
 
-    def _drain(self, stream: int) -> None:
-        os.set_blocking(stream, False)
-        with contextlib.suppress(BlockingIOError, OSError):
-            while piece := os.read(stream, 1 << 16):
-                if stream == self.reading:
-                    self.answer = (self.answer + piece)[: LARGEST_ANSWER + 1]
-                else:
-                    self.output = (self.output + piece)[-TAIL:]
-        os.close(stream)
+    def _rest_of_output(self) -> str:
+        """All that was printed, cut: what is still in the pipe, but nothing of a process that could not be ended."""
+        os.set_blocking(self.printed, False)
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(64):
+                self.output = (self.output + os.read(self.printed, 1 << 16))[-TAIL:]
+        os.close(self.printed)
+        return self.output.decode("utf-8", "replace")
 
-    def _end(self, reap: bool) -> None:
+    def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGKILL)
-        if reap:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
-        _end_descendants()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+        end_descendants()
+
+
+def _alone(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Without fork: in this process, with an empty stdin."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(folder)
+    return _here(request)
 
 
 def _here(request: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked in this process. What goes wrong in the harness itself is told as such."""
     from torchdevlint.runtime.execute import perform
 
+    sys.path[:0] = [path for path in dict.fromkeys(request["paths"]) if path not in sys.path]
     try:
         value = {"find": perform.find, "execute": perform.execute}[request["do"]](request)
     except BaseException as error:  # noqa: BLE001 (everything is an answer)
-        return _ended("raised", f"{type(error).__name__}: {error}", "", traceback.format_exc()[-TAIL:])
+        _recover()
+        return _ended("raised", _told(error), "", _trace())
     return {"ended": "returned", "value": value, "detail": "", "traceback": "", "output": ""}
+
+
+def _told(error: BaseException) -> str:
+    """The exception in one line, also if it cannot be printed: what is raised may be the user's own."""
+    try:
+        return f"{type(error).__name__}: {error}"[:TAIL]
+    except BaseException:  # noqa: BLE001
+        return f"{type(error).__name__}, which cannot be printed"
+
+
+def _trace() -> str:
+    try:
+        return traceback.format_exc()[-TAIL:]
+    except BaseException:  # noqa: BLE001
+        return ""
+
+
+def _recover() -> None:
+    """Undo what keeps this process from telling: changed modules, a tracer, a low limit on recursion, no memory."""
+    trace, profile, limit_recursion, depth = _KEPT_OF_SYS
+    trace(None)
+    profile(None)
+    for names, kept in _KEPT:
+        names.update(kept)
+    limit_recursion(depth)
+    if sys.platform != "win32":
+        import resource
+
+        with contextlib.suppress(ValueError, OSError):
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _leave(path: str, answer: dict[str, Any]) -> None:
+    """Write the answer, and what was printed, if the code has left the means to."""
+    _recover()
+    data = json.dumps(answer).encode()
+    way = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        stream = os.open(path, way, 0o600)
+    except OSError:  # too many files are open
+        os.closerange(3, 1 << 16)
+        stream = os.open(path, way, 0o600)
+    _write(stream, data)
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
 
 
 def _ended(how: str, detail: str, output: str, trace: str = "") -> dict[str, Any]:
@@ -208,47 +286,23 @@ def _peek_open(stream: int) -> bool:
 
 
 def _limit(memory: int | None) -> None:
-    """No core dumps, and at most `memory` bytes more of address space than now, where the system has such limits."""
+    """No core dumps, and at most `memory` bytes more of address space than now, where the system has such limits.
+
+    If the whole machine runs out of memory all the same, it is this process that is to go.
+    """
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     if memory is None:
         return
+    with contextlib.suppress(OSError):
+        memory += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
     with contextlib.suppress(ValueError, OSError):  # macOS has the constant and refuses the limit
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-
-
-def _adopt_orphans() -> None:
-    """Processes whose parent ends become children of this one (Linux), so that none is lost."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _end_descendants() -> None:
-    """Kill every child that is left, until there is none; what they had started has become ours."""
-    for _ in range(100):
-        left = _children()
-        if not left:
-            return
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
-
-
-def _children() -> list[int]:
-    if sys.platform != "linux":
-        return []
-    found = []
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            if int(file.read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                found.append(int(file.parent.name))
-    return found
 
 
 if __name__ == "__main__":
