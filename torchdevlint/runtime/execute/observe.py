@@ -84,7 +84,7 @@ def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -
         seen[f"result {number}"] = str(made.device)
         elsewhere = target.code == "TDL012" and made.device.type == setting.device.type
         found = found or ours
-        if made.device != setting.device and (ours or elsewhere or (target.silent and number == 0)):
+        if made.device != setting.device and (ours or elsewhere):
             return Observation(True, "", observed={"result": str(made.device), "arguments": str(setting.device)})
     if not seen:
         return Observation(None, "what it returns holds no tensor")

@@ -8,21 +8,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from torchdevlint.runtime.execute.target import FunctionNode, blocks_of, dotted
+from torchdevlint.runtime.execute.target import FunctionNode, Region, blocks_of, dotted
 
 BUILTINS = frozenset(dir(builtins)) - {"input", "exit", "quit", "open", "breakpoint"}
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
 _KNOWN_ROOTS = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 
 
-def is_known(statement: ast.stmt, known: frozenset[str]) -> bool:
-    """Whether it calls only torch, numpy, the standard library, methods, and attributes of `self`."""
+def is_known(statement: ast.stmt, known: frozenset[str], called: frozenset[str] = frozenset()) -> bool:
+    """Whether it calls only torch, numpy, the standard library, methods of values, and what is `called` anyway."""
     for node in ast.walk(statement):
         if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda, ast.ListComp, ast.GeneratorExp)):
             return False
         if isinstance(node, ast.Call):
             path = dotted(node.func)
-            if path is None:
+            if path is None or path in called:
                 continue
             root, _, rest = path.partition(".")
             if not rest and root not in known:
@@ -64,6 +64,24 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         if not isinstance(node, (FunctionNode, ast.ClassDef)):
             for block in blocks_of(node):
                 yield from flat(block)
+
+
+def on_the_way(body: Sequence[ast.stmt], regions: Sequence[Region]) -> Iterator[ast.stmt]:
+    """The simple statements that run before or at the regions, whatever the tests and loops say that hold none of them.
+
+    The arms of an `if` and the bodies of loops count only where they hold a region; those of `with` and `try` always.
+    """
+    for node in body:
+        if isinstance(node, SIMPLE):
+            yield node
+            continue
+        if isinstance(node, (FunctionNode, ast.ClassDef)):
+            continue
+        for place, block in enumerate(blocks_of(node)):
+            rows = range(block[0].lineno, (block[-1].end_lineno or block[-1].lineno) + 1)
+            certain = isinstance(node, (ast.With, ast.AsyncWith, ast.Try)) and not place
+            if certain or any(region.row in rows for region in regions):
+                yield from on_the_way(block, regions)
 
 
 def bound_by(statement: ast.stmt) -> set[str]:

@@ -2,8 +2,8 @@
 
 Of the function that holds the flagged lines, the statements on the way to them are kept which do only what torch, numpy
 and the standard library do. Every other name that they read is a slot. `self` is a Module whose attributes are those
-that `__init__` makes in the same way, and slots for the rest. The statements keep their lines, so that a traceback
-shows the user's own.
+that `__init__` makes in the same way, and slots for the rest. Where one flagged function calls another, the other is
+sliced as well and stands in its place. The statements keep their lines, so that a traceback shows the user's own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torchdevlint.runtime.execute.reading import (
     imports_of,
     is_known,
     names_in,
+    on_the_way,
 )
 from torchdevlint.runtime.execute.slots import Slot, candidates_for
 from torchdevlint.runtime.execute.target import (
@@ -41,18 +42,25 @@ _MARK = "__torchdevlint_result__"
 
 
 class SliceProgram:
-    """The kept statements of one function, and of `__init__` before it."""
+    """The kept statements of one function, of `__init__` before it, and of a flagged function that it calls."""
 
-    def __init__(self, target: Target, place: Place | None, mode: str) -> None:
-        self.target, self.place, self.mode = target, place, mode
+    def __init__(self, target: Target, place: Place | None, callee: Place | None = None) -> None:
+        self.target, self.place = target, place
         self.imports, self.known = imports_of(target.tree)
         body = place.function.body if place is not None else target.tree.body
         regions = place.regions if place is not None else (target.at, *target.notes)
-        self.kept = _Kept(body, regions, self.known | BUILTINS)
+        self.callee: _Callee | None = None
+        called: frozenset[str] = frozenset()
+        if callee is not None and place is not None:
+            self.callee = _Callee(self, callee)
+            regions, called = (*regions, *_calls_of(place, callee)), frozenset(_paths_of(callee))
+        self.kept = _Kept(body, regions, self.known | BUILTINS | called, called)
         if not self.kept.statements:
             raise CannotBeginError("the flagged statement cannot be taken out of its function")
         self.init = self._init()
-        kept = {row for each in (*self.init, *self.kept.statements) for row in range(each.lineno, last_line(each) + 1)}
+        inside = self.callee.kept.statements if self.callee is not None else []
+        every = (*self.init, *self.kept.statements, *inside)
+        kept = {row for each in every for row in range(each.lineno, last_line(each) + 1)}
         self.wanted = tuple(rows for rows in target.spans if not rows.isdisjoint(kept)) or (
             frozenset({self.kept.statements[-1].lineno}),
         )
@@ -67,13 +75,19 @@ class SliceProgram:
         function = method_of(self.target.tree, owner, "__init__")
         if function is None:
             return []
-        wanted = {path for path in self.kept.free if path.startswith("self.")}
+        wanted = {path for path in self._free() if path.startswith("self.")}
         return _definitions(function.body, wanted, self.known | BUILTINS)
 
+    def _free(self) -> list[str]:
+        """The names that the statements leave free, without those that the callee gets from its caller."""
+        inside = self.callee.free if self.callee is not None else []
+        return list(dict.fromkeys([*self.kept.free, *inside]))
+
     def _slots(self) -> Iterator[Slot]:
-        evidence = usages([*self.init, *self.kept.statements])
+        inside = self.callee.kept.statements if self.callee is not None else []
+        evidence = usages([*self.init, *self.kept.statements, *inside])
         defined = {path for statement in self.init for path in bound_by(statement)}
-        free = dict.fromkeys([*free_names(self.init, self.known | BUILTINS, set()), *self.kept.free])
+        free = dict.fromkeys([*free_names(self.init, self.known | BUILTINS, set()), *self._free()])
         annotations = self._annotations()
         for path in free:
             within = any(path.startswith(f"{each}.") for each in defined if each != "self")
@@ -98,7 +112,7 @@ class SliceProgram:
         namespace: dict[str, Any] = {"__name__": "slice", "__file__": str(self.target.path)}
         owner = _Self()
         namespace["self"] = owner
-        self._execute(self.imports, namespace)
+        self.execute(self.imports, namespace)
         used = [slot.key for slot in self.slots if values[slot.key]["is"] != "default"]
         first = set(free_names(self.init, self.known | BUILTINS, set()))
         given = {key: build(values[key], setting.before_the_move if key in first else setting) for key in used}
@@ -106,16 +120,60 @@ class SliceProgram:
         for path, value in sorted(given.items()):
             if "." in path:
                 _assign(namespace, path, value)
-        self._execute(self.init, namespace)
+        if self.callee is not None:
+            self.callee.bind(namespace, owner)
+        self.execute(self.init, namespace)
         owner.to(setting.modules)
-        self._execute(self.kept.statements, namespace)
+        self.execute(self.kept.statements, namespace)
         return namespace.get(_MARK, namespace.get(self.kept.result or "")), owner
 
-    def _execute(self, statements: Sequence[ast.stmt], namespace: dict[str, Any]) -> None:
+    def execute(self, statements: Sequence[ast.stmt], namespace: dict[str, Any]) -> None:
+        """Run statements in a namespace; a `return` keeps its value there."""
         if not statements:
             return
         tree = ast.Module([_without_return(each) for each in statements], [])
         exec(compile(ast.fix_missing_locations(tree), str(self.target.path), "exec"), namespace)  # noqa: S102
+
+
+class _Callee:
+    """A flagged function that the sliced one calls: its own slice, as a function of its parameters."""
+
+    def __init__(self, program: SliceProgram, place: Place) -> None:
+        self.program, self.place = program, place
+        arguments = place.function.args
+        self.parameters = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        self.parameters = [each for each in self.parameters if each not in ("self", "cls")]
+        returns = [each for each in flat(place.function.body) if isinstance(each, ast.Return)]
+        regions = (*place.regions, *(Region(each.lineno, 1, last_line(each)) for each in returns[-1:]))
+        known = program.known | BUILTINS
+        self.kept = _Kept(place.function.body, regions, known)
+        self.free = [path for path in self.kept.free if path not in self.parameters]
+
+    def bind(self, namespace: dict[str, Any], owner: torch.nn.Module) -> None:
+        """Put it where the caller looks for it."""
+
+        def called(*given: Any, **named: Any) -> Any:
+            inside = {**namespace, **dict(zip(self.parameters, given, strict=False)), **named}
+            inside.pop(_MARK, None)
+            self.program.execute(self.kept.statements, inside)
+            return inside.get(_MARK)
+
+        if self.place.owner is None:
+            namespace[self.place.function.name] = called
+        else:
+            setattr(owner, self.place.function.name, called)
+
+
+def _paths_of(place: Place) -> tuple[str, ...]:
+    name = place.function.name
+    return (name,) if place.owner is None else (f"self.{name}", f"{place.owner.name}.{name}")
+
+
+def _calls_of(place: Place, callee: Place) -> list[Region]:
+    """Where a function calls another."""
+    paths = _paths_of(callee)
+    calls = [node for node in ast.walk(place.function) if isinstance(node, ast.Call) and dotted(node.func) in paths]
+    return [Region(node.lineno, node.col_offset + 1, node.end_lineno or node.lineno) for node in calls[:1]]
 
 
 class _Self(torch.nn.Module):  # type: ignore[misc]
@@ -125,8 +183,14 @@ class _Self(torch.nn.Module):  # type: ignore[misc]
 class _Kept:
     """The statements of one body that a slice keeps, in order, and the names that they leave free."""
 
-    def __init__(self, body: Sequence[ast.stmt], regions: Sequence[Region], known: frozenset[str]) -> None:
-        self.known = known
+    def __init__(
+        self,
+        body: Sequence[ast.stmt],
+        regions: Sequence[Region],
+        known: frozenset[str],
+        called: frozenset[str] = frozenset(),
+    ) -> None:
+        self.known, self.called = known, called
         self.from_loader: set[str] = set()
         self.result: str | None = None
         chosen: dict[int, ast.stmt] = {}
@@ -139,10 +203,9 @@ class _Kept:
             for around in path[:-1]:
                 if isinstance(around, ast.For):
                     self.from_loader |= names_in(around.target)
-        every = list(flat(body))
-        self._complete(chosen, every)
+        self._complete(chosen, list(on_the_way(body, regions)))
         self.statements = [chosen[row] for row in sorted(chosen)]
-        self.free = free_names(self.statements, known, set())
+        self.free = free_names(self.statements, known, set(called))
         if self.statements and isinstance(self.statements[-1], ast.Assign):
             self.result = dotted(self.statements[-1].targets[0])
 
@@ -156,7 +219,7 @@ class _Kept:
     def _complete(self, chosen: dict[int, ast.stmt], every: list[ast.stmt]) -> None:
         """Add what defines the names that are read, as far back as it does only what is known."""
         for _ in range(40):
-            needed = set(free_names([chosen[row] for row in sorted(chosen)], self.known, set()))
+            needed = set(free_names([chosen[row] for row in sorted(chosen)], self.known, set(self.called)))
             first = min(chosen) if chosen else 0
             added = False
             for statement in every:
@@ -165,7 +228,7 @@ class _Kept:
                     continue
                 binds = bound_by(statement)
                 reads_later = [row for row in chosen if row > statement.lineno]
-                if binds & needed and reads_later and is_known(statement, self.known):
+                if binds & needed and reads_later and is_known(statement, self.known, self.called):
                     chosen[statement.lineno] = statement
                     added = True
             if not added or first == 0:
@@ -177,9 +240,15 @@ def programs(target: Target, mode: str) -> Iterator[SliceProgram]:
     if mode not in ("operation", "movement", "prefix"):
         raise CannotBeginError("findings of this rule are not taken out of their function")
     reasons = []
-    for place in target.places or (None,):
+    pairs: list[tuple[Place | None, Place | None]] = [
+        (place, callee)
+        for place in target.places
+        for callee in target.places
+        if callee is not place and callee.function.name != "__init__" and _calls_of(place, callee)
+    ]
+    for place, callee in (*pairs, *((place, None) for place in target.places or (None,))):
         try:
-            program = SliceProgram(target, place, mode)
+            program = SliceProgram(target, place, callee)
         except CannotBeginError as error:
             reasons.append(str(error))
             continue
@@ -191,7 +260,12 @@ def programs(target: Target, mode: str) -> Iterator[SliceProgram]:
 def _definitions(body: Sequence[ast.stmt], wanted: set[str], known: frozenset[str]) -> list[ast.stmt]:
     """The statements that bind what is `wanted`, and what those read, if they do only what is known."""
     chosen: dict[int, ast.stmt] = {}
-    every = [each for each in flat(body) if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr))]
+    every = [
+        each
+        for each in flat(body)
+        if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr))
+        and not (isinstance(each.value, ast.Constant) and each.value.value is None)
+    ]
     for _ in range(10):
         before = len(chosen)
         for statement in every:
