@@ -121,7 +121,7 @@ def _number_in(found: re.Match[str]) -> int:
 
 
 def _channels(found: re.Match[str], values: Values) -> Iterator[Change]:
-    size = int(found[1])
+    size = _number_in(found)
     for key, description in _tensors(values):
         shape = description["shape"]
         if len(shape) > 1 and shape[1] != size:

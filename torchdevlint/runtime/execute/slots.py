@@ -170,7 +170,7 @@ def _by_class(text: str, module: Any, depth: int) -> list[Description]:
     found: Any = module
     for part in text.partition("[")[0].split("."):
         found = getattr(found, part, None)
-    if not inspect.isclass(found) or found.__module__ == "builtins" or depth >= DEEPEST:
+    if not inspect.isclass(found) or found.__module__ in ("builtins", "typing") or depth >= DEEPEST:
         return []
     options = getattr(found, "__members__", None)
     if options:

@@ -79,14 +79,15 @@ def describe(description: Description, setting: Setting) -> str:
     if kind == "device":
         return str(setting.device)
     if kind in ("list", "tuple", "loader"):
-        return f"{kind} of {', '.join(describe(each, setting) for each in description['of'])}"
+        inside = setting.before_the_move if kind == "loader" else setting
+        return f"{kind} of {', '.join(describe(each, inside) for each in description['of'])}"
     if kind == "dict":
         return "{" + ", ".join(f"{key!r}: {describe(each, setting)}" for key, each in description["of"].items()) + "}"
     if kind == "instance":
-        inside = ", ".join(
+        given = ", ".join(
             f"{name}={describe(each, setting)}" for name, each in description["with"].items() if each["is"] != "default"
         )
-        return f"{description['of'].rpartition(':')[2]}({inside})"
+        return f"{description['of'].rpartition(':')[2]}({given})"
     if kind == "module":
         return str(description["make"])
     return {"namespace": "an object with plausible attributes", "default": "its default"}.get(kind, f"a {kind}")

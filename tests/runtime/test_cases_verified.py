@@ -1,0 +1,68 @@
+"""Every hit of every case file, executed on simulated accelerators: none is refuted, and nearly all are confirmed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.casefile import Case, lint, read_cases, settings_for
+from torchdevlint.rules import all_rules
+from torchdevlint.runtime.child import Limits
+from torchdevlint.runtime.verify.ladder import Climb, Order, climb
+from torchdevlint.runtime.verify.server import Server
+from torchdevlint.runtime.verify.verdict import Rung, Verdict
+
+CONFIRMED = {
+    "TDL001": 33,
+    "TDL002": 16,
+    "TDL003": 147,
+    "TDL004": 21,
+    "TDL005": 45,
+    "TDL006": 26,
+    "TDL012": 28,
+    "TDL014": 43,
+    "TDL101": 26,
+    "TDL102": 32,
+    "TDL103": 7,
+    "TDL201": 28,
+    "TDL202": 10,
+    "TDL301": 33,
+    "TDL302": 26,
+}
+"""At least so many of the findings in a rule's case file are confirmed."""
+HITS = [case for case in read_cases() if case.want]
+EXECUTED = sorted(rule.code for rule in all_rules() if rule.execution is not None)
+SECONDS = 60.0
+
+
+def climbs(cases: list[Case], folder: Path, server: Server) -> list[tuple[str, Climb]]:
+    """Every finding in the cases, by the case and its row, with what the ladder says of it."""
+    found = []
+    for case in cases:
+        own = folder / case.slug
+        own.mkdir()
+        path = own / "case.py"
+        path.write_text(case.code, encoding="utf-8")
+        order = Order(root=own, limits=Limits(SECONDS))
+        diagnostics = lint(case.code, settings_for(case.rule), str(path))
+        found += [(f"{case.id} (row {one.span.row})", climb(one, order, server)) for one in diagnostics]
+    return found
+
+
+def test_every_rule_that_is_executed_has_a_floor() -> None:
+    assert sorted(CONFIRMED) == EXECUTED
+
+
+@pytest.mark.parametrize("code", EXECUTED)
+def test_no_finding_of_a_case_is_refuted_and_most_are_confirmed(code: str, tmp_path: Path, server: Server) -> None:
+    found = climbs([case for case in HITS if case.rule == code], tmp_path, server)
+    refuted = [name for name, one in found if one.judgement is not None and one.judgement.verdict is Verdict.REFUTED]
+    assert refuted == []
+    verdicts = Counter(one.judgement.verdict for _, one in found if one.judgement is not None)
+    left = {name: dict(one.reasons) for name, one in found if one.judgement is None}
+    assert verdicts[Verdict.CONFIRMED] >= CONFIRMED[code], left
+    for name, reasons in left.items():
+        assert list(reasons) == [Rung.SYNTHESISED, Rung.SLICE], name
+        assert all(reasons.values()), name
