@@ -1,4 +1,4 @@
-"""Whether the callers of a private function say where its arguments are, or bring them from elsewhere. No torch."""
+"""Whether the callers of a function say where its arguments are, or bring them from elsewhere. No torch."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import ast
 from torchdevlint.runtime.execute.reading import BUILTINS, imports_of
 from torchdevlint.runtime.execute.target import FunctionNode, Place, Target, dotted, functions_of
 
+_FACTORIES = frozenset(
+    "arange empty eye from_numpy full linspace logspace ones rand randint randn randperm tensor zeros".split()
+)
+
 
 def bring_from_elsewhere(target: Target, place: Place) -> bool:
-    """Whether every caller in the file hands a private function what an unknown function gave it.
+    """Whether every caller in the file hands a function what an unknown function, or one that makes tensors, gave it.
 
-    Such a function may have brought a tensor to the CPU (``predictions = self.detach_tensors(predictions)``), so that a
-    call with values of our own would say nothing of the program.
+    Such a function may have brought a tensor to the CPU (``predictions = self.detach_tensors(predictions)``) or made it
+    there (``positions = build_positions(shape)``), so that a call with values of our own says nothing of the program.
     """
     name = place.function.name
-    if not name.startswith("_") or name.endswith("__"):
+    if name == "forward" or name.endswith("__"):
         return False
     owner = place.owner.name if place.owner is not None else ""
     paths = {name, f"self.{name}", f"cls.{name}", f"{owner}.{name}"}
@@ -56,4 +60,27 @@ def _is_from_elsewhere(target: Target, call: ast.Call) -> bool:
         }
         return name not in defined | assigned
     _, known = imports_of(target.tree)
-    return not rest and root not in known | BUILTINS | defined
+    return not rest and (root in makers(target.tree) or root not in known | BUILTINS | defined)
+
+
+def makers(tree: ast.Module) -> frozenset[str]:
+    """The functions of a file that make tensors where nobody says where, or call one that does."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
+    found: set[str] = set()
+    while True:
+        more = {each.name for each in functions if each.name not in found and _makes(each, found)}
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def _makes(function: FunctionNode, makers: set[str]) -> bool:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            path = dotted(node.func) or ""
+            if path in makers:
+                return True
+            placed = any(keyword.arg == "device" for keyword in node.keywords)
+            if path.startswith("torch.") and path.removeprefix("torch.") in _FACTORIES and not placed:
+                return True
+    return False

@@ -94,6 +94,10 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         shown = _observed(program, values, target, mode, machine, setting)
         if shown.symptom:
             break
+    unsure = [path for path in getattr(program, "unsure", ()) if values[path]["is"] == "tensor"]
+    if shown.symptom and unsure:
+        why = f"`{unsure[0]}` comes from a function that the slice does not run, and may be anywhere"
+        shown = Observation(None, why, shown.exception, shown.traceback, shown.observed)
     inputs = {
         slot.key.removeprefix("init."): describe(values[slot.key], setting)
         for slot in program.slots

@@ -66,6 +66,7 @@ class SliceProgram:
         )
         self.complete = False  # it shows what can happen, and nothing by what does not
         self.slots = list(self._slots())
+        self.unsure = [path for path in self._free() if path in self.kept.given_by_functions]
 
     def _init(self) -> list[ast.stmt]:
         """The statements of `__init__` that make what the slice reads of `self`."""
@@ -204,6 +205,15 @@ class _Kept:
                 if isinstance(around, ast.For):
                     self.from_loader |= names_in(around.target)
         self._complete(chosen, list(on_the_way(body, regions)))
+        self.given_by_functions = {
+            path
+            for each in flat(body)
+            if isinstance(each, ast.Assign) and each.lineno not in chosen and each.lineno < max(chosen, default=0)
+            if isinstance(each.value, ast.Call) and isinstance(each.value.func, ast.Name)
+            if each.value.func.id not in known
+            for path in bound_by(each)
+        }
+        """What a plain function gives that the slice does not run: nothing says where it is."""
         self.statements = [chosen[row] for row in sorted(chosen)]
         self.free = free_names(self.statements, known, set(called))
         if self.statements and isinstance(self.statements[-1], ast.Assign):

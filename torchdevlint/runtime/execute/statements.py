@@ -162,16 +162,20 @@ def _call_at(target: Target, at: Region) -> ast.Call:
 
 
 def _node_at(target: Target, at: Region) -> ast.expr | None:
-    """The largest expression that begins where a region does."""
+    """The expression that is a region, else the largest one that begins there."""
     lines = target.source.splitlines()
-    column = len(lines[at.row - 1][: at.column - 1].encode()) if at.row <= len(lines) else 0
+    if at.end_row > len(lines):
+        return None
+    column = len(lines[at.row - 1][: at.column - 1].encode())
+    end = len(lines[at.end_row - 1][: at.end_column - 1].encode())
     found = [
         node
         for node in ast.walk(target.tree)
         if isinstance(node, ast.expr)
         and (node.lineno, node.col_offset, node.end_lineno) == (at.row, column, at.end_row)
     ]
-    return max(found, key=lambda node: node.end_col_offset or 0, default=None)
+    exact = [node for node in found if node.end_col_offset == end]
+    return max(exact or found, key=lambda node: node.end_col_offset or 0, default=None)
 
 
 def _reads_only(node: ast.AST, namespace: dict[str, Any]) -> bool:

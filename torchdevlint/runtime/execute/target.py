@@ -16,11 +16,15 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A region of a file: 1-based rows, the last one included, and the column of its beginning in code points."""
+    """A region of a file: 1-based rows, the last one included, and columns in code points, the last one excluded.
+
+    An `end_column` of 0 is not known.
+    """
 
     row: int
     column: int
     end_row: int
+    end_column: int = 0
 
     def holds(self, row: int) -> bool:
         return self.row <= row <= self.end_row

@@ -122,7 +122,7 @@ def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "path": str(Path(here).absolute()),
         "code": diagnostic.code,
-        "at": [span.row, span.column, span.end_row],
-        "notes": [[one.row, one.column, one.end_row] for one in notes],
+        "at": [span.row, span.column, span.end_row, span.end_column],
+        "notes": [[one.row, one.column, one.end_row, one.end_column] for one in notes],
         "silent": diagnostic.symptom.startswith("nothing raises"),
     }
