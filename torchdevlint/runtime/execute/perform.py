@@ -42,7 +42,7 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
     """On the control: the program of the finding, and values with which it runs through the flagged lines."""
     target, mode = read_target(request["finding"]), request["mode"]
     if mode in _ALONE:
-        if request["rung"] == "slice":
+        if request["rung"] == "slice" and not request.get("first", 0):
             return {"program": 0, "values": {}, "runs": 0}
         return {"program": None, "why": "the flagged statement is executed by itself", "runs": 0}
     setting = control().settings(target.code)[0]
@@ -61,6 +61,8 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
                     return Run(error, frozenset(watch.rows))
                 return Run(None, frozenset(watch.rows))
 
+            if number < request.get("first", 0):
+                continue
             place = getattr(program, "place", None)
             if request["rung"] != "example" and place is not None and bring_from_elsewhere(target, place):
                 reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")

@@ -77,14 +77,22 @@ def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: S
         "examples": dict(order.examples or {}),
         "paths": [str(order.root or Path.cwd()), str(Path.cwd())],
     }
-    answer = server.ask({**request, "do": "find", "memory": order.limits.memory or 8 * GIB})
-    found = answer.value
-    if answer.ended != "returned" or found["program"] is None:
-        return None, _why(answer, "the search for values", "why")
-    answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
-    shown = answer.value
-    if answer.ended != "returned" or shown["symptom"] is None:
-        return None, _why(answer, "the run on the accelerator", "reason")
+    reasons: list[str] = []
+    first = 0
+    while True:
+        answer = server.ask({**request, "do": "find", "first": first, "memory": order.limits.memory or 8 * GIB})
+        found = answer.value
+        if answer.ended != "returned" or found["program"] is None:
+            reasons.append(_why(answer, "the search for values", "why"))
+            return None, "; ".join(dict.fromkeys(filter(None, reasons)))
+        first = found["program"] + 1
+        answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
+        shown = answer.value
+        if answer.ended == "returned" and shown["symptom"] is not None:
+            break
+        reasons.append(_why(answer, "the run on the accelerator", "reason"))
+        if answer.ended == "timed out":
+            return None, "; ".join(dict.fromkeys(reasons))
     verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
     evidence = Evidence(shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
     reason = _reason(verdict, rung, mode, found["runs"])
