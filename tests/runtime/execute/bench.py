@@ -68,8 +68,8 @@ class Bench:
         finding = {
             "path": str(target.path),
             "code": target.code,
-            "at": [target.at.row, target.at.column, target.at.end_row],
-            "notes": [[one.row, one.column, one.end_row] for one in target.notes],
+            "at": _sent(target.at),
+            "notes": [_sent(one) for one in target.notes],
             "silent": target.silent,
         }
         request = {
@@ -105,6 +105,13 @@ def by_hand(path: Path, code: str, marked: str, *notes: str, symptom: str = "Run
 def target_of(path: Path, marked: str, *notes: str, code: str = "TDL003", silent: bool = False) -> Target:
     """The same, as the child reads it."""
     source = path.read_text(encoding="utf-8")
-    regions = [Region(span.row, span.column, span.end_row) for span in (place_of(source, each) for each in notes)]
-    span = place_of(source, marked)
-    return Target(path, code, Region(span.row, span.column, span.end_row), tuple(regions), silent, source)
+    at, *others = (_region(place_of(source, each)) for each in (marked, *notes))
+    return Target(path, code, at, tuple(others), silent, source)
+
+
+def _region(span: Span) -> Region:
+    return Region(span.row, span.column, span.end_row, span.end_column)
+
+
+def _sent(region: Region) -> list[int]:
+    return [region.row, region.column, region.end_row, region.end_column]

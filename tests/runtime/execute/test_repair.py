@@ -115,7 +115,7 @@ BROKEN: dict[str, tuple[Program, dict[str, Description]]] = {
     "one number of many": (lambda x: x.item(), {"x": MATRIX}),
     "a decision about many numbers": (decided, {"x": MATRIX}),
     "the float of many numbers": (lambda x: float(x + 1), {"x": MATRIX}),
-    "a loop over a number": (lambda x: [each for each in x], {"x": value(8)}),
+    "a loop over a number": (lambda x: [each + 1 for each in x], {"x": value(8)}),
     "a list and a tensor": (joined, {"x": MATRIX}),
     "torch.cat of a number": (torch.cat, {"tensors": value(3)}),
     "a tensor that is called": (lambda x: x(torch.ones(8, 8)), {"x": MATRIX}),

@@ -221,7 +221,7 @@ def test_a_target_is_what_the_parent_has_sent(path: Path) -> None:
     diagnostic = by_hand(path, "TDL003", "torch.zeros(\n            3,\n        )", "return x + y")
     target = read_target(_finding(diagnostic))
     assert (target.path, target.code, target.silent) == (path, "TDL003", False)
-    assert (target.at, target.notes) == (Region(6, 13, 8), (Region(11, 5, 11),))
+    assert (target.at, target.notes) == (Region(6, 13, 8, 10), (Region(11, 5, 11, 17),))
     assert target.at.holds(7)
     assert not target.at.holds(9)
     quiet = by_hand(path, "TDL003", "y = 1", symptom="nothing raises: it is on the CPU")
