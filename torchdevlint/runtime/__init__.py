@@ -4,8 +4,8 @@
 reports it: together `torchdevlint run` and the pytest plugin. `simulated` makes a CPU build behave as a machine with
 accelerators, and `truth` is the table that it is held against.
 
-`verify` executes the rules' probes in child processes (`worker`) that `child` starts, watches and ends. `probe` reads
-the small programs that rules carry, `backends` says what there is to run them on, `verdict` judges what happened.
+`verify` gives findings their verdicts: it asks processes that run `execute` (`server`, for the code of a finding) or
+`worker` (started by `child`, for the rules' probes), and judges what they saw. `backends` says what there is to run on.
 
 torch is imported here and nowhere else, and only in processes that execute something.
 """
