@@ -15,18 +15,18 @@ from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Rung, Verdict
 
 CONFIRMED = {
-    "TDL001": 33,
+    "TDL001": 34,
     "TDL002": 16,
-    "TDL003": 147,
+    "TDL003": 148,
     "TDL004": 21,
     "TDL005": 45,
-    "TDL006": 26,
+    "TDL006": 25,
     "TDL012": 28,
     "TDL014": 43,
     "TDL101": 26,
     "TDL102": 32,
     "TDL103": 7,
-    "TDL201": 28,
+    "TDL201": 31,
     "TDL202": 10,
     "TDL301": 33,
     "TDL302": 26,

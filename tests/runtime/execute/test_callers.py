@@ -1,4 +1,4 @@
-"""Private functions whose callers bring what they were given by functions that nobody knows."""
+"""Functions whose callers bring what they were given by functions that nobody knows."""
 
 from __future__ import annotations
 
@@ -65,9 +65,17 @@ def test_a_private_function_that_nobody_calls_is_called(tmp_path: Path) -> None:
     assert not brought(tmp_path, "def _private(x):\n    return x + MARK\n")
 
 
-def test_a_public_function_is_called_whoever_else_does(tmp_path: Path) -> None:
+def test_a_public_function_that_gets_it_from_elsewhere_is_no_other(tmp_path: Path) -> None:
     text = PRIVATE.format(caller="y = fetch(x)").replace("_private", "public")
-    assert not brought(tmp_path, text)
+    assert brought(tmp_path, text)
+
+
+def test_what_a_function_of_the_file_makes_is_brought_as_well(tmp_path: Path) -> None:
+    text = PRIVATE.format(caller="y = positions(x)") + "\n\n    def positions(x):\n        return {made}\n"
+    assert brought(tmp_path, text.format(made="torch.arange(len(x))"))
+    assert not brought(tmp_path, text.format(made="torch.arange(len(x), device=x.device)"))
+    indirect = text.format(made="steps(x)") + "\n\n    def steps(x):\n        return torch.arange(len(x))\n"
+    assert brought(tmp_path, indirect)
 
 
 METHOD = """
@@ -100,8 +108,9 @@ def test_methods_that_the_file_does_not_define_are_elsewhere(tmp_path: Path, for
     assert brought(tmp_path, METHOD.format(forward=forward)) is expected
 
 
-def test_special_methods_are_not_private(tmp_path: Path) -> None:
-    text = METHOD.format(forward="y = fetch(x)").replace("_private", "__call__")
+@pytest.mark.parametrize("name", ["__call__", "forward"])
+def test_entries_are_called_whoever_else_does(tmp_path: Path, name: str) -> None:
+    text = METHOD.format(forward="y = fetch(x)").replace("def forward", "def run").replace("_private", name)
     assert not brought(tmp_path, text)
 
 
