@@ -56,6 +56,18 @@ def test_the_state_of_the_program_does_not_change_it() -> None:
     assert torch.equal(first, build(tensor(4), HERE))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_a_default_device_of_the_program_does_not_matter(dtype: str) -> None:
+    first = build(tensor(4, 3, dtype=dtype), HERE)
+    torch.set_default_device("meta")
+    try:
+        assert torch.equal(first, build(tensor(4, 3, dtype=dtype), HERE))
+        assert build({"is": "numpy", "shape": [2]}, HERE).shape == (2,)
+        assert build(tensor(3, fill="ones"), HERE).tolist() == [1, 1, 1]
+    finally:
+        torch.set_default_device(None)
+
+
 def test_fillings_and_gradients() -> None:
     assert build(tensor(3, fill="ones"), HERE).tolist() == [1, 1, 1]
     assert build(tensor(2, dtype="int64", fill="lengths"), HERE).tolist() == [8, 8]

@@ -127,6 +127,7 @@ def programs(target: Target, construction: bool) -> Iterator[CallProgram]:
     reasons = []
     for place in _entries(target):
         if construction and place.function.name != "__init__":
+            reasons.append(f"`{place.qualname}` is no constructor")
             continue
         if isinstance(place.function, ast.AsyncFunctionDef):
             reasons.append(f"`{place.qualname}` is asynchronous")

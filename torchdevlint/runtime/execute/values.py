@@ -97,15 +97,15 @@ def _tensor(description: Description, setting: Setting) -> torch.Tensor:
     dtype, shape = getattr(torch, description["dtype"]), description["shape"]
     generator = torch.Generator().manual_seed(len(shape))
     if description.get("fill") == "ones":
-        made = torch.ones(shape, dtype=dtype)
+        made = torch.ones(shape, dtype=dtype, device=CPU)
     elif description.get("fill") == "lengths":
-        made = torch.full(shape, SIZE, dtype=dtype)
+        made = torch.full(shape, SIZE, dtype=dtype, device=CPU)
     elif dtype == torch.bool:
-        made = torch.rand(shape, generator=generator) > 0.5
+        made = torch.rand(shape, generator=generator, device=CPU) > 0.5
     elif dtype.is_floating_point:
-        made = torch.rand(shape, generator=generator, dtype=dtype) + 0.1
+        made = torch.rand(shape, generator=generator, dtype=dtype, device=CPU) + 0.1
     else:
-        made = torch.randint(0, 2, shape, generator=generator, dtype=dtype)
+        made = torch.randint(0, 2, shape, generator=generator, dtype=dtype, device=CPU)
     made = made.to(CPU if description.get("on") == "cpu" else setting.tensors)
     return made.requires_grad_() if description.get("grad") else made
 
@@ -201,7 +201,7 @@ _BUILDERS: dict[str, Any] = {
     "instance": _instance,
     "namespace": lambda _description, _setting: Namespace(),
     "generator": lambda _description, setting: torch.Generator(device=setting.device).manual_seed(0),
-    "numpy": lambda description, _setting: torch.rand(description["shape"]).numpy(),
+    "numpy": lambda description, _setting: torch.rand(description["shape"], device=CPU).numpy(),
 }
 
 
