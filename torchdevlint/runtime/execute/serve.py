@@ -124,6 +124,7 @@ class _Child:
             os.close(stream)
         faulthandler.enable(2)
         os.chdir(self.work)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(self.folder)
         _limit(self.request["memory"])
         child, path = os.getpid(), str(self.answer)
         answer = _here(self.request)
