@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="runs slices with torch")
 
 from tests.runtime.execute.bench import target_of  # noqa: E402
-from torchdevlint.runtime.execute.call import CannotBeginError  # noqa: E402
+from torchdevlint.runtime.execute.errors import CannotBeginError  # noqa: E402
 from torchdevlint.runtime.execute.slices import SliceProgram, programs  # noqa: E402
 from torchdevlint.runtime.execute.values import Setting  # noqa: E402
 

@@ -12,15 +12,12 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.slots import Slot, slots_of
 from torchdevlint.runtime.execute.target import Place, Target, import_name, method_of, statement_at
 from torchdevlint.runtime.execute.values import Setting, build
 
 MOST_ITEMS = 4
-
-
-class CannotBeginError(Exception):
-    """There is nothing to run; the message says why, and what would help."""
 
 
 class CallProgram:
@@ -112,8 +109,8 @@ def load(target: Target) -> Any:
         raise CannotBeginError(
             f"importing `{name}` needs `{error.name}`, which is not installed here (pip install {root})"
         ) from error
-    except Exception as error:
-        raise CannotBeginError(f"importing `{name}` fails: {type(error).__name__}: {str(error)[:200]}") from error
+    except BaseException as error:  # `sys.exit()` at import is an answer as well
+        raise CannotBeginError(f"importing `{name}` fails: {told(error)}") from error
 
 
 def programs(target: Target, construction: bool) -> Iterator[CallProgram]:

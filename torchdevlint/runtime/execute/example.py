@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.execute.call import CannotBeginError
+from torchdevlint.runtime.execute.errors import CannotBeginError
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.target import Target, import_name
 from torchdevlint.runtime.execute.values import Setting, named

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.errors import LONGEST, text_of
 from torchdevlint.runtime.execute.machine import Machine
 from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
 from torchdevlint.runtime.execute.values import Setting, tensors_in
 from torchdevlint.runtime.record.recorder import DEVICE_ERROR, UNSUPPORTED, cut, story_of
 
-LONGEST = 6_000
 _OWN_CHECK = re.compile(
     r"same device\b.*\bcpu and (cuda|xpu|mps)|same device\b.*\b(cuda|xpu|mps)\S* and cpu", re.DOTALL
 )
@@ -48,16 +48,17 @@ class Observation:
 
 def of_error(error: BaseException, target: Target) -> Observation:
     """Whether an exception is the device error that the finding speaks of."""
-    told = f"{type(error).__name__}: {str(error)[:LONGEST]}"
+    text = text_of(error)
+    told = f"{type(error).__name__}: {text}"
     if type(error).__name__ == UNSUPPORTED:
-        return Observation(None, f"a simulated accelerator cannot do this: {error}")
+        return Observation(None, f"a simulated accelerator cannot do this: {text}")
     story = story_of(error)
-    if story is None and _OWN_CHECK.search(str(error)) and _rows_of(error, target):
+    if story is None and _OWN_CHECK.search(text) and _rows_of(error, target):
         return Observation(True, "", told)
-    if story is None and not DEVICE_ERROR.search(str(error)):
+    if story is None and not DEVICE_ERROR.search(text):
         return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
     cut(error)
-    text = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
+    steps = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
     raised = _rows_of(error, target)
     operands = [] if story is None else story["operands"]
     ways = ("created", "lost", "moved") if target.code == "TDL012" else ("created", "lost")
@@ -69,9 +70,9 @@ def of_error(error: BaseException, target: Target) -> Observation:
     }
     observed = {operand["name"] or f"operand {number}": operand["device"] for number, operand in enumerate(operands, 1)}
     if (raised and raised[-1] in target.rows) or any(target.at.holds(row) for row in involved):
-        return Observation(True, "", told, text, observed)
+        return Observation(True, "", told, steps, observed)
     where = f"line {raised[-1]}" if raised else "other code"
-    return Observation(None, f"a device error at {where} comes first: {told[:300]}", told, text, observed)
+    return Observation(None, f"a device error at {where} comes first: {told[:300]}", told, steps, observed)
 
 
 def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -> Observation:

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import torch
 
 from torchdevlint.runtime.execute import call, example, observe, slices, statements
-from torchdevlint.runtime.execute.call import CannotBeginError
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
+from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
 from torchdevlint.runtime.execute.observe import Observation
@@ -86,7 +86,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         except CannotBeginError as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 (the user's own statement)
-            why = f"by itself the statement raises {type(error).__name__}: {str(error)[:200]}"
+            why = f"by itself the statement raises {told(error)}"
         return {**Observation(None, why).to_json(), "inputs": {}}
     machine = accelerated(request["device"], request["accelerators"])
     programs = _programs(request, target)

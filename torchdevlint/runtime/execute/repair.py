@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.values import SIZE, Description, tensor
 
 Values = Mapping[str, Description]
@@ -20,7 +21,7 @@ Change = tuple[Path, Description]
 
 def repairs(error: BaseException, values: Values) -> Iterator[Change]:
     """Changes of one slot that `error` suggests, the likeliest first."""
-    text = str(error)
+    text = text_of(error)
     for pattern, suggest in _RULES:
         found = pattern.search(text)
         if found is not None:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from torchdevlint.runtime.execute.errors import told
 from torchdevlint.runtime.execute.repair import changed, repairs
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.values import DEFAULT, Description
@@ -70,7 +71,7 @@ def search(
     hit, _, error = nearest
     if quiet is not None:
         return Found(None, runs, "no values were found with which it comes to the flagged line")
-    what = "it does not come to the flagged line" if error is None else f"{type(error).__name__}: {str(error)[:200]}"
+    what = "it does not come to the flagged line" if error is None else told(error)
     return Found(None, runs, f"no values were found with which it runs on the CPU ({runs} tries): {what}")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.execute.call import CannotBeginError
+from torchdevlint.runtime.execute.errors import CannotBeginError
 from torchdevlint.runtime.execute.reading import (
     BUILTINS,
     SIMPLE,

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.execute.call import CannotBeginError
+from torchdevlint.runtime.execute.errors import CannotBeginError
 from torchdevlint.runtime.execute.observe import Observation
 from torchdevlint.runtime.execute.reading import imports_of
 from torchdevlint.runtime.execute.target import Region, Target, statement_at
