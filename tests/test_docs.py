@@ -88,3 +88,8 @@ def test_the_scaffold_writes_a_rule_that_loads_and_cases_that_are_read(tmp_path:
 def test_the_scaffold_refuses_what_cannot_be_a_rule(code: str, name: str, fact: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         scaffold(code, name, fact, Severity.WARNING)
+
+
+def test_the_numbers_of_verify_are_those_that_are_stored() -> None:
+    done = python("scripts/verified.py", "table", "--check")
+    assert done.returncode == 0, done.stderr
