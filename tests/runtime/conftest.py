@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,23 @@ import pytest
 from tests.runtime.execute.bench import Bench
 from torchdevlint.runtime.verify.server import Server
 
+NOBODY = "http://127.0.0.1:9"
+
+
+class Offline(Server):
+    """Code that asks for a network (``torch.hub.load``) is sent to where nobody listens."""
+
+    def _start(self, folder: Path) -> subprocess.Popen[bytes]:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+                patch.setenv(name, NOBODY)
+            return super()._start(folder)
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     pytest.importorskip("torch", reason="what was flagged is executed with torch")
-    with Server() as one:
+    with Offline() as one:
         yield one
 
 
