@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -463,10 +463,6 @@ RIGHT = {
         refuted=False,
     ),
 }  # fmt: skip
-REFUTED_IN_PART = {
-    "a result that is where it should be": "what a slice returns is judged as if it were all of the program",
-    "a model that is saved without its wrapper": "the keys that a slice saves are judged as if it were all of it",
-}
 
 
 def pointed_at(bench: Bench, right: Correct, before: str = "") -> Diagnostic:
@@ -491,12 +487,7 @@ def test_correct_code_is_refuted_where_all_of_it_was_run(bench: Bench, name: str
     )
 
 
-def in_part() -> list[Any]:
-    marks = {name: pytest.mark.xfail(reason=reason) for name, reason in REFUTED_IN_PART.items()}
-    return [pytest.param(name, marks=marks[name]) if name in marks else name for name in RIGHT]
-
-
-@pytest.mark.parametrize("name", in_part())
+@pytest.mark.parametrize("name", RIGHT)
 def test_a_slice_of_correct_code_says_nothing(bench: Bench, name: str) -> None:
     assert bench.climb(pointed_at(bench, RIGHT[name], snippets.MISSING)).judgement is None
 
@@ -518,7 +509,6 @@ def test_a_load_that_says_where_to_is_not_confirmed(bench: Bench) -> None:
     assert climbed.judgement is None or climbed.judgement.verdict is Verdict.REFUTED
 
 
-@pytest.mark.xfail(reason="all devices that there are count as a value without effect")
 def test_a_variable_that_names_every_device_is_not_confirmed(bench: Bench) -> None:
     path = bench.write('import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1,2,3,4,5,6,7"\n')
     marked = 'os.environ["CUDA_VISIBLE_DEVICES"] = "0,1,2,3,4,5,6,7"'
@@ -665,23 +655,6 @@ PUT_RIGHT = {
 }
 NOT_REACHED = {"a condition around it", "a condition before it"}
 """An accelerator's tensors do not come to the flagged line at all: running the whole says nothing."""
-STILL_CONFIRMED = {
-    "a function of another file",
-    "a function of this file",
-    "a default device",
-    "the context of a device",
-    "an exception that is handled",
-    "a condition around it",
-    "a condition before it",
-    "a move of its own",
-    "a move at the first use",
-}
-"""Those whose slice is wrong today: it leaves out what puts it right."""
-
-
-def sliced(names: Iterable[str]) -> list[Any]:
-    marked = pytest.mark.xfail(reason="a slice leaves out what puts it right")
-    return [pytest.param(name, marks=marked) if name in STILL_CONFIRMED else name for name in sorted(names)]
 
 
 def put_right(bench: Bench, name: str, before: str = "") -> Diagnostic:
@@ -697,17 +670,16 @@ def test_all_of_the_code_is_refuted_if_something_puts_it_right(bench: Bench, nam
     assert (judgement.verdict, judgement.rung) == (Verdict.REFUTED, SYNTHESISED)
 
 
-@pytest.mark.parametrize("name", sliced(NOT_REACHED))
+@pytest.mark.parametrize("name", sorted(NOT_REACHED))
 def test_code_that_no_tensor_of_an_accelerator_comes_to_is_not_confirmed(bench: Bench, name: str) -> None:
     assert bench.climb(put_right(bench, name)).judgement is None
 
 
-@pytest.mark.parametrize("name", sliced(PUT_RIGHT))
+@pytest.mark.parametrize("name", PUT_RIGHT)
 def test_a_slice_does_not_confirm_what_it_has_taken_apart(bench: Bench, name: str) -> None:
     assert bench.climb(put_right(bench, name, snippets.MISSING)).judgement is None
 
 
-@pytest.mark.xfail(reason="arguments of a load that cannot be told are left out")
 @pytest.mark.parametrize(
     "call", ['torch.load(path, "cpu")', "torch.load(path, map_location=where)", "torch.load(path, **o)"]
 )

@@ -82,7 +82,10 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     target, mode = read_target(request["finding"]), request["mode"]
     if mode in _ALONE:
         try:
-            return {**_ALONE[mode](target).to_json(), "inputs": {}}
+            shown = _ALONE[mode](target)
+            if shown.symptom is False:
+                shown = Observation(None, "by itself the statement shows no symptom", observed=shown.observed)
+            return {**shown.to_json(), "inputs": {}}
         except CannotBeginError as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 (the user's own statement)
@@ -96,16 +99,26 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         shown = _observed(program, values, target, mode, machine, setting)
         if shown.symptom:
             break
-    unsure = [path for path in getattr(program, "unsure", ()) if values[path]["is"] == "tensor"]
-    if shown.symptom and unsure:
-        why = f"`{unsure[0]}` comes from a function that the slice does not run, and may be anywhere"
-        shown = Observation(None, why, shown.exception, shown.traceback, shown.observed)
+    if request["rung"] == "slice" and shown.symptom is not None:
+        shown = _of_a_slice(program, values, shown)
     inputs = {
         slot.key.removeprefix("init."): describe(values[slot.key], setting)
         for slot in program.slots
         if values[slot.key]["is"] != "default"
     }
     return {**shown.to_json(), "inputs": inputs}
+
+
+def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation) -> Observation:
+    """What a slice shows counts if what it has left out cannot put the finding right; nothing is refuted by it."""
+    doubts = list(getattr(program, "doubts", ()))
+    if not shown.symptom:
+        doubts.insert(0, "what was run is a part of the program only, and nothing went wrong")
+    elif any(description["is"] == "function" for description in values.values()):
+        doubts.append("a stand-in for an unknown function took part")
+    if not doubts:
+        return shown
+    return Observation(None, doubts[0], shown.exception, shown.traceback, shown.observed)
 
 
 def _observed(

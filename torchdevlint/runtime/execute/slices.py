@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.doubts import doubts
 from torchdevlint.runtime.execute.errors import CannotBeginError
 from torchdevlint.runtime.execute.reading import (
     BUILTINS,
@@ -66,7 +67,10 @@ class SliceProgram:
         )
         self.complete = False  # it shows what can happen, and nothing by what does not
         self.slots = list(self._slots())
-        self.unsure = [path for path in self._free() if path in self.kept.given_by_functions]
+        self.doubts = list(doubts(target, place, body, self.kept.statements, self.known | BUILTINS | called))
+        if callee is not None:
+            inside = self.callee.kept.statements if self.callee is not None else []
+            self.doubts += doubts(target, callee, callee.function.body, inside, self.known | BUILTINS)
 
     def _init(self) -> list[ast.stmt]:
         """The statements of `__init__` that make what the slice reads of `self`."""
@@ -205,15 +209,6 @@ class _Kept:
                 if isinstance(around, ast.For):
                     self.from_loader |= names_in(around.target)
         self._complete(chosen, list(on_the_way(body, regions)))
-        self.given_by_functions = {
-            path
-            for each in flat(body)
-            if isinstance(each, ast.Assign) and each.lineno not in chosen and each.lineno < max(chosen, default=0)
-            if isinstance(each.value, ast.Call) and isinstance(each.value.func, ast.Name)
-            if each.value.func.id not in known
-            for path in bound_by(each)
-        }
-        """What a plain function gives that the slice does not run: nothing says where it is."""
         self.statements = [chosen[row] for row in sorted(chosen)]
         self.free = free_names(self.statements, known, set(called))
         if self.statements and isinstance(self.statements[-1], ast.Assign):

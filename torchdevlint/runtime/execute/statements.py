@@ -40,7 +40,10 @@ def checkpoint(target: Target) -> Observation:
         raise CannotBeginError(f"`{ast.unparse(call.func)}` is not torch's own here") from error
     if function not in (torch.load, torch.hub.load_state_dict_from_url):
         raise CannotBeginError(f"`{ast.unparse(call.func)}` is not torch's own")
-    kept = [each for each in call.keywords if each.arg not in _PLACES and _reads_only(each.value, namespace)]
+    unknown = [each for each in call.keywords if not _reads_only(each.value, namespace)]
+    if len(call.args) > 1 or any(each.arg is None or each.arg == "map_location" for each in call.keywords):
+        raise CannotBeginError("the arguments of the load cannot be told")
+    kept = [each for each in call.keywords if each.arg not in _PLACES and each not in unknown]
     again = ast.Call(call.func, [ast.Name(_FILE, ast.Load())], kept)
     code = compile(_expression(ast.copy_location(again, call)), str(target.path), "eval")
     file = Path("checkpoint.pt").absolute()
@@ -93,7 +96,8 @@ def environment(target: Target) -> Observation:
         asked = MANY if wanted is None else len([each for each in wanted.split(",") if each.strip()])
         observed = {"visible": wanted, "devices seen before": before, "devices seen after": after}
         if target.code == "TDL302":
-            return Observation(after == MANY or None, "the value may be meant", told, None, observed)
+            useless = after == MANY and (wanted is None or asked != MANY)
+            return Observation(useless or None, "the value may be meant", told, None, observed)
         why = "the devices changed with the variable: what came before it is not known well enough"
         return Observation(after != asked or None, why, told, None, observed)
 
