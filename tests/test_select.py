@@ -18,7 +18,7 @@ def rule(code: str, severity: Severity = Severity.ERROR) -> Rule:
     def nothing(_: object) -> Iterator[Report]:
         return iter(())
 
-    return Rule(code, f"name-{code.lower()}", severity, "doc", (), nothing, None)
+    return Rule(code, f"name-{code.lower()}", severity, "doc", (), nothing, None, None)
 
 
 RULES = (
