@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import typing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from torchdevlint.flow import facts  # noqa: E402
+from torchdevlint.flow.facts import all_facts  # noqa: E402
 from torchdevlint.model import Severity  # noqa: E402
 from torchdevlint.rules import HEADINGS, find  # noqa: E402
 
@@ -39,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import {fact}
+from {module} import {fact}
 from torchdevlint.model import Report, Severity
 
 SEVERITY = Severity.{severity}
@@ -96,8 +95,8 @@ def scaffold(code: str, name: str, fact: str, severity: Severity) -> dict[str, s
         raise ValueError(f"{code}: a code is TDL and three digits")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
         raise ValueError(f"{name}: a name is at least two lower-case words with hyphens, and names the bad pattern")
-    if getattr(facts, fact, None) not in typing.get_args(facts.Fact):
-        raise ValueError(f"{fact}: no such fact in torchdevlint/flow/facts.py")
+    if fact not in all_facts():
+        raise ValueError(f"{fact}: no such fact in torchdevlint/flow/facts/")
     taken = find(code) or find(name)
     if taken:
         raise ValueError(f"{taken.code} {taken.name} is there already")
@@ -106,6 +105,7 @@ def scaffold(code: str, name: str, fact: str, severity: Severity) -> dict[str, s
         summary=f"{words.capitalize()}.",
         sections="\n\n".join(f"## {heading}\n{OUTLINE[heading]}" for heading in HEADINGS),
         fact=fact,
+        module=all_facts()[fact].__module__,
         severity=severity.name,
         words=words,
     )
@@ -119,7 +119,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("code", help="TDL and three digits; the first is the group")
     parser.add_argument("name", help="the bad pattern, readable after `allow`, such as unassigned-tensor-move")
-    parser.add_argument("--fact", required=True, help="the record of torchdevlint/flow/facts.py that the rule judges")
+    parser.add_argument("--fact", required=True, help="the record of torchdevlint/flow/facts/ that the rule judges")
     parser.add_argument("--severity", choices=[one.value for one in Severity], default="warning")
     options = parser.parse_args()
     try:

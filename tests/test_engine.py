@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from torchdevlint import engine, rules
 from torchdevlint.config import Settings
-from torchdevlint.flow.facts import CheckpointLoad, Fact
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
+from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
 
 LOAD = b"import torch\n\nstate = torch.load(path)\n"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.casefile import Case, lint, read_cases, settings_for
 from tests.flow.snippets import facts_of
-from torchdevlint.flow.facts import BatchNotMoved, MixedDevices, ReadOnHost
+from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
 
 ABOUT_TWO_DEVICES = ("TDL003", "TDL004", "TDL005", "TDL006", "TDL014", "TDL101")
 HITS = [case for case in read_cases() if any(code in ABOUT_TWO_DEVICES for _, code in case.want)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import typing
 from pathlib import Path
 
 import pytest
 
 from tests.casefile import lint, settings_for
 from torchdevlint import rules
-from torchdevlint.flow import facts
+from torchdevlint.flow.facts import all_facts
 from torchdevlint.model import Severity
 from torchdevlint.rules import HEADINGS, Rule, all_rules
 
@@ -40,7 +39,7 @@ def test_every_module_beside_the_registry_is_a_rule() -> None:
 
 def test_every_fact_has_a_rule() -> None:
     subscribed = {fact for rule in all_rules() for fact in rule.facts}
-    assert subscribed == set(typing.get_args(facts.Fact))
+    assert subscribed == set(all_facts().values())
 
 
 @each_rule

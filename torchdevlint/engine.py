@@ -18,7 +18,8 @@ from pathlib import Path
 from torchdevlint import rules, select, suppress
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
-from torchdevlint.flow.facts import Fact, InvalidSyntax
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Problem, Related, Report, Severity, Span
 from torchdevlint.rules import Rule
 from torchdevlint.source.gate import may_hold_findings

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from torchdevlint.flow.facts import UnusedSuppression
+from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Diagnostic, Span
 from torchdevlint.rules import find
 

@@ -7,7 +7,8 @@ import textwrap
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
-from torchdevlint.flow.facts import Fact, MixedDevices
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.source.text import Source
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
-from torchdevlint.flow.facts import MixedDevices
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.source.text import Source
 
 MODULE = """

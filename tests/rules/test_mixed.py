@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from torchdevlint.flow.facts import Creation, MixedDevices, Operand
+from torchdevlint.flow.facts.common import Creation, Operand
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Span
 from torchdevlint.rules import (
     tdl003_factory_in_forward,

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from torchdevlint.flow.facts import BatchNotMoved, IgnoresGivenDevice, ModulesInContainer, Operand, ReadOnHost
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.modules import ModulesInContainer
+from torchdevlint.flow.facts.tensors import BatchNotMoved, IgnoresGivenDevice, ReadOnHost
 from torchdevlint.model import Report, Span
 from torchdevlint.rules import (
     tdl005_batch_not_moved,

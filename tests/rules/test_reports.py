@@ -8,17 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from torchdevlint.flow.facts import (
-    CheckpointLoad,
-    Creation,
-    DeadLoopMove,
-    DiscardedMove,
-    LateVisibleDevices,
-    MalformedVisibleDevices,
-    MixedDevices,
-    Operand,
-    WrappedStateDict,
-)
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.facts.common import Creation, Operand
+from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
+from torchdevlint.flow.facts.tensors import DeadLoopMove, DiscardedMove, MixedDevices
 from torchdevlint.model import Report, Severity, Span
 from torchdevlint.rules import (
     tdl001_unassigned_tensor_move,

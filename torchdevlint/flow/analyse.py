@@ -13,7 +13,8 @@ from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
 from torchdevlint.flow.checks.returns import check_returns
-from torchdevlint.flow.facts import Fact, WrappedStateDict
+from torchdevlint.flow.facts.checkpoints import WrappedStateDict
+from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.names import dotted_path, is_one_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.flow.facts.common import Creation
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, with_argument
 

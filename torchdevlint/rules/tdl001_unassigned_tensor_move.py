@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import DiscardedMove
+from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 

@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import DeadLoopMove
+from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code, edit
 

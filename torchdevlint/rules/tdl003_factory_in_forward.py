@@ -66,7 +66,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.flow.facts.common import Creation
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, placed, takes_no_device
 from torchdevlint.rules.wording import code

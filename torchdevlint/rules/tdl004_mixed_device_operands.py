@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import MixedDevices
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.mixed import Cause, cause_of, symptom
 from torchdevlint.rules.wording import code

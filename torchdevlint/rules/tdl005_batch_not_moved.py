@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import BatchNotMoved
+from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 

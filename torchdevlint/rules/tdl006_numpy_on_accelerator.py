@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import ReadOnHost
+from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import IgnoresGivenDevice
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 

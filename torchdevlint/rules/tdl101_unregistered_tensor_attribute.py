@@ -64,7 +64,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import Creation, MixedDevices
+from torchdevlint.flow.facts.common import Creation
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code, edit

@@ -67,7 +67,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import ModulesInContainer
+from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.model import Note, Report, Severity
 
 SEVERITY = Severity.ERROR

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import MovedParameter
+from torchdevlint.flow.facts.modules import MovedParameter
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code
 

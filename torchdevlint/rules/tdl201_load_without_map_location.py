@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import CheckpointLoad
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import with_argument
 

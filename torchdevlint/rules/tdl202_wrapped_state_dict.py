@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import WrappedStateDict
+from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 

@@ -51,7 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import LateVisibleDevices
+from torchdevlint.flow.facts.devices import LateVisibleDevices
 from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import MalformedVisibleDevices
+from torchdevlint.flow.facts.devices import MalformedVisibleDevices
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules.wording import code, edit
 

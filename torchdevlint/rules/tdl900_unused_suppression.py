@@ -40,7 +40,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import UnusedSuppression
+from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Applicability, Edit, Fix, Report, Severity, Span
 
 SEVERITY = Severity.WARNING

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts import InvalidSyntax
+from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Report, Severity
 
 SEVERITY = Severity.ERROR

@@ -22,7 +22,7 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import checkpoints, loaders, placement
+from torchdevlint.flow.checks import checkpoints, loaders, placement, watch
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.state import records
@@ -85,11 +85,12 @@ def call_attribute(
     if loaders.is_from_loader(receiver) and callee.attr in ("update", "setdefault"):
         loaders.forget(callee.value, state)
         return UNKNOWN
-    if isinstance(receiver, Tensor):
-        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if isinstance(receiver, Ref):
         full = canonical(f"{receiver.name}.{callee.attr}")
         return call_value(frame, state, node, Ref(full), arguments)
+    watch.method(frame, state, node, receiver, arguments)
+    if isinstance(receiver, Tensor):
+        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if state.paths:
         path = dotted_path(callee)
         if path is not None and path in state.paths:
@@ -147,6 +148,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     """Calling a value."""
     if isinstance(callee, Ref):
         found = call_library(frame, state, node, callee.name, arguments)
+        watch.function(frame, state, node, callee.name, arguments, found)
         return of_inputs(frame, node, arguments) if found == UNKNOWN and not is_known(callee.name) else found
     if isinstance(callee, Func):
         placement.note_default(frame, state, node, callee, arguments)

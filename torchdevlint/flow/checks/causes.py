@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from torchdevlint.flow.facts import (
-    BatchNotMoved,
-    DeadLoopMove,
-    DiscardedMove,
-    Fact,
-    IgnoresGivenDevice,
-    MixedDevices,
-    MovedParameter,
-)
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.facts.tensors import BatchNotMoved, DeadLoopMove, DiscardedMove, IgnoresGivenDevice, MixedDevices
 from torchdevlint.model import Span
 
 

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
-from torchdevlint.flow.facts import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.names import argument_names
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State

@@ -9,7 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import contents
 from torchdevlint.flow.checks.constant_modules import is_constant
 from torchdevlint.flow.checks.element_moves import moves_elements
-from torchdevlint.flow.facts import ModulesInContainer, MovedParameter
+from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, on_cpu

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import placement
-from torchdevlint.flow.facts import LateVisibleDevices, MalformedVisibleDevices
+from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.joins import is_number

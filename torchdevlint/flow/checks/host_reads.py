@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.facts import Operand, ReadOnHost
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.followed import followed_in, root_of
 from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.joins import alternatives

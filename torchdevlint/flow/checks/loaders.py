@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.facts import BatchNotMoved, Operand
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu

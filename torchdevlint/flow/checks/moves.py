@@ -11,7 +11,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import to_device
 from torchdevlint.flow.checks import loaders
-from torchdevlint.flow.facts import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.facts.tensors import DeadLoopMove, DiscardedMove
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.names import dotted_path

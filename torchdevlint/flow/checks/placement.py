@@ -8,7 +8,7 @@ import re
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
-from torchdevlint.flow.facts import IgnoresGivenDevice
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.state.devices import CPU, Origin

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torchdevlint.config import Settings
-from torchdevlint.flow.facts import Fact
+from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose, tensors_in
 from torchdevlint.flow.state.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value

@@ -9,7 +9,8 @@ from itertools import product
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, loaders, placement
-from torchdevlint.flow.facts import Creation, MixedDevices, Operand
+from torchdevlint.flow.facts.common import Creation, Operand
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.state.devices import (
     CPU,
     LOADER,

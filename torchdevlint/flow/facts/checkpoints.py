@@ -1,0 +1,41 @@
+"""Loading and saving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLoad(Fact):
+    """A call that reads storages back to the device they were saved on, because nothing says otherwise.
+
+    `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
+    feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU.
+    """
+
+    at: Span
+    function: str
+    text: str
+    only_state_dict: bool
+    rank_code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedStateDict(Fact):
+    """A state dict saved with, or loaded into, the wrong prefix.
+
+    `direction` is ``save`` (a wrapper's keys are written) or ``load`` (a file and a model disagree);
+    `prefix` is ``module.`` or ``_orig_mod.``; `conditional` whether the wrap happens on some paths only.
+    """
+
+    at: Span
+    direction: str
+    wrapper: str
+    prefix: str
+    model: str
+    wrapped_at: Span
+    conditional: bool
+    saved_at: Span | None = None

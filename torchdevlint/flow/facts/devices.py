@@ -1,0 +1,37 @@
+"""How devices are chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class LateVisibleDevices(Fact):
+    """``CUDA_VISIBLE_DEVICES`` set after CUDA has read it.
+
+    `how` is the text of the assignment, `cause` the call that froze or initialised CUDA, `effect` ``freezes``
+    (the visible list is read) or ``initialises``.
+    """
+
+    at: Span
+    how: str
+    cause: str
+    cause_at: Span
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedVisibleDevices(Fact):
+    """An environment assignment that cannot do what it is meant to.
+
+    `problem` is ``name`` (misspelt: `found` is what stands there), ``value`` (not a string) or ``arguments``
+    (``setdefault(name, "2", "3")``).
+    """
+
+    at: Span
+    problem: str
+    found: str
+    suggestion: str

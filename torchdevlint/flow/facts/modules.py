@@ -1,0 +1,35 @@
+"""What `Module.to` does not reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class ModulesInContainer(Fact):
+    """A list, tuple or dict of modules or parameters as an attribute of a Module, which registers none of them.
+
+    `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
+    registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is.
+    """
+
+    at: Span
+    attribute: str
+    class_name: str
+    container: str
+    holds: str
+    suggestion: str
+    used_at: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedParameter(Fact):
+    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something."""
+
+    at: Span
+    attribute: str
+    class_name: str
+    move: str

@@ -1,0 +1,109 @@
+"""What stays behind: operands on different devices, lost moves, batches, reads on the host, given devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Creation, Fact, Operand
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class MixedDevices(Fact):
+    """One operation whose operands surely sit on different devices once the model is on an accelerator.
+
+    `creations` are the default-device factories behind the operand that stayed on the CPU, in source order (empty
+    when it is on the CPU for another reason); `other_like` is an expression in scope at the first creation whose
+    ``.device`` is the right one, or None.
+    """
+
+    at: Span
+    operation: str
+    stayed: Operand
+    other: Operand
+    creations: tuple[Creation, ...]
+    entry: str
+    """What kind of code was entered: ``forward``, ``method`` (of a Module), ``function``, ``module``."""
+    model_side: bool
+    """The other operand is on the model's device (parameters, buffers, inputs of forward), not just an argument's."""
+    other_like: str | None = None
+    other_origin: str = "model"
+    """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
+    literal: Span | None = None
+    """Where the other operand was put on CUDA by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardedMove(Fact):
+    """A statement ``t.to(d)`` whose receiver is a tensor and whose result is thrown away.
+
+    `method` is ``to``, ``cuda``, ``double``...; `moves` is False for a pure dtype conversion; `target` the text of
+    the arguments; `evidence` says why the receiver is a tensor, with the place that shows it.
+    """
+
+    at: Span
+    receiver: str
+    method: str
+    target: str
+    moves: bool
+    evidence: tuple[tuple[str, Span], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLoopMove(Fact):
+    """A loop that moves its own target and then drops it: ``for t in batch: t = t.to(d)``.
+
+    `form` is ``list``, ``dict`` (over ``.items()``), or ``comprehension`` (of moves, as a statement).
+    """
+
+    at: Span
+    name: str
+    container: str
+    form: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNotMoved(Fact):
+    """A batch from a loader that reaches the model, a criterion or another half of the batch where it was collated.
+
+    `name` is the part that stayed (``labels``), `loaded_at` the loop that takes it from the loader, `at` the operation,
+    `other` what it meets there: the model, or the part that was moved.
+    """
+
+    at: Span
+    operation: str
+    name: str
+    loaded_at: Span
+    other: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnHost(Fact):
+    """NumPy, or code that reads through it, is given a tensor that is on an accelerator.
+
+    `call` is the text of the call (``output.numpy()``, ``np.mean(output)``), `value` the tensor; `needs_detach` whether
+    it comes from a model outside of ``no_grad``.
+    """
+
+    at: Span
+    call: str
+    value: Operand
+    needs_detach: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoresGivenDevice(Fact):
+    """A literal CUDA device where the code has the right one at hand.
+
+    `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
+    ``self.device``, ``device``), `why` how it is at hand, `given_at` where. `kind` is ``device``; ``default`` where a
+    call leaves a parameter as it is; ``stream`` for streams; ``flag`` where `given` is a test that decides other moves.
+    """
+
+    at: Span
+    text: str
+    given: str
+    why: str
+    given_at: Span
+    kind: str = "device"
