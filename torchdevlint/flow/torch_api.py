@@ -294,12 +294,20 @@ NAMESPACED_FACTORIES = frozenset(
     torch.signal.windows.kaiser torch.signal.windows.nuttall
     """.split()
 )
-LEGACY_CONSTRUCTORS = frozenset(
-    """
-    Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor
-    LongTensor BoolTensor
-    """.split()
-)
+LEGACY_DTYPES = {
+    "Tensor": "float32",
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "ByteTensor": "uint8",
+    "CharTensor": "int8",
+    "ShortTensor": "int16",
+    "IntTensor": "int32",
+    "LongTensor": "int64",
+    "BoolTensor": "bool",
+}
+LEGACY_CONSTRUCTORS = frozenset(LEGACY_DTYPES)
 """``torch.FloatTensor`` and its kin: on the CPU; the same names under ``torch.cuda`` are on the current GPU."""
 TENSOR_CLASSES = frozenset(
     {"torch.Tensor", "torch.autograd.Variable"} | {f"torch.{name}" for name in LEGACY_CONSTRUCTORS}
@@ -409,6 +417,31 @@ MODULE_ONLY_ATTRIBUTES = frozenset(
     """.split()
 )
 SHAPE_ATTRIBUTES = frozenset("shape ndim dtype device layout itemsize nbytes is_cuda requires_grad".split())
+
+# --- what names a device -------------------------------------------------------------------------------------------
+
+DEVICE_TYPES = frozenset(
+    """
+    cpu cuda fpga hip hpu ideep ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu
+    """.split()
+)
+"""The types that a device string may start with, beside the name that a program gives to ``privateuseone``."""
+NO_DEVICE_TYPES = frozenset("auto gpu metal nvidia rocm".split())
+"""What is written for a device elsewhere, and is none of PyTorch's types."""
+DEVICE_ARGUMENTS: dict[str, tuple[int, str]] = {
+    "torch.device": (0, "device"),
+    "torch.Generator": (0, "device"),
+    "torch.set_default_device": (0, "device"),
+    "torch.autocast": (0, "device_type"),
+    "torch.amp.autocast": (0, "device_type"),
+    "torch.cuda.set_device": (0, "device"),
+    "torch.cuda.device": (0, "device"),
+    "torch.load": (1, "map_location"),
+    "torch.jit.load": (1, "map_location"),
+    "torch.hub.load_state_dict_from_url": (2, "map_location"),
+    "torch.utils.model_zoo.load_url": (2, "map_location"),
+}
+"""Functions and classes that are told a device, and where; factories and modules take it as ``device=``."""
 
 # --- modules --------------------------------------------------------------------------------------------------------
 

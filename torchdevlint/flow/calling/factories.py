@@ -155,9 +155,15 @@ def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
 
 
 def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
-    """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor."""
+    """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor.
+
+    What is told another device raises, and is taken to be there.
+    """
     if frame.machine.default_changed:
         return Tensor(TOP)
+    told = factory_device(frame, state, arguments) if "device" in arguments.keywords else DEFAULT
+    if told != DEFAULT:
+        return created(frame, state, node, name, AT_LEAST_1, told)
     values = arguments.values
     if not values:
         return Tensor(TOP, 1)

@@ -142,7 +142,16 @@ def _chained(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
 
 
 def _current_device(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Dev(Device(Origin.LITERAL, "cuda"), number=True)
+
+
+def _current_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return Dev(Device(Origin.LITERAL, "cuda"))
+
+
+def _device_context(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A context manager, which is no device."""
+    return Library("torch.cuda.device", made_at=node)
 
 
 def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -213,7 +222,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.accelerator.is_available": _available,
     "torch.cuda.device_count": _number,
     "torch.cuda.current_device": _current_device,
-    "torch.accelerator.current_accelerator": _current_device,
+    "torch.cuda.device": _device_context,
+    "torch.accelerator.current_accelerator": _current_accelerator,
     "torch.utils.checkpoint.checkpoint": _checkpointed,
     "torch.nn.utils.rnn.pack_padded_sequence": _packed,
     "torch.nn.utils.rnn.pad_packed_sequence": _unpacked,

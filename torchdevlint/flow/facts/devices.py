@@ -35,3 +35,21 @@ class MalformedVisibleDevices(Fact):
     problem: str
     found: str
     suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidDevice(Fact):
+    """What is given for a device is none.
+
+    `problem` is ``type`` (``"gpu"``), ``string`` (``"cuda:0,1"``), ``index`` (negative), ``number`` (where only names
+    are taken), ``context`` (a ``torch.cuda.device``), ``tuple`` (a comma too many), ``name`` (not bound) or ``legacy``
+    (a constructor that makes tensors of the CPU only). `found` is what was given, `function` what it was given to,
+    `suggestion` what to write in its place, or empty, `used_at` the call, where `at` is somewhere else.
+    """
+
+    at: Span
+    problem: str
+    found: str
+    function: str
+    suggestion: str
+    used_at: Span | None = None

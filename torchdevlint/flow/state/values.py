@@ -87,6 +87,8 @@ class Dev(Value):
 
     device: Device
     creations: tuple[Site, ...] = ()
+    number: bool = field(default=False, compare=False)
+    """It is the number of one, as ``torch.cuda.current_device()`` gives."""
 
 
 @dataclass(frozen=True, slots=True)

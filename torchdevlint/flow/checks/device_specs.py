@@ -1,0 +1,297 @@
+"""What is given for a device and is none: strings that torch cannot read, context managers, tuples, unbound names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.facts.devices import InvalidDevice
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Origin
+from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
+from torchdevlint.source.nodes import nodes_in
+
+CONTEXT = "torch.cuda.device"
+_STRING = re.compile(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
+_TYPE = re.compile(r"[A-Za-z]+", re.ASCII)
+_DOUBLED = re.compile(r"cuda:(cuda|cpu)\b")
+_IGNORE_NEGATIVE = frozenset({"torch.cuda.set_device", CONTEXT})
+_TAKE_NAMES_ONLY = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
+_TAKES_ANY_STRING = "rename_privateuse1_backend"
+
+Problem = tuple[str, str, str]
+"""What is wrong, what was found, and what to write in its place, if that can be said."""
+
+
+def _function(
+    place: tuple[int, str] | None, frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value
+) -> None:
+    found = arguments.keywords.get("device") if place is None else arguments.get(*place)
+    if found is not None:
+        _look(frame, state, node, name, *found)
+    if name == "torch.device":
+        index = arguments.get(1, "index")
+        if index is not None and _is_negative(index[1]):
+            _record(frame, node, index[0], "torch.device", ("index", frame.machine.text_of(index[0]), ""))
+
+
+def _legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """``torch.LongTensor(data, device=device)``: these constructors take the CPU only."""
+    given = arguments.keywords.get("device")
+    if given is None or frame.machine.default_changed:
+        return
+    held = [value for _, value in alternatives(given[1], state.conditions)]
+    if not any(_is_elsewhere(value) for value in held) or any(_is_on_cpu(value) for value in held):
+        return
+    machine, tail = frame.machine, name.rpartition(".")[2]
+    dtype = torch_api.LEGACY_DTYPES[tail]
+    made = InvalidDevice(machine.span_of(given[0]), "legacy", machine.text_of(given[0]), name, dtype)
+    machine.record(("invalid device", given[0]), lambda: made, state)
+
+
+def _is_elsewhere(value: Value) -> bool:
+    if isinstance(value, Dev):
+        return value.device not in (TOP, CPU, DEFAULT)
+    return isinstance(value, Const) and isinstance(value.value, (int, str)) and not _is_on_cpu(value)
+
+
+def _is_on_cpu(value: Value) -> bool:
+    """Whether it is literally the CPU, or where a tensor of the CPU is."""
+    if isinstance(value, Dev):
+        return value.device in (CPU, DEFAULT)
+    return isinstance(value, Const) and isinstance(value.value, str) and value.value.startswith("cpu")
+
+
+def _method(
+    keyword_only: bool, frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments
+) -> None:
+    assert isinstance(node.func, ast.Attribute)
+    given = arguments.keywords.get("device") if keyword_only else arguments.get(0, "device")
+    if given is not None:
+        name = f".{node.func.attr}"
+        _look(frame, state, node, name, *given, is_torch=_takes_devices(receiver, node.func.attr))
+
+
+def _takes_devices(receiver: Value, method: str) -> bool:
+    """Whether the method is torch's own: of a tensor, or of a module whose class brings none of its own."""
+    if isinstance(receiver, Tensor):
+        return not receiver.opaque
+    if isinstance(receiver, Library):
+        return receiver.module and bool(receiver.name)
+    if not isinstance(receiver, Obj) or not receiver.info.is_module:
+        return False
+    return receiver.info.resolved and method not in receiver.info.all_methods
+
+
+def _look(
+    frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value, is_torch: bool = True
+) -> None:
+    """Record what is wrong with `node`, which is given for a device; `is_torch`: it surely is taken for one."""
+    machine = frame.machine
+    if isinstance(node, ast.Name) and _is_unbound(frame, node.id):
+        _record(frame, call, node, name, ("name", node.id, f'"{node.id}"'))
+        return
+    if is_torch and isinstance(node, ast.IfExp):
+        for arm in (node.body, node.orelse):
+            found = _of_value(name, Const(arm.value)) if isinstance(arm, ast.Constant) else None
+            if found is not None and _TAKES_ANY_STRING not in machine.words:
+                _record(frame, call, arm, name, found)
+                return
+    held = _spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
+    problems = [_of_value(name, each) for each in held]
+    first = problems[0] if problems else None
+    if first is None or None in problems or _TAKES_ANY_STRING in machine.words:
+        return
+    sure = first[0] in ("context", "tuple") and not _holds_text(held[0])
+    if not sure and (not is_torch or _is_asked_about(state, node)):
+        return
+    if first[0] == "context":
+        _record_context(frame, call, name, held[0])
+    else:
+        _record(frame, call, _written(frame, node), name, first)
+
+
+def _of_value(name: str, value: Value) -> Problem | None:
+    """What is wrong with a value, if something surely is."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return _of_text(value.value)
+    if name in _TAKE_NAMES_ONLY and is_number(value) and not _is_flag(value):
+        return "number", str(value.value) if isinstance(value, Const) else "a number", ""
+    if _is_negative(value) and name not in _IGNORE_NEGATIVE:
+        return "index", str(value.value), ""  # type: ignore[attr-defined]
+    if isinstance(value, Library) and value.name == CONTEXT:
+        return "context", "", ""
+    if isinstance(value, Seq) and value.items is not None and len(value.items) == 1:
+        item = value.items[0]
+        named = isinstance(item, Const) and isinstance(item.value, str) and _STRING.fullmatch(item.value)
+        return ("tuple", "", "") if isinstance(item, Dev) or named else None
+    return None
+
+
+def _of_text(text: str) -> Problem | None:
+    """What is wrong with a device string; one that starts with a type which is not known may be another library's."""
+    match, start = _STRING.fullmatch(text), _TYPE.match(text)
+    kind = start.group().lower() if start is not None else ""
+    if match is not None:
+        if match.group(1) in torch_api.DEVICE_TYPES:
+            return None
+        if match.group(1).lower() in torch_api.DEVICE_TYPES:
+            return "type", match.group(1), f'"{text.lower()}"'
+        return ("type", match.group(1), f'"cuda{text[len(kind) :]}"') if kind in torch_api.NO_DEVICE_TYPES else None
+    if text.isdecimal():
+        return "string", text, f'"cuda:{text}"'
+    doubled = _DOUBLED.match(text)
+    if doubled is not None:
+        return "string", text, f'"{text[len("cuda:") :]}"' if _of_text(text[len("cuda:") :]) is None else ""
+    rest = text[len(kind) :]
+    malformed = kind in ("cuda", "cpu", "mps", "xpu", "gpu") and not rest[:1].isalpha()
+    return ("string", text, "") if malformed and start is not None and start.group() == kind else None
+
+
+def _holds_text(value: Value) -> bool:
+    return isinstance(value, Seq) and any(isinstance(each, Const) for each in value.items or ())
+
+
+def _is_negative(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, int) and not _is_flag(value) and value.value < 0
+
+
+def _is_flag(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, bool)
+
+
+def _spliced(frame: Frame, state: State, node: ast.expr) -> list[Value]:
+    """``f"cuda:{device}"`` and ``"cuda:" + device`` as text, where all parts are known."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [_text_of(frame, state, each) for each in node.values]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [_text_of(frame, state, node.left, added=True), _text_of(frame, state, node.right, added=True)]
+    else:
+        return []
+    return [] if None in parts else [Const("".join(each for each in parts if each is not None))]
+
+
+def _text_of(frame: Frame, state: State, node: ast.expr, added: bool = False) -> str | None:
+    """The text that a part of a string becomes; what is `added` has to be a string itself."""
+    if isinstance(node, ast.FormattedValue):
+        if node.format_spec is not None or node.conversion != -1:
+            return None
+        node = node.value
+    value = frame.evaluate(node, state)
+    if isinstance(value, Const) and isinstance(value.value, str if added else (str, int)):
+        return str(value.value)
+    if not isinstance(value, Dev) or value.number or added:
+        return None
+    if value.device.origin is Origin.LITERAL:
+        return value.device.name if value.device.index is None else f"{value.device.name}:{value.device.index}"
+    of_tensor = isinstance(node, ast.Attribute) and isinstance(frame.evaluate(node.value, state), Tensor)
+    return "cuda:0" if of_tensor else None
+
+
+def _is_asked_about(state: State, node: ast.expr) -> bool:
+    """Whether a test on the path speaks of the name that is given: it may know better what the name holds."""
+    path = dotted_path(node)
+    if path is None:
+        return False
+    name = re.compile(rf"\b{re.escape(path.rpartition('.')[2])}\b")
+    return any(name.search(key) for key, _ in state.conditions)
+
+
+def _written(frame: Frame, node: ast.expr) -> ast.expr:
+    """Where the value of a name or attribute is written, if one assignment of the function, class or file does so."""
+    path = dotted_path(node)
+    if path is None:
+        return node
+    owner = frame.owner.node if frame.owner is not None else None
+    for scope in (frame.function, owner, frame.machine.tree):
+        if scope is None:
+            continue
+        values = [
+            each.value
+            for each in nodes_in(scope, ast.Assign)
+            if any(dotted_path(target) == path for target in each.targets)
+        ]
+        if values:
+            return values[0] if len(values) == 1 else node
+    return node
+
+
+def _record(frame: Frame, call: ast.Call, node: ast.expr, name: str, problem: Problem) -> None:
+    machine = frame.machine
+    if problem[0] == "tuple":
+        inside = node.elts[0] if isinstance(node, ast.Tuple) and len(node.elts) == 1 else node
+        text = machine.text_of(inside)
+        problem = ("tuple", machine.text_of(node), text if inside is not node else f"{text}[0]")
+    within = nodes_in(call, type(node))
+    used_at = None if any(each is node for each in within) else machine.span_of(call)
+    machine.record_anyway(
+        ("invalid device", node),
+        lambda: InvalidDevice(machine.span_of(node), problem[0], problem[1], name, problem[2], used_at),
+    )
+
+
+def _record_context(frame: Frame, call: ast.Call, name: str, context: Value) -> None:
+    assert isinstance(context, Library)
+    assert isinstance(context.made_at, ast.Call)
+    machine, made_at = frame.machine, context.made_at
+    given = machine.text_of(made_at.args[0]) if len(made_at.args) == 1 else ""
+    text = f'torch.device("cuda:{given}")' if given.isdecimal() else f"torch.device({given})"
+    machine.record_anyway(
+        ("invalid device", made_at),
+        lambda: InvalidDevice(
+            machine.span_of(made_at), "context", machine.text_of(made_at), name, text, machine.span_of(call)
+        ),
+    )
+
+
+_BOUND: WeakKeyDictionary[ast.Module, frozenset[str] | None] = WeakKeyDictionary()
+
+
+def _is_unbound(frame: Frame, name: str) -> bool:
+    """Whether a name that reads like a device type is bound nowhere in the file."""
+    tree = frame.machine.tree
+    if tree is None or name not in ("cpu", "cuda", "gpu", "mps", "xpu"):
+        return False
+    if tree not in _BOUND:
+        _BOUND[tree] = _bound_in(tree)
+    bound = _BOUND[tree]
+    return bound is not None and name not in bound
+
+
+def _bound_in(tree: ast.Module) -> frozenset[str] | None:
+    """The names that a file binds somewhere; None if it can bind any, by a star import or at run time."""
+    imported = nodes_in(tree, ast.alias)
+    if any(each.name == "*" for each in imported):
+        return None
+    read = {each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load)}
+    if read & {"globals", "exec", "eval", "vars", "locals"}:
+        return None
+    names = {each.id for each in nodes_in(tree, ast.Name) if not isinstance(each.ctx, ast.Load)}
+    names.update((each.asname or each.name).partition(".")[0] for each in imported)
+    names.update(each.arg for each in nodes_in(tree, ast.arg))
+    names.update(each.name for each in nodes_in(tree, ast.FunctionDef))
+    names.update(each.name for each in nodes_in(tree, ast.AsyncFunctionDef))
+    names.update(each.name for each in nodes_in(tree, ast.ClassDef))
+    return frozenset(names)
+
+
+_FACTORIES = torch_api.NAMESPACED_FACTORIES | {
+    f"torch.{name}" for name in torch_api.FACTORIES | torch_api.LIKE_FACTORIES
+}
+_MODULES = frozenset(f"torch.nn.{name}" for name in torch_api.PARAMETER_MODULES)
+FUNCTIONS = {
+    **{name: partial(_function, None) for name in sorted(_FACTORIES | _MODULES)},
+    **{name: partial(_function, place) for name, place in torch_api.DEVICE_ARGUMENTS.items()},
+    **{f"torch.{name}": _legacy for name in sorted(torch_api.LEGACY_CONSTRUCTORS)},
+}
+METHODS = {
+    "to": partial(_method, False),
+    "cuda": partial(_method, False),
+    **{name: partial(_method, True) for name in sorted(torch_api.NEW_METHODS - {"new"})},
+}
