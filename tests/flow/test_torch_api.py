@@ -492,3 +492,13 @@ def test_calls_of_recurrent_and_attention_layers_give_pairs() -> None:
 def test_methods_of_lightning_modules_are_not_those_of_modules() -> None:
     for methods in torch_api.CALLED_ON_DEVICE.values():
         assert not any(hasattr(nn.Module, name) for name in methods)
+
+
+def test_modules_that_have_a_device_are_listed() -> None:
+    modules = {name: each for name, each in vars(nn).items() if isinstance(each, type) and issubclass(each, nn.Module)}
+    found = {f"torch.nn.{name}": each for name, each in modules.items()}
+    found |= {f"torch.nn.parallel.{name}": getattr(nn.parallel, name) for name in nn.parallel.__all__ if name[0] == "D"}
+    has = {
+        name for name, each in found.items() if hasattr(each, "device") or "self.device =" in inspect.getsource(each)
+    }
+    assert has == torch_api.MODULES_WITH_DEVICE

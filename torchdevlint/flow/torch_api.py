@@ -514,6 +514,8 @@ MODULE_BASES = frozenset(
 )
 """Third-party classes that are `torch.nn.Module`."""
 
+MODULES_WITH_DEVICE = frozenset({"torch.nn.parallel.DistributedDataParallel"})
+"""The Modules of torch that have an attribute `device`, which `torch.nn.Module` has not."""
 CALLED_ON_DEVICE = {
     "MessagePassing": ("message", "message_and_aggregate", "edge_update", "update"),
     "LightningModule": ("training_step", "validation_step", "test_step", "predict_step"),

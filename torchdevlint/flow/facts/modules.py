@@ -33,3 +33,18 @@ class MovedParameter(Fact):
     attribute: str
     class_name: str
     move: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOfModule(Fact):
+    """``model.device`` of a Module that has no such attribute.
+
+    `receiver` is the text before ``.device``; `class_name` the class that has none, defined at `class_at` if it is one
+    of this file; `wraps` the text of what a wrapper such as DataParallel was given, whose attributes it does not have.
+    """
+
+    at: Span
+    receiver: str
+    class_name: str
+    class_at: Span | None
+    wraps: str | None

@@ -14,6 +14,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
+from torchdevlint.flow.state.members import has_attribute
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
 from torchdevlint.source.nodes import nodes_in
@@ -101,6 +102,10 @@ class ClassInfo:
             for info in self.mro
             for base in info.bases
         )
+
+    def has_attribute(self, name: str) -> bool | None:
+        """Whether its instances have the attribute; None where a base, a decorator or a method leaves it open."""
+        return has_attribute(self, name)
 
     @cached_property
     def is_dataclass(self) -> bool:

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.checks import module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.classes import is_property
@@ -61,6 +62,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.attribute(receiver, name)
     if isinstance(receiver, Library):
+        module_devices.note_read(frame, node, state, receiver)
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
         found = _unknown_attribute(frame, node)
@@ -98,6 +100,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if isinstance(value, Func) and is_property(value.node):
         return run_function(frame, state, node, value, (), {})
     if isinstance(value, Unknown):
+        module_devices.note_read(frame, node, state, receiver)
         found = _unknown_attribute(frame, node)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found

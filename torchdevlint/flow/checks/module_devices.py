@@ -1,0 +1,111 @@
+"""``model.device``: tensors have a device, Modules have none of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.modules import DeviceOfModule
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo, decorator_names
+from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.members import library_has_attribute
+from torchdevlint.flow.state.values import Library, Obj
+from torchdevlint.source.nodes import nodes_in
+
+_NAME = "device"
+_ASKS = frozenset({"hasattr", "getattr"})
+_CATCHES = frozenset({"AttributeError", "Exception", "BaseException", "suppress"})
+
+
+def note_read(frame: Frame, node: ast.Attribute, state: State, receiver: Obj | Library) -> None:
+    """An attribute of a Module is read that neither a class of this file nor torch gives it (TDL107)."""
+    if node.attr != _NAME or not isinstance(node.ctx, ast.Load) or not _lacks(frame.machine, receiver):
+        return
+    if _is_given_elsewhere(frame.machine, node) or _is_tried(frame, node):
+        return
+    machine = frame.machine
+    info = receiver.info if isinstance(receiver, Obj) else None
+
+    def make() -> DeviceOfModule:
+        return DeviceOfModule(
+            machine.span_of(node),
+            machine.text_of(node.value),
+            receiver.info.name if isinstance(receiver, Obj) else receiver.name,
+            None if info is None else machine.span_of(info.node),
+            _wrapped(machine, receiver),
+        )
+
+    machine.record((_NAME, node if info is None else info.node), make, state)
+
+
+def _lacks(machine: Machine, receiver: Obj | Library) -> bool:
+    """Whether the Module surely has no device: a wrapper that hands attributes on has what it wraps."""
+    if isinstance(receiver, Obj):
+        return receiver.info.is_module and _class_lacks(machine, receiver.info)
+    if receiver.name == "torch.compile":
+        return isinstance(receiver.inner, (Obj, Library)) and _lacks(machine, receiver.inner)
+    return receiver.module and library_has_attribute(receiver.name, _NAME) is False
+
+
+def _class_lacks(machine: Machine, info: ClassInfo) -> bool:
+    """Whether neither the class nor one made of it in this file has a device, nor leaves it to classes elsewhere."""
+    kin = [each for each in machine.classes.values() if info in each.mro]
+    return all(each.has_attribute(_NAME) is False for each in kin) and not _is_abstract(info)
+
+
+def _is_abstract(info: ClassInfo) -> bool:
+    """Whether a method is left to classes that are made of this one, which may have what it lacks."""
+    return any(
+        "abstractmethod" in decorator_names(method) or _refuses(method.body[-1])
+        for _, method in info.all_methods.values()
+    )
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return dotted_path(raised) == "NotImplementedError"
+
+
+def _is_given_elsewhere(machine: Machine, node: ast.Attribute) -> bool:
+    """Whether code of this file gives an object a device from outside, or asks whether this one has it."""
+    assert machine.tree is not None
+    for each in nodes_in(machine.tree, ast.Attribute):
+        if each.attr == _NAME and isinstance(each.ctx, ast.Store) and dotted_path(each.value) != "self":
+            return True
+    path = dotted_path(node.value)
+    for call in nodes_in(machine.tree, ast.Call):
+        if len(call.args) < 2 or not (isinstance(call.args[1], ast.Constant) and call.args[1].value == _NAME):
+            continue
+        name = dotted_path(call.func)
+        if name == "setattr" or (name in _ASKS and dotted_path(call.args[0]) == path):
+            return True
+    return False
+
+
+def _is_tried(frame: Frame, node: ast.Attribute) -> bool:
+    """Whether the read stands where an AttributeError is caught."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    caught: list[ast.stmt] = []
+    for tried in nodes_in(scope, ast.Try):
+        if any(each.type is None or _CATCHES & set(_names(each.type)) for each in tried.handlers):
+            caught += tried.body
+    for block in nodes_in(scope, ast.With):
+        if any(_CATCHES & set(_names(item.context_expr)) for item in block.items):
+            caught += block.body
+    return any(node is each for statement in caught for each in nodes_in(statement, ast.Attribute))
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, (ast.Name, ast.Attribute)):
+            yield each.id if isinstance(each, ast.Name) else each.attr
+
+
+def _wrapped(machine: Machine, receiver: Obj | Library) -> str | None:
+    call = receiver.made_at if isinstance(receiver, Library) and receiver.prefix == "module." else None
+    return machine.text_of(call.args[0]) if isinstance(call, ast.Call) and call.args else None

@@ -1,0 +1,89 @@
+"""Which attributes the instances of a class can have at all, whoever sets them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.names import is_one_of
+from torchdevlint.flow.state.values import Cls, Ref, Value
+from torchdevlint.source.nodes import nodes_in
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.classes import ClassInfo
+
+_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+_ANSWERS_ANYTHING = frozenset({"__getattr__", "__getattribute__", "__setstate__", "__new__", "__setattr__"})
+_WRITES_ANYTHING = frozenset({"setattr", "vars", "exec", "eval"})
+_WRITES_BEHIND = frozenset({"__dict__", "__setattr__", "__class__", "__setstate__"})
+
+
+def has_attribute(info: ClassInfo, name: str) -> bool | None:
+    """Whether instances of a class of this file have the attribute; None where a base or a decorator is not known.
+
+    False is said of the class and its bases alone: code elsewhere can still assign to an instance.
+    """
+    if any(_defines(each, name) for each in info.mro):
+        return True
+    for each in info.mro:
+        node = each.node
+        if node.keywords or len(each.bases) != len(node.bases) or not _is_plain(each):
+            return None
+        if any(base_has_attribute(info, base, name) is not False for base in each.bases):
+            return None
+    return False
+
+
+def base_has_attribute(info: ClassInfo, base: Value, name: str) -> bool | None:
+    """Whether a base class brings the attribute; what a class of this file brings is asked of that class."""
+    if isinstance(base, Cls):
+        return False
+    if not isinstance(base, Ref) or is_one_of(base.name, info.settings.device_managed_bases):
+        return None
+    return False if base.name in _PLAIN_BASES else library_has_attribute(base.name, name)
+
+
+def library_has_attribute(class_name: str, name: str) -> bool | None:
+    """Whether instances of a Module of torch have the attribute; None for what this is not known of."""
+    if name != "device" or not is_torch_module(class_name):
+        return None
+    return class_name in torch_api.MODULES_WITH_DEVICE
+
+
+def is_torch_module(name: str) -> bool:
+    """Whether it is the public name of one of torch's own Modules, by how these are written."""
+    head, _, tail = name.rpartition(".")
+    return head in ("torch.nn", "torch.nn.parallel") and tail[:1].isupper() and tail not in _NO_MODULES
+
+
+_NO_MODULES = ("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer")
+
+
+def _defines(info: ClassInfo, name: str) -> bool:
+    """Whether the class body binds the name, or a method assigns it to `self`."""
+    return name in info.methods or name in info.writers or _binds(info.node.body, name)
+
+
+def _binds(body: Iterable[ast.stmt], name: str) -> bool:
+    """Whether statements bind a name; the bodies of functions and classes have names of their own."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound = {statement.name}
+        else:
+            bound = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Store)}
+            bound.update(each.asname or each.name for each in nodes_in(statement, ast.alias))
+        if name in bound:
+            return True
+    return False
+
+
+def _is_plain(info: ClassInfo) -> bool:
+    """Whether the class gives its instances no attributes behind the names that it writes."""
+    node = info.node
+    if len(node.decorator_list) > info.is_dataclass or _ANSWERS_ANYTHING & info.methods.keys():
+        return False
+    if any(each.attr in _WRITES_BEHIND for each in nodes_in(node, ast.Attribute)):
+        return False
+    return not any(each.id in _WRITES_ANYTHING for each in nodes_in(node, ast.Name))
