@@ -7,7 +7,8 @@ its pytest id. A case holds
 * a ```` ```python ```` block. A line that must be reported ends in ``# want: TDL001`` (several codes: commas);
 * optionally, after a line ``fixed:``, a second block that must leave no finding;
 * optionally a line ``run: ...`` that says what calling the block's ``main(device)`` does on an accelerator (on the
-  CPU it succeeds; with ``anywhere:`` in front, the symptom needs no accelerator):
+  CPU it succeeds; with ``anywhere:`` in front, the symptom needs no accelerator, and with ``two accelerators:`` it
+  needs two of them):
 
   - ``run: raises "<text>"``: an exception whose message contains the text
   - ``run: wrong: <what>``: no exception but a wrong result, so that the program's own ``assert``, whose message
@@ -35,7 +36,10 @@ CASES = Path(__file__).parent / "cases"
 
 _FILE = re.compile(r"(TDL\d{3})-([a-z0-9-]+)\.md$")
 _MARK = re.compile(r"#\s*(want|gap):\s*(TDL\d{3}(?:\s*,\s*TDL\d{3})*)\s*$")
-_RUN = re.compile(r"(?P<anywhere>anywhere:\s*)?(?:raises \"(?P<raises>.+)\"|wrong:\s*(?P<wrong>.+)|(?P<ok>ok))$")
+_RUN = re.compile(
+    r"(?:(?P<anywhere>anywhere:)|(?P<two>two accelerators:))?\s*"
+    r"(?:raises \"(?P<raises>.+)\"|wrong:\s*(?P<wrong>.+)|(?P<ok>ok))$"
+)
 
 Finding = tuple[int, str]
 """Row in the block, code."""
@@ -48,6 +52,8 @@ class Run:
     symptom: str
     text: str
     anywhere: bool
+    accelerators: int = 1
+    """How many of them it takes."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,7 @@ def _run(text: str) -> Run | None:
     if not match:
         return None
     symptom = next(name for name in ("raises", "wrong", "ok") if match[name])
-    return Run(symptom, "" if symptom == "ok" else match[symptom], bool(match["anywhere"]))
+    return Run(symptom, "" if symptom == "ok" else match[symptom], bool(match["anywhere"]), 2 if match["two"] else 1)
 
 
 def _marks(code: str, kind: str) -> frozenset[Finding]:

@@ -1,7 +1,8 @@
 """A process that imports torch once and runs each program it is sent in a fork of itself.
 
 It reads one JSON object a line, ``{"source": ..., "device": ...}``, and answers with one,
-``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The device ``?`` asks which accelerator there is.
+``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The device ``?`` asks which accelerator there is, and is
+answered with their number as well, ``"count"``.
 The parent never touches CUDA, so that each program is the first to do so. With a number as its argument, the process
 and so every program has that many simulated accelerators.
 """
@@ -39,7 +40,8 @@ def accelerator() -> dict[str, str]:
     import torch
 
     there = torch.accelerator.is_available()
-    return {"outcome": "accelerator", "text": str(torch.accelerator.current_accelerator()) if there else ""}
+    name = str(torch.accelerator.current_accelerator()) if there else ""
+    return {"outcome": "accelerator", "text": name, "count": str(torch.accelerator.device_count())}
 
 
 def in_fork(request: dict[str, str]) -> str:

@@ -50,6 +50,7 @@ def test_a_whole_case(tmp_path: Path) -> None:
         ("run: ok", Run("ok", "", anywhere=False)),
         ("run: wrong: stayed behind", Run("wrong", "stayed behind", anywhere=False)),
         ('run: anywhere: raises "str expected"', Run("raises", "str expected", anywhere=True)),
+        ('run: two accelerators: raises "scalar"', Run("raises", "scalar", anywhere=False, accelerators=2)),
     ],
 )
 def test_run_lines(tmp_path: Path, line: str, run: Run) -> None:

@@ -5,9 +5,11 @@ Exceptions are listed here with their reason. An entry that no longer is an exce
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+import textwrap
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -487,6 +489,27 @@ def test_calls_of_recurrent_and_attention_layers_give_pairs() -> None:
             pairs |= {name} if isinstance(result, tuple) else set()
     assert pairs == torch_api.PAIR_MODULES
     assert isinstance(nn.LSTM(2, 2)(torch.ones(2, 1, 2))[1], tuple)
+
+
+def test_attributes_of_every_module_are_listed() -> None:
+    assert {name for name in dir(nn.Module()) if not name.startswith("_")} == torch_api.MODULE_ATTRIBUTES
+
+
+WRAPPERS = (nn.DataParallel, nn.parallel.DistributedDataParallel, torch.optim.swa_utils.AveragedModel)
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS, ids=lambda wrapper: wrapper.__name__)
+def test_attributes_of_wrappers_are_listed(wrapper: type) -> None:
+    own = {name for name in dir(wrapper) if not name.startswith("_")} | set(assigned_in(wrapper))
+    assert own - torch_api.MODULE_ATTRIBUTES <= torch_api.WRAPPER_ATTRIBUTES[wrapper.__name__]
+
+
+def assigned_in(kind: type) -> Iterable[str]:
+    """The public attributes of ``self`` that the methods of a class assign."""
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
+        written = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        if written and ast.unparse(node.value) == "self" and not node.attr.startswith("_"):
+            yield node.attr
 
 
 def test_methods_of_lightning_modules_are_not_those_of_modules() -> None:

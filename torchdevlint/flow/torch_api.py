@@ -474,6 +474,37 @@ WRAPPER_MODULES = {
     "torch.compile": "_orig_mod.",
 }
 """What wraps a module, and the prefix that it puts before the keys of its state dict."""
+MODULE_ATTRIBUTES = frozenset(
+    """
+    T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double dump_patches eval
+    extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu load_state_dict modules
+    mtia named_buffers named_children named_modules named_parameters parameters register_backward_hook register_buffer
+    register_forward_hook register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook
+    register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module register_parameter
+    register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule
+    share_memory state_dict to to_empty train training type xpu zero_grad
+    """.split()
+)
+"""The public attributes of every `torch.nn.Module`."""
+WRAPPER_ATTRIBUTES = {
+    "DataParallel": frozenset(
+        "device_ids dim gather module output_device parallel_apply replicate scatter src_device_obj".split()
+    ),
+    "DistributedDataParallel": frozenset(
+        """
+        batched_grad_copy broadcast_bucket_size broadcast_buffers bucket_bytes_cap bucket_bytes_cap_default
+        bucket_bytes_cap_list buffer_hook ddp_uneven_inputs_config delay_all_reduce_named_params device device_ids
+        device_mesh device_type dim find_unused_parameters forward_sync_buffers gather gradient_as_bucket_view
+        is_multi_device_module join join_device join_hook join_process_group logger mixed_precision module
+        modules_buffers modules_params named_module_buffers no_sync output_device param_to_hook_all_reduce
+        parameters_to_ignore process_group reducer register_comm_hook require_backward_grad_sync
+        require_forward_param_sync scatter skip_all_reduce_unused_params static_graph to_kwargs
+        use_side_stream_for_tensor_copies will_sync_module_buffers
+        """.split()
+    ),
+    "AveragedModel": frozenset("avg_fn module multi_avg_fn n_averaged update_parameters use_buffers".split()),
+}
+"""What wrappers that hand no other attribute through have besides, in this release or an earlier one."""
 PARAMETER_MODULES = frozenset(
     """
     AdaptiveLogSoftmaxWithLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Conv1d Conv2d Conv3d ConvTranspose1d

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.joins import choose
+from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import below
 
 _INSIDE = ("module", "_orig_mod")
 """The attributes in which wrappers keep what they wrap."""
@@ -27,6 +28,8 @@ def refine_by_test(frame: Frame, test: ast.Call, holds: State | None, fails: Sta
         _keep(frame, test.args[0], holds, wrapped=True)
     if fails is not None:
         _keep(frame, test.args[0], fails, wrapped=False)
+        if all(_is_wrapper(each) for _, each in alternatives(frame.evaluate(test.args[0], fails), fails.conditions)):
+            fails.alive = False
 
 
 def refine_by_use(frame: Frame, body: Sequence[ast.AST], orelse: Sequence[ast.AST], holds: State, fails: State) -> None:
@@ -67,20 +70,22 @@ def _is_wrapper(value: Value) -> bool:
 
 
 def _unwrapped_in(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
-    """The models, by path, whose inside is taken somewhere in `parts`."""
+    """The models, by path, whose inside is taken whenever `parts` run, and not under a test inside of them."""
     found: dict[str, ast.expr] = {}
-    for node in _attributes(parts):
-        path = dotted_path(node.value) if node.attr in _INSIDE else None
-        if path is not None:
-            found.setdefault(path, node.value)
+    level: list[Any] = list(parts)
+    while level:
+        for node in level:
+            path = dotted_path(node.value) if isinstance(node, ast.Attribute) and node.attr in _INSIDE else None
+            if path is not None:
+                found.setdefault(path, node.value)
+        level = [each.test if isinstance(each, _TESTED) else each for each in level]
+        level = below(each for each in level if not isinstance(each, _LATER))
     return found
 
 
-def _attributes(parts: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
-    for part in parts:
-        if isinstance(part, ast.Attribute):
-            yield part
-        yield from nodes_in(part, ast.Attribute)
+_TESTED = (ast.If, ast.IfExp)
+_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Try)
+"""What is in them does not run whenever they do, or not to its end."""
 
 
 def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:
@@ -89,6 +94,10 @@ def _asks_for_wrapper(frame: Frame, test: ast.Call, state: State) -> bool:
         return frame.evaluate(test.args[1], state) == Const("module")
     if test.func.id != "isinstance":
         return False
-    kinds = frame.evaluate(test.args[1], state)
+    return are_wrappers(frame.evaluate(test.args[1], state))
+
+
+def are_wrappers(kinds: Value) -> bool:
+    """Whether a class, or each of a tuple of classes, is a wrapper."""
     names = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
     return bool(names) and all(isinstance(name, Ref) and name.name in torch_api.WRAPPER_MODULES for name in names)

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.functions import run_function
-from torchdevlint.flow.checks import module_devices
+from torchdevlint.flow.checks import hidden_attributes, module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.classes import is_property
@@ -63,6 +63,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         return distributions.attribute(receiver, name)
     if isinstance(receiver, Library):
         module_devices.note_read(frame, node, state, receiver)
+        hidden_attributes.note_attribute(frame, state, node, receiver)
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
         found = _unknown_attribute(frame, node)

@@ -1,0 +1,195 @@
+"""Attributes of a model that are read from its wrapper, which has none of them (TDL406)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.facts.parallel import HiddenAttribute
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Library, Obj, Value
+from torchdevlint.source.nodes import nodes_in
+
+_ASKS = frozenset({"hasattr", "getattr"})
+_CATCH = frozenset({"AttributeError", "Exception", "BaseException"})
+
+
+def note_attribute(frame: Frame, state: State, node: ast.Attribute, receiver: Library) -> None:
+    """``receiver.name`` is read; a wrapper that is a plain Module has its own attributes and no others."""
+    if receiver.prefix != "module." or not isinstance(node.ctx, ast.Load) or receiver.made_at is None:
+        return
+    defined_by = _class_that_defines(receiver.inner, node.attr)
+    if not _is_missing(receiver, node.attr, defined_by is not None):
+        return
+    if _is_asked_for(frame, state, node) or _is_put_on_wrapper(frame, node, receiver.made_at):
+        return
+    conditional = _wrapped_on_some_paths(frame, state, node.value)
+    if conditional is None:
+        return
+    machine, made_at = frame.machine, receiver.made_at
+    machine.record(
+        ("hidden attribute", node),
+        lambda: HiddenAttribute(
+            machine.span_of(node),
+            node.attr,
+            _is_called(frame, node),
+            machine.text_of(node.value),
+            receiver.name,
+            machine.span_of(made_at),
+            "" if defined_by is None else defined_by.name,
+            conditional,
+        ),
+        state,
+    )
+
+
+def _class_that_defines(inner: Value | None, name: str) -> ClassInfo | None:
+    """The class of the wrapped model, if it is known and it or a base in reach has that attribute."""
+    for _, each in alternatives(inner) if inner is not None else ():
+        if isinstance(each, Obj) and (name in each.info.all_methods or _writes(each.info, name)):
+            return each.info
+    return None
+
+
+def _writes(info: ClassInfo, name: str) -> bool:
+    return any(name in each.writers or name in each.attributes for each in info.mro)
+
+
+def _is_missing(receiver: Library, name: str, defined: bool) -> bool:
+    """Whether the wrapper surely lacks the attribute: releases differ in private names, and libraries in all.
+
+    A `device` that no class defines is not the wrapper's fault: plain Modules have none.
+    """
+    tail = receiver.name.rpartition(".")[2]
+    if name in torch_api.MODULE_ATTRIBUTES or name in torch_api.WRAPPER_ATTRIBUTES.get(tail, ()):
+        return False
+    if name.startswith("_") or name == "device" or not receiver.name.startswith("torch."):
+        return defined and not name.startswith("__")
+    return True
+
+
+def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
+    """Whether the function asks for the attribute, or for a class that may have it, or handles its absence."""
+    scope = frame.function or frame.machine.tree
+    if scope is None:
+        return False
+    for call in nodes_in(scope, ast.Call):
+        asks = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""
+        if asks in _ASKS and isinstance(call.args[1], ast.Constant) and call.args[1].value == node.attr:
+            return True
+        of_it = asks == "isinstance" and dotted_path(call.args[0]) == dotted_path(node.value)
+        if of_it and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
+            return True
+    return any(_is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
+
+
+def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
+    line: int = node.lineno  # type: ignore[attr-defined]
+    return body[0].lineno <= line <= (body[-1].end_lineno or line)
+
+
+def _catches(node: ast.Try) -> bool:
+    """Whether a handler takes an `AttributeError`."""
+    for handler in node.handlers:
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(kind is None or dotted_path(kind) in _CATCH for kind in kinds):
+            return True
+    return False
+
+
+def _is_put_on_wrapper(frame: Frame, node: ast.Attribute, made_at: ast.AST) -> bool:
+    """Whether the file assigns such an attribute to something that may be the wrapper.
+
+    What the same function assigns before it wraps is the model's; so is what is assigned through ``.module``, and what
+    a class assigns to itself.
+    """
+    machine = frame.machine
+    if machine.tree is None:
+        return False
+    before = _earlier(frame, made_at)
+    for target in nodes_in(machine.tree, ast.Attribute):
+        if target.attr == node.attr and not isinstance(target.ctx, ast.Load) and target not in before:
+            path = dotted_path(target.value) or ""
+            if path not in ("self", "cls") and not path.endswith(".module"):
+                return True
+    return any(_sets(call, node) for call in nodes_in(machine.tree, ast.Call))
+
+
+def _earlier(frame: Frame, made_at: ast.AST) -> list[ast.Attribute]:
+    """The attributes in this function, or else script, that come before the wrap."""
+    scope, line = frame.function or frame.machine.tree, getattr(made_at, "lineno", 0)
+    if scope is None or made_at not in nodes_in(scope, ast.Call):
+        return []
+    return [each for each in nodes_in(scope, ast.Attribute) if each.lineno < line]
+
+
+def _sets(call: ast.Call, node: ast.Attribute) -> bool:
+    """``setattr(model, name, ..)`` and ``model.register_buffer(name, ..)``, on something other than ``self``."""
+    if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+        target, name = call.args[0], call.args[1]
+    elif isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER and call.args:
+        target, name = call.func.value, call.args[0]
+    else:
+        return False
+    if isinstance(name, ast.Constant):
+        return name.value == node.attr and dotted_path(target) != "self"
+    return dotted_path(target) == dotted_path(node.value)
+
+
+_REGISTER = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
+
+
+def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr) -> bool | None:
+    """Whether what is read is the wrapper on some paths only; None if the order of calls decides."""
+    path = dotted_path(model)
+    if path is None:
+        return False
+    seen = state.copy()
+    seen.conditions = ()
+    held = alternatives(frame.evaluate(model, seen))
+    plain = any(not _is_wrapper(each) for _, each in held)
+    if not plain:
+        return False
+    if path.startswith("self.") and not _is_in_order(frame, path.removeprefix("self.")):
+        return None
+    return any(conditions for conditions, each in held if _is_wrapper(each))
+
+
+def _is_wrapper(value: Value) -> bool:
+    return isinstance(value, Library) and bool(value.prefix)
+
+
+def _is_in_order(frame: Frame, attribute: str) -> bool:
+    """Whether the attribute of ``self`` is assigned here, or by ``__init__`` alone and before this method is called."""
+    owner = frame.owner
+    if owner is None or frame.function is None:
+        return False
+    writers = [method for each in owner.mro for method in each.writers.get(attribute, ())]
+    if frame.function in writers:
+        return True
+    if any(not isinstance(each, ast.FunctionDef) or each.name != "__init__" for each in writers):
+        return False
+    return frame.function not in [node for each in writers for node in _reached(owner, each)]
+
+
+def _reached(owner: ClassInfo, method: ast.AST) -> Iterator[ast.AST]:
+    """The methods of `owner` that `method` calls on ``self``, and those that these call."""
+    todo, seen = [method], {method}
+    while todo:
+        for call in nodes_in(todo.pop(), ast.Call):
+            path = dotted_path(call.func) or ""
+            found = owner.all_methods.get(path.removeprefix("self.")) if path.startswith("self.") else None
+            if found is not None and found[1] not in seen:
+                seen.add(found[1])
+                todo.append(found[1])
+                yield found[1]
+
+
+def _is_called(frame: Frame, node: ast.Attribute) -> bool:
+    scope = frame.function or frame.machine.tree
+    return scope is not None and any(call.func is node for call in nodes_in(scope, ast.Call))

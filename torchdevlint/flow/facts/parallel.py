@@ -1,0 +1,27 @@
+"""Several GPUs: what wrappers hide, and where they want their model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenAttribute(Fact):
+    """An attribute that is read from a wrapper, which does not hand it through to the model inside.
+
+    `model` is the text of the wrapper, `wrapper` its class and `wrapped_at` where it is made; `class_name` is the class
+    of the model inside if that defines the attribute, else empty; `called` whether it is a method that is called;
+    `conditional` whether the wrap happens on some paths only.
+    """
+
+    at: Span
+    attribute: str
+    called: bool
+    model: str
+    wrapper: str
+    wrapped_at: Span
+    class_name: str
+    conditional: bool
