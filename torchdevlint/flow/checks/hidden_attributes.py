@@ -63,12 +63,12 @@ def _writes(info: ClassInfo, name: str) -> bool:
 def _is_missing(receiver: Library, name: str, defined: bool) -> bool:
     """Whether the wrapper surely lacks the attribute: releases differ in private names, and libraries in all.
 
-    A `device` that no class defines is not the wrapper's fault: plain Modules have none.
+    A `device` is the subject of TDL107, since plain Modules lack it as well.
     """
     tail = receiver.name.rpartition(".")[2]
-    if name in torch_api.MODULE_ATTRIBUTES or name in torch_api.WRAPPER_ATTRIBUTES.get(tail, ()):
+    if name == "device" or name in torch_api.MODULE_ATTRIBUTES or name in torch_api.WRAPPER_ATTRIBUTES.get(tail, ()):
         return False
-    if name.startswith("_") or name == "device" or not receiver.name.startswith("torch."):
+    if name.startswith("_") or not receiver.name.startswith("torch."):
         return defined and not name.startswith("__")
     return True
 
