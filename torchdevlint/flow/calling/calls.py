@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
@@ -192,6 +193,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     given = spread(init, arguments) if init is not None else None
     if init is not None and given is not None:
         run_function(frame, state, node, init, *given)
+        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
     if info.resolved or info.is_module or init is not None:
         return made
     return UNKNOWN

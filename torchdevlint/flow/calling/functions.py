@@ -46,6 +46,7 @@ def run_function(
         state.without_accelerator,
         state.touched is not None,
         machine.muted > 0,
+        machine.in_child,
     )
     outcome = machine.memo.get(signature)
     if outcome is None:

@@ -103,6 +103,17 @@ def _tensor_data(frame: Frame, state: State, node: ast.Call, arguments: Argument
     return Library("torch.utils.data.TensorDataset", children=tuple(arguments.values))
 
 
+def _part_of_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``Subset(data, indices)`` and ``ConcatDataset([a, b])``: what they read of, they are."""
+    data = arguments.value(0, "dataset") if arguments.positional else arguments.value(0, "datasets")
+    children = (data,) if not isinstance(data, Seq) else data.items or (data.element,)
+    return Library("torch.utils.data.Subset", children=children)
+
+
+def _split_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    return Seq(None, Library("torch.utils.data.Subset", children=(arguments.value(0, "dataset"),)))
+
+
 def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """A file of a model hub; what lies in a dataset repository is data."""
     kind = arguments.keyword_values.get("repo_type")
@@ -236,6 +247,9 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "os.getenv": _environment_get,
     "torch.utils.data.DataLoader": _loader,
     "torch.utils.data.TensorDataset": _tensor_data,
+    "torch.utils.data.Subset": _part_of_data,
+    "torch.utils.data.ConcatDataset": _part_of_data,
+    "torch.utils.data.random_split": _split_data,
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import placement
+from torchdevlint.flow.checks import children, placement
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
@@ -81,6 +81,10 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
 
 def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
     """A move to, or creation on, a device that is literally CUDA initialises it."""
+    if frame.machine.in_child:
+        if children.needs_accelerator(frame, state, device):
+            touch(frame, state, node, frame.machine.text_of(node), "initialises")
+        return
     if device.origin is Origin.LITERAL and device.name == "cuda":
         placement.note_literal(frame, state, node)
     if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:
@@ -88,6 +92,8 @@ def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> No
 
 
 def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
+    if frame.machine.in_child and effect != "initialises":
+        return
     if state.touched is None and not state.without_accelerator:
         state.touched = Touch(node, text, effect)
 

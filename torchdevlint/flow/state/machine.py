@@ -165,6 +165,8 @@ class Machine:
         self.default_changed = False
         self.muted = 0
         """Above 0, nothing is recorded."""
+        self.in_child = False
+        """What is run is run in another process: what touches CUDA is what that process cannot do, if it was forked."""
         self.entry_owner: ClassInfo | None = None
         self.entry_node: ast.AST | None = None
         self.calls_left = MAX_CALLS

@@ -179,6 +179,8 @@ class Obj(Value):
     device: Device = TOP
     placed: Step | None = field(default=None, compare=False)
     """The move that put it there."""
+    made_of: tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None = field(default=None, compare=False)
+    """The arguments that ``__init__`` got, by position and by name, where it was made here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,99 @@
+"""Loaders with workers: forked processes, which cannot use the accelerator that their parent uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks.children import placed_in, run_in_child
+from torchdevlint.flow.facts.processes import AcceleratorInWorker
+from torchdevlint.flow.kinds.counts import surely_some
+from torchdevlint.flow.kinds.start_method import forks
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Tensor, Value
+
+_READS = ("__getitems__", "__getitem__", "__iter__")
+"""What workers call of a data set, in the order in which torch looks for them."""
+
+
+def sees(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """``DataLoader(data, num_workers=4)``: what its workers call runs in processes of its own."""
+    machine = frame.machine
+    if machine.muted or state.without_accelerator or "get_worker_info" in machine.words:
+        return
+    workers = arguments.get(5, "num_workers")
+    if workers is None or arguments.double_starred or not surely_some(frame, state, *workers):
+        return
+    if not forks(frame, arguments.get(11, "multiprocessing_context")):
+        return
+    data = arguments.value(0, "dataset")
+    sample: Value = UNKNOWN
+    for function in _reads(data):
+        sample = _check(frame, state, node, function, [] if _is_iterator(function) else [NUMBER])
+    stored = placed_in(data)
+    if stored is not None:
+        _record(frame, state, node, stored, "")
+    if "collate_fn" in arguments.keywords or len(arguments.positional) > 6:
+        _check(frame, state, node, arguments.value(6, "collate_fn"), [Seq(None, sample)])
+    _check(frame, state, node, arguments.value(10, "worker_init_fn"), [NUMBER])
+
+
+_LOADERS = """
+    torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader torch_geometric.loader.DataLoader
+    torch_geometric.data.DataLoader monai.data.DataLoader
+""".split()
+FUNCTIONS = dict.fromkeys(_LOADERS, sees)
+
+
+def _reads(data: Value) -> Iterator[Func]:
+    """The methods by which workers read a data set of this file, or several of them that are one."""
+    if isinstance(data, Library) and not data.module:
+        for child in data.children:
+            yield from _reads(child)
+    elif isinstance(data, Seq) and data.items is not None:
+        for item in data.items:
+            yield from _reads(item)
+    elif isinstance(data, Obj):
+        found = (data.info.method(name, data) for name in _READS)
+        yield from [method for method in found if method is not None][:1]
+
+
+def _is_iterator(function: Func) -> bool:
+    return function.qualname.endswith(".__iter__")
+
+
+def _check(frame: Frame, state: State, node: ast.Call, function: Value, arguments: list[Value]) -> Value:
+    """Record what `function` does first with an accelerator, or what it reads there; give what it gives."""
+    touch, given = run_in_child(frame, node, function, arguments, {})
+    machine, name = frame.machine, _name(function)
+    if touch is None:
+        stored = placed_in(given)
+        if stored is not None and name:
+            _record(frame, state, node, stored, name)
+        return given
+    machine.record(
+        ("worker", touch.node),
+        lambda: AcceleratorInWorker(machine.span_of(touch.node), touch.text, name, False, machine.span_of(node)),
+        state,
+    )
+    return UNKNOWN
+
+
+def _record(frame: Frame, state: State, node: ast.Call, stored: Tensor, name: str) -> None:
+    machine, put = frame.machine, stored.steps[-1].node
+    machine.record(
+        ("worker", put),
+        lambda: AcceleratorInWorker(machine.span_of(put), machine.text_of(put), name, True, machine.span_of(node)),
+        state,
+    )
+
+
+def _name(function: Value) -> str:
+    while isinstance(function, Partial):
+        function = function.function
+    if isinstance(function, Obj):
+        return f"{function.info.name}.__call__"
+    if isinstance(function, Choice):
+        return ""
+    return function.qualname if isinstance(function, Func) else ""
