@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
 from torchdevlint.flow.facts.tensors import BatchNotMoved, DeadLoopMove, DiscardedMove, IgnoresGivenDevice, MixedDevices
 from torchdevlint.model import Span
 
@@ -14,7 +15,8 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     """The facts without those that another one explains.
 
     A batch that was left behind explains the operation that it is used in, a literal device explains what its tensor
-    meets, and a move whose result is lost explains that its device is a literal.
+    meets, and a move whose result is lost explains that its device is a literal. Workers that use an accelerator
+    explain that what they give cannot be pinned.
     """
     held = list(facts)
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
@@ -24,7 +26,13 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         if isinstance(fact, IgnoresGivenDevice) and not any(_within(fact.at, each) for each in lost)
     }
     batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
-    return [fact for fact in held if not _is_explained(fact, batches, literals)]
+    loaders = {fact.loader_at for fact in held if isinstance(fact, AcceleratorInWorker)}
+    return [
+        fact
+        for fact in held
+        if not _is_explained(fact, batches, literals)
+        and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
+    ]
 
 
 def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
-from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.calling.functions import defaults, run_function
 from torchdevlint.flow.names import first_name
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -83,12 +84,27 @@ def needs_accelerator(frame: Frame, state: State, device: Device) -> bool:
         return False
     if device.origin is Origin.LITERAL:
         return device.name in FORKABLE
-    return device.origin is Origin.EXPRESSION and not _may_be_cpu(frame, device)
+    return device.origin is Origin.EXPRESSION and not may_be_cpu(frame, device)
 
 
-def _may_be_cpu(frame: Frame, device: Device) -> bool:
-    """Whether an expression is called something of the CPU, or is an attribute that is given the CPU, or nothing."""
-    if _HOST.search(device.name):
+def is_placed(value: Value) -> TypeGuard[Tensor]:
+    """Whether it is a tensor that was put on an accelerator which forks, and pinned memory, have to do with."""
+    if not isinstance(value, Tensor) or not value.steps:
+        return False
+    if value.device.origin is Origin.LITERAL:
+        return value.device.name in FORKABLE
+    return value.device.origin is Origin.EXPRESSION and not _HOST.search(value.device.name)
+
+
+def may_be_cpu(frame: Frame, device: Device) -> bool:
+    """Whether an expression is called something of the CPU, or is an attribute that is given the CPU, or nothing.
+
+    So is a parameter for which nothing has to be given.
+    """
+    if device.origin is not Origin.EXPRESSION:
+        return False
+    default = dict(defaults(frame.function)).get(device.name) if frame.function is not None else None
+    if _HOST.search(device.name) or (isinstance(default, ast.Constant) and default.value in ("cpu", None)):
         return True
     receiver = frame.receiver
     if first_name(device.name) != "self" or not isinstance(receiver, Obj):
@@ -114,9 +130,7 @@ def _is_literal(value: Value) -> bool:
 def placed_in(value: Value) -> Tensor | None:
     """A tensor on an accelerator that a value surely is, or holds as a container or data set; else None."""
     if isinstance(value, Tensor):
-        literal = value.device.origin is Origin.LITERAL and value.device.name in FORKABLE
-        named = value.device.origin is Origin.EXPRESSION and not _HOST.search(value.device.name)
-        return value if (literal or named) and value.steps else None
+        return value if is_placed(value) else None
     if isinstance(value, Choice):
         found = [placed_in(each) for _, each in value.alternatives]
         return found[0] if all(each is not None for each in found) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.children import placed_in, run_in_child
 from torchdevlint.flow.facts.processes import AcceleratorInWorker
-from torchdevlint.flow.kinds.counts import surely_some
+from torchdevlint.flow.kinds.options import surely_some
 from torchdevlint.flow.kinds.start_method import forks
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Tensor, Value
@@ -17,7 +17,7 @@ _READS = ("__getitems__", "__getitem__", "__iter__")
 """What workers call of a data set, in the order in which torch looks for them."""
 
 
-def sees(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+def _loader(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``DataLoader(data, num_workers=4)``: what its workers call runs in processes of its own."""
     machine = frame.machine
     if machine.muted or state.without_accelerator or "get_worker_info" in machine.words:
@@ -29,8 +29,8 @@ def sees(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
         return
     data = arguments.value(0, "dataset")
     sample: Value = UNKNOWN
-    for function in _reads(data):
-        sample = _check(frame, state, node, function, [] if _is_iterator(function) else [NUMBER])
+    for function in reads(data):
+        sample = _check(frame, state, node, function, [] if is_iterator(function) else [NUMBER])
     stored = placed_in(data)
     if stored is not None:
         _record(frame, state, node, stored, "")
@@ -39,27 +39,27 @@ def sees(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     _check(frame, state, node, arguments.value(10, "worker_init_fn"), [NUMBER])
 
 
-_LOADERS = """
+LOADERS = """
     torch.utils.data.DataLoader torch.utils.data.dataloader.DataLoader torch_geometric.loader.DataLoader
     torch_geometric.data.DataLoader monai.data.DataLoader
 """.split()
-FUNCTIONS = dict.fromkeys(_LOADERS, sees)
+FUNCTIONS = dict.fromkeys(LOADERS, _loader)
 
 
-def _reads(data: Value) -> Iterator[Func]:
+def reads(data: Value) -> Iterator[Func]:
     """The methods by which workers read a data set of this file, or several of them that are one."""
     if isinstance(data, Library) and not data.module:
         for child in data.children:
-            yield from _reads(child)
+            yield from reads(child)
     elif isinstance(data, Seq) and data.items is not None:
         for item in data.items:
-            yield from _reads(item)
+            yield from reads(item)
     elif isinstance(data, Obj):
         found = (data.info.method(name, data) for name in _READS)
         yield from [method for method in found if method is not None][:1]
 
 
-def _is_iterator(function: Func) -> bool:
+def is_iterator(function: Func) -> bool:
     return function.qualname.endswith(".__iter__")
 
 

@@ -21,3 +21,18 @@ class AcceleratorInWorker(Fact):
     function: str
     stored: bool
     loader_at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedOnDevice(Fact):
+    """Memory is to be pinned of a tensor that is on an accelerator.
+
+    `kind` is ``method`` (``t.pin_memory()``), ``factory`` (with ``pin_memory=True``) or ``loader``, `text` the call
+    that put the tensor there, at `put_at`; `loader_at` is the loader.
+    """
+
+    at: Span
+    kind: str
+    text: str
+    put_at: Span
+    loader_at: Span | None = None

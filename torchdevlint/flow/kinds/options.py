@@ -1,4 +1,4 @@
-"""Whether a number that says how many there are is surely not 0."""
+"""What is known of a number or a flag that a program is configured with: by its value, or by its default."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import Const, Value
+from torchdevlint.flow.state.values import Const, Guard, Value
 from torchdevlint.source.nodes import nodes_in
 
 _COUNTS = ("cpu_count", "device_count")
@@ -25,6 +25,14 @@ def surely_some(frame: Frame, state: State, node: ast.expr, value: Value) -> boo
         return name in _COUNTS or (name in ("min", "max", "int") and bool(inner) and all(inner))
     default = _default_of(frame, node)
     return isinstance(default, ast.Constant) and _is_some(default.value)
+
+
+def surely_true(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """True, or a test that holds where an accelerator is there; or a parameter or option that is True by default."""
+    if isinstance(value, Guard):
+        return value.holds
+    default = None if isinstance(value, Const) else _default_of(frame, node)
+    return value == Const(True) or (isinstance(default, ast.Constant) and default.value is True)
 
 
 def _is_some(value: object) -> bool:

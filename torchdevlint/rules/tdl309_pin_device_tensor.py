@@ -1,0 +1,103 @@
+"""Memory of a tensor that is on an accelerator is to be pinned.
+
+## What it does
+Finds `pin_memory` where the tensor is on an accelerator already: `t.to(device).pin_memory()`, a factory with both
+`device=` and `pin_memory=True`, and a `DataLoader` with `pin_memory=True` whose data set or `collate_fn` gives tensors
+that were moved.
+
+## Why is this bad?
+Pinned memory is memory of the host that is kept from being swapped out, so that copies to the GPU are fast. What is on
+the GPU cannot be pinned:
+
+    RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned
+
+and from a factory
+
+    RuntimeError: Only dense CPU tensors can be pinned
+
+On a machine without a GPU `pin_memory=True` does nothing in a loader, so that the same program works there.
+
+## Example
+```python
+from torch.utils.data import DataLoader, TensorDataset
+
+def loader(x, y, device):
+    data = TensorDataset(x.to(device), y.to(device))
+    return DataLoader(data, batch_size=64, shuffle=True, pin_memory=True)
+```
+
+## Use instead
+Pin what is on the CPU and move it afterwards,
+
+```python
+from torch.utils.data import DataLoader, TensorDataset
+
+def train(model, x, y, device):
+    loader = DataLoader(TensorDataset(x, y), batch_size=64, shuffle=True, pin_memory=True)
+    for inputs, labels in loader:
+        step(model, inputs.to(device, non_blocking=True), labels.to(device, non_blocking=True))
+```
+or, where all data is on the GPU, leave `pin_memory` out.
+
+## Fix safety
+There is no automatic fix: which of the two is meant, the move or the pinning, is the author's to say.
+
+## What it cannot see
+A data set of another file; data that is moved on some paths only; `pin_memory` that is an argument without a default.
+Sparse tensors on the CPU cannot be pinned either.
+
+## References
+- [torch.utils.data: memory pinning](https://docs.pytorch.org/docs/stable/data.html#memory-pinning)
+- [torch.Tensor.pin_memory](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.pin_memory.html)
+- unit8co/darts#436, hako-mikan/sd-webui-traintrain#20, DavidWBressler/GCNN#2, scverse/scvi-tools#1713,
+  linzhiqiu/cross_modal_adaptation#17
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.processes import PinnedOnDevice
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.ERROR
+EXECUTION = None
+PROBE = '''
+"""A loader cannot pin batches that are on a CUDA device; it pins those that are on the CPU."""
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+NEEDS = "cuda"
+RAISES = {"RuntimeError": ["only dense CPU tensors can be pinned"]}
+
+
+def flagged(device):
+    data = TensorDataset(torch.arange(4.0).to(device))
+    return {"batches": len(list(DataLoader(data, batch_size=2, pin_memory=True)))}
+
+
+def repaired(device):
+    data = TensorDataset(torch.arange(4.0))
+    return {"batches": len([batch.to(device) for (batch,) in DataLoader(data, batch_size=2, pin_memory=True)])}
+'''
+
+
+def check(fact: PinnedOnDevice) -> Iterator[Report]:
+    if fact.kind == "loader":
+        message = f"`pin_memory=True` for batches that are on an accelerator already, by {code(fact.text)}"
+        help_ = "leave out `pin_memory`, or keep the data on the CPU and move each batch"
+    elif fact.kind == "factory":
+        message = "`pin_memory=True` for a tensor that is made on an accelerator"
+        help_ = "make it on the CPU, or leave out `pin_memory`"
+    else:
+        message = f"memory is pinned of a tensor that is on an accelerator, by {code(fact.text)}"
+        help_ = "pin it before it is moved, or not at all"
+    pinned = "Only" if fact.kind == "factory" else "cannot pin 'torch.cuda.FloatTensor' only"
+    yield Report(
+        span=fact.at,
+        message=f"{message}: only memory of the CPU can be pinned",
+        symptom=f"RuntimeError: {pinned} dense CPU tensors can be pinned",
+        help=help_,
+        notes=() if fact.kind == "factory" else (Note("it is put there here", fact.put_at),),
+    )
