@@ -462,6 +462,29 @@ PARAMETER_FREE_MODULES = frozenset(
     UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
     """.split()
 )
+LOSS_WEIGHTS = {
+    "BCELoss": {"weight": 0},
+    "BCEWithLogitsLoss": {"weight": 0, "pos_weight": 4},
+    "CrossEntropyLoss": {"weight": 0},
+    "MultiLabelSoftMarginLoss": {"weight": 0},
+    "MultiMarginLoss": {"weight": 2},
+    "NLLLoss": {"weight": 0},
+    "NLLLoss2d": {"weight": 0},
+}
+"""Losses that keep a tensor as a buffer: the names and positions of the arguments that give it."""
+ELEMENTWISE_LOSSES = frozenset({"BCEWithLogitsLoss", "MultiLabelSoftMarginLoss"})
+"""Losses that multiply by their weights, which may then be 0-dim tensors of the CPU."""
+METRICS = frozenset(
+    """
+    Accuracy CohenKappa ConcordanceCorrCoef ConfusionMatrix CoverageError Dice ExactMatch F1 F1Score FBeta FBetaScore
+    HammingDistance JaccardIndex LogCoshError MatthewsCorrCoef MeanAbsoluteError MeanAbsolutePercentageError MeanMetric
+    MeanSquaredError MeanSquaredLogError NegativePredictiveValue NormalizedRootMeanSquaredError PearsonCorrCoef
+    Precision RankingAveragePrecision RankingLoss Recall RelativeSquaredError ScaleInvariantSignalDistortionRatio
+    ScaleInvariantSignalNoiseRatio SignalDistortionRatio SignalNoiseRatio Specificity StatScores SumMetric
+    SymmetricMeanAbsolutePercentageError TweedieDevianceScore WeightedMeanAbsolutePercentageError
+    """.split()
+)
+"""Metrics of torchmetrics that add up in tensors of their own; others keep what they are given in lists."""
 CONTAINER_MODULES = frozenset("Container Sequential ModuleList ModuleDict ParameterList ParameterDict".split())
 WRAPPER_MODULES = {
     "torch.nn.DataParallel": "module.",

@@ -23,7 +23,7 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import checkpoints, loaders, placement, watch
+from torchdevlint.flow.checks import checkpoints, loaders, losses, placement, watch
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.state import records
@@ -131,6 +131,7 @@ def _brought_by_kind(
     if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
         tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
+    losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
     if not isinstance(receiver, Unknown):
         return UNKNOWN
     found = unknown_method(frame, state, node, callee, arguments)
@@ -150,7 +151,10 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Ref):
         found = call_library(frame, state, node, callee.name, arguments)
         watch.function(frame, state, node, callee.name, arguments, found)
-        return of_inputs(frame, node, arguments) if found == UNKNOWN and not is_known(callee.name) else found
+        if found != UNKNOWN or is_known(callee.name):
+            return found
+        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
+        return of_inputs(frame, node, arguments)
     if isinstance(callee, Func):
         placement.note_default(frame, state, node, callee, arguments)
         given = spread(callee, arguments)
@@ -171,6 +175,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
         return call_module(frame, state, node, module, arguments)
     if isinstance(callee, Unknown):
+        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
         return call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
@@ -194,6 +199,8 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     if init is not None and given is not None:
         run_function(frame, state, node, init, *given)
         made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
+    else:
+        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
     if info.resolved or info.is_module or init is not None:
         return made
     return UNKNOWN

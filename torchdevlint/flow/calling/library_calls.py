@@ -21,7 +21,7 @@ from torchdevlint.flow.calling.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
-from torchdevlint.flow.checks import checkpoints, environment, host_reads
+from torchdevlint.flow.checks import checkpoints, environment, host_reads, losses
 from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
@@ -87,6 +87,13 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return _operation(frame, state, node, name, tail, table, arguments)
     if is_module_class(name):
         return construct(frame, node, name, tail, arguments)
+    return _of_another_package(frame, state, node, name, arguments)
+
+
+def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    tail = name.rpartition(".")[2]
+    if losses.is_metric(name):
+        return losses.make_metric(frame, state, node, name, arguments) or UNKNOWN
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])

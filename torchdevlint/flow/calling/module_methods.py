@@ -9,7 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.modules import call_module, where_made
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
-from torchdevlint.flow.checks import checkpoints, environment
+from torchdevlint.flow.checks import checkpoints, environment, losses
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
@@ -49,11 +49,11 @@ def call_module_method(
     if name == "load_state_dict":
         return checkpoints.load_state_dict(frame, state, node, callee, target, arguments)
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
-        return _register(state, callee, target, arguments)
+        return _register(frame, state, callee, target, arguments)
     if name == "modules" or name == "children":
         return Seq(None, Library("", module=True))
     if isinstance(target, Library) and name in ("append", "extend", "insert", "add"):
-        return _grow(state, callee, target, arguments)
+        return _grow(frame, state, callee, target, arguments)
     if isinstance(target, Library) and name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
@@ -67,6 +67,7 @@ def _move_module(
 ) -> Value:
     """A module moves in place, so the name that it was moved by holds the moved one afterwards."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
+    losses.note_moved(frame.machine, [target])
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
     if device is None or without_parameters:
         return target
@@ -85,9 +86,10 @@ def _move_module(
     return moved
 
 
-def _register(state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
+def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
     """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
     name, value = arguments.value(0, "name"), _registered_value(arguments)
+    losses.note_moved(frame.machine, [value])
     if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     step = Step("registered here, and moves with the Module", callee)
@@ -110,7 +112,8 @@ def _registered_value(arguments: Arguments) -> Value:
     return next(named, arguments.value(1, ""))
 
 
-def _grow(state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
+def _grow(frame: Frame, state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
+    losses.note_moved(frame.machine, arguments.values)
     grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
     path = dotted_path(callee.value)
     if path is not None and len(grown.children) <= 4:

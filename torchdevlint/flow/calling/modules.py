@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import loaders
+from torchdevlint.flow.checks import loaders, losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -39,6 +39,9 @@ def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
 
 def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
     """A module of torch.nn; without parameters and buffers it has no device of its own."""
+    weight = losses.weight_of(tail, arguments)
+    if weight is not None:
+        return Library(name, True, weight[1].device, made_at=node, held=weight)
     if _is_parameter_free(tail, arguments):
         return Library(name, True, None, made_at=node)
     given = arguments.keywords.get("device")
@@ -54,6 +57,7 @@ def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arg
             children += [each for _, each in value.items]
         elif not isinstance(value, Seq):
             children.append(value)
+    losses.note_moved(frame.machine, children)
     free = bool(children) and all(
         isinstance(child, Library) and child.module and child.device is None for child in children
     )
@@ -88,7 +92,12 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
-    if device is None:
+    if losses.is_metric(module.name):
+        losses.note_call(frame, state, node, module, operands)
+        return UNKNOWN
+    if module.held is not None:
+        losses.note_call(frame, state, node, module, operands)
+    if device is None or module.held is not None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
     scattered = module.prefix == "module."

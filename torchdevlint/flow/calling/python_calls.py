@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks import losses
 from torchdevlint.flow.checks.loaders import next_of
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
@@ -37,6 +38,7 @@ from torchdevlint.flow.transfer.operations import combine
 
 def call_builtin(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
     """What calling a builtin gives; an unknown one, or one of no interest, gives UNKNOWN."""
+    losses.note_builtin(frame.machine, tail, arguments)
     transfer = _BUILTINS.get(tail)
     if transfer is not None:
         return transfer(frame, state, node, arguments)

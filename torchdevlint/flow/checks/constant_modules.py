@@ -23,7 +23,7 @@ def is_constant(module: Value, depth: int = _MAX_DEPTH) -> bool:
         return depth > 0 and module.info.is_module and _makes_constants(module.info, depth - 1)
     if not isinstance(module, Library) or not module.module or not module.name:
         return False
-    if module.device is None:
+    if module.device is None or module.held is not None:
         return True
     made = module.made_at
     if module.name.rpartition(".")[2] not in torch_api.CONTAINER_MODULES or not isinstance(made, ast.Call):

@@ -201,6 +201,8 @@ class Machine:
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
+        self.moved: set[ast.AST] = set()
+        """Where modules of libraries are made that the file moves, registers, or gives to what may do so."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
         self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
@@ -251,6 +253,8 @@ class Machine:
         for key, (_, fact) in self._facts.items():
             assumed, owner = self._assumes.get(key), self._owners.get(key)
             if owner is not None and owner.in_pipeline:
+                continue
+            if key[-1] in self.moved:
                 continue
             if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
                 yield fact

@@ -169,6 +169,8 @@ class Library(Value):
     made_at: ast.AST | None = field(default=None, compare=False)
     placed: Step | None = field(default=None, compare=False)
     """The move that put it there."""
+    held: tuple[ast.expr, Tensor] | None = field(default=None, compare=False)
+    """For a loss: the weight that it keeps as a buffer, with the argument that gives it; `device` is where that is."""
 
 
 @dataclass(frozen=True, slots=True)

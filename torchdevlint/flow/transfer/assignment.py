@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchdevlint.flow.checks import containers, environment, host_reads
+from torchdevlint.flow.checks import containers, environment, host_reads, losses
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import LOADER
@@ -103,6 +103,7 @@ def part_of(value: Value, place: int, count: int) -> Value:
 
 def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
     receiver = frame.evaluate(target.value, state)
+    losses.note_assigned(frame.machine, receiver, value)
     if isinstance(receiver, Cls):
         receiver.info.attributes[target.attr] = value
         return

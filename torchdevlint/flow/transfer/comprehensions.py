@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks import losses
 from torchdevlint.flow.state.joins import element_of, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Map, Seq, Value
@@ -34,6 +35,7 @@ def _items(frame: Frame, generators: list[ast.comprehension], state: State) -> t
     if len(generators) > 1 or generators[0].ifs:
         return None
     source = unpacked(frame.evaluate(generators[0].iter, state))
+    losses.note_moved(frame.machine, [source])
     items = source.items if isinstance(source, Seq) else None
     return items if items and len(items) <= _MAX_ITEMS and len(set(items)) > 1 else None
 
@@ -57,6 +59,8 @@ def _leave(node: ast.expr, inner: State, state: State) -> None:
 
 def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:
     for generator in generators:
-        assign(frame, generator.target, element_of(frame.evaluate(generator.iter, state)), state)
+        source = frame.evaluate(generator.iter, state)
+        losses.note_moved(frame.machine, [source])
+        assign(frame, generator.target, element_of(source), state)
         for test in generator.ifs:
             frame.evaluate(test, state)

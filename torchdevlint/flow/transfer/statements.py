@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.checks import environment, loaders, moves, returns, wrappers
+from torchdevlint.flow.checks import environment, loaders, losses, moves, returns, wrappers
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -196,6 +196,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     moves.check_loop(frame, node, state)
     source = frame.evaluate(node.iter, state)
     element = loaders.batch_of(frame, node, state) or element_of(source)
+    losses.note_moved(frame.machine, [source])
     _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
     execute(frame, node.orelse, state)
 
