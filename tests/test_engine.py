@@ -30,7 +30,7 @@ FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker inherits w
 def load_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """An inference that sees a checkpoint load in every line that says so."""
 
-    def analyse(tree: object, span_of: object, text_of: object, settings: Settings) -> list[Fact]:
+    def analyse(tree: object, *_: object) -> list[Fact]:
         loads = [node for node in tree.body if "load" in engine.ast.unparse(node)]  # type: ignore[attr-defined]
         return [
             CheckpointLoad(Span(n.lineno, 1, n.lineno, 2), "torch.load", "torch.load(path)", False, False)

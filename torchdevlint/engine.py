@@ -139,16 +139,16 @@ def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settin
     With `flake8`, selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
     """
     source.tree = tree
-    try:
-        facts = analyse(tree, source.span, source.segment, settings)
-    except (RecursionError, MemoryError):
-        return _failed(filename, TOO_DEEP)
-    except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return _failed(filename, f"internal error in the inference: {_describe(error)}")
     if flake8:
         codes = frozenset(rule.code for rule in rules.all_rules() if settings.preview or not rule.preview) - ITS_OWN
     else:
         codes = frozenset(select.selected_for(settings, filename))
+    try:
+        facts = analyse(tree, source.span, source.segment, settings, rules.facts_of(codes))
+    except (RecursionError, MemoryError):
+        return _failed(filename, TOO_DEEP)
+    except Exception as error:  # noqa: BLE001 (one file must not end the run)
+        return _failed(filename, f"internal error in the inference: {_describe(error)}")
     found = _Findings(filename, suppress.read(source.text, noqa=not flake8), select.severities(settings), codes)
     return _result(found, facts, codes)
 

@@ -9,10 +9,12 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
+from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
 from torchdevlint.flow.checks.returns import check_returns
+from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import pipeline
@@ -34,16 +36,22 @@ _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
 def analyse(
-    tree: ast.Module, span_of: Callable[[ast.AST], Span], text_of: Callable[[ast.AST], str], settings: Settings
+    tree: ast.Module,
+    span_of: Callable[[ast.AST], Span],
+    text_of: Callable[[ast.AST], str],
+    settings: Settings,
+    wanted: frozenset[type[Fact]] | None = None,
 ) -> list[Fact]:
     """The facts of one file, in source order.
 
-    `span_of` gives a node's place and `text_of` its source; both are called only for what ends up in a fact.
+    `span_of` gives a node's place and `text_of` its source; both are called only for what ends up in a fact. Facts that
+    are not among the `wanted` kinds may be missing; without it, all are.
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
     and callers before what they call, so that it is known what a parameter gets.
     """
-    machine = Machine(span_of, text_of, settings, evaluate, execute, _enter, call_value)
+    kinds = frozenset(all_facts().values()) if wanted is None else wanted
+    machine = Machine(span_of, text_of, settings, evaluate, execute, _enter, call_value, kinds)
     machine.tree = tree
     _scan(machine, tree)
     touched = _run_module(machine, tree)
@@ -95,6 +103,7 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     )
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
+    hardcoded.collect(machine, tree)
     fed: set[ast.AST] = set()
     for node in nodes_in(tree, ast.Call):
         if not isinstance(node.func, ast.Attribute):

@@ -116,6 +116,12 @@ def by_fact() -> dict[type, tuple[Rule, ...]]:
     return {fact: tuple(rules) for fact, rules in table.items()}
 
 
+@cache
+def facts_of(codes: frozenset[str]) -> frozenset[type]:
+    """What the rules with these codes subscribe to."""
+    return frozenset(fact for rule in all_rules() if rule.code in codes for fact in rule.facts)
+
+
 def find(key: str) -> Rule | None:
     """The rule with this code (any case) or name."""
     return next((rule for rule in all_rules() if key.upper() == rule.code or key == rule.name), None)

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives, element_of, unpacked
@@ -80,6 +81,8 @@ class Arguments:
 
 
 def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
+    if node in frame.machine.naming:
+        hardcoded.note_call(frame, state, node)
     arguments = Arguments([], {})
     for each in node.args:
         if not isinstance(each, ast.Starred):

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import children, placement
+from torchdevlint.flow.checks import children, hardcoded, placement
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
@@ -85,6 +85,7 @@ def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> No
         if children.needs_accelerator(frame, state, device):
             touch(frame, state, node, frame.machine.text_of(node), "initialises")
         return
+    hardcoded.note_device(frame, state, node, device)
     if device.origin is Origin.LITERAL and device.name == "cuda":
         placement.note_literal(frame, state, node)
     if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:

@@ -7,6 +7,7 @@ import re
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.uses import bindings_in
@@ -164,6 +165,7 @@ def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], p
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
+    machine.explained.update(hardcoded.keys_of(node))
     machine.record(
         ("literal", node),
         lambda: IgnoresGivenDevice(

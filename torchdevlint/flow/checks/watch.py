@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import device_specs, losses, pinning, workers
+from torchdevlint.flow.checks import deprecated, device_specs, losses, pinning, workers
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Value
 
@@ -27,6 +27,7 @@ CHECKS: tuple[ModuleType, ...] = (
     workers,
     pinning,
     losses,
+    deprecated,
 )
 """In the order in which they are asked."""
 

@@ -153,7 +153,10 @@ class Machine:
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
+        wanted: frozenset[type[Fact]],
     ) -> None:
+        self.wanted = wanted
+        """The kinds of facts that somebody reads; what only serves other kinds need not be looked for."""
         self.span_of = span_of
         self.text_of = text_of
         self.settings = settings
@@ -179,6 +182,10 @@ class Machine:
         """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
         self.literals: set[ast.AST] = set()
         """Calls that name CUDA, outside of tests for it."""
+        self.naming: set[ast.AST] = set()
+        """Calls that have the form of one that names CUDA, if such are wanted."""
+        self.explained: set[tuple[object, ...]] = set()
+        """Keys of facts that another fact says more about."""
         self.looked_at: set[ast.AST] = set()
         """Functions that were entered on their own."""
         self.reached: set[ast.AST] = set()
@@ -252,7 +259,7 @@ class Machine:
     def facts(self) -> Iterator[Fact]:
         for key, (_, fact) in self._facts.items():
             assumed, owner = self._assumes.get(key), self._owners.get(key)
-            if owner is not None and owner.in_pipeline:
+            if (owner is not None and owner.in_pipeline) or key in self.explained:
                 continue
             if key[-1] in self.moved:
                 continue

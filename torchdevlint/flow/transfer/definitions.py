@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.checks import deprecated
 from torchdevlint.flow.names import canonical, is_dtype_name
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_harmless, is_plain, is_property
 from torchdevlint.flow.state.machine import Frame, State, closure_of
@@ -47,6 +48,8 @@ def _apply_decorators(
     replaced = False
     for decorator in reversed(node.decorator_list):
         value = frame.evaluate(decorator, state)
+        if isinstance(value, Ref):
+            deprecated.note_decorator(frame, state, decorator, value.name)
         if isinstance(value, Func):
             made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
         elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):

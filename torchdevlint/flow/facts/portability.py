@@ -1,0 +1,45 @@
+"""Code that runs on one kind of machine only, and API that PyTorch gives up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCuda(Fact):
+    """A place that names CUDA, and that nothing around it makes depend on whether it is there.
+
+    `text` is what names it (``.cuda()``, ``"cuda:1"``, ``torch.device("cuda")``), `number` the ordinal, if any.
+    `form` is ``move`` (a method of a tensor or module), ``load`` (the place for what is read from a file), ``current``
+    (the current GPU is set) or ``device``.
+    """
+
+    at: Span
+    text: str
+    number: int | None
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeprecatedAmp(Fact):
+    """A function or class of ``torch.cuda.amp``, which ``torch.amp`` has for every accelerator.
+
+    `name` is its own name, `text` the whole call or decorator, and `replacement` what to write instead, if it can be
+    written down from what stands there.
+    """
+
+    at: Span
+    name: str
+    text: str
+    replacement: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultTensorType(Fact):
+    """A call of ``torch.set_default_tensor_type``; `replacements` say the same, if the type is known."""
+
+    at: Span
+    replacements: tuple[str, ...]

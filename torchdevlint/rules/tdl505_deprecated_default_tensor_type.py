@@ -1,0 +1,87 @@
+"""`torch.set_default_tensor_type` sets type and device at once, and is deprecated.
+
+## What it does
+Finds calls of `torch.set_default_tensor_type`. It is advice, off unless it is selected.
+
+## Why is this bad?
+PyTorch says so since 2.1:
+
+    UserWarning: torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype()
+    and torch.set_default_device() as alternatives.
+
+`set_default_tensor_type("torch.cuda.FloatTensor")` knows CUDA and no other accelerator. It was a habit of early
+tutorials, and it breaks what makes random numbers on the CPU: a shuffling `DataLoader` raises
+`RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`.
+
+## Example
+```python
+torch.set_default_tensor_type("torch.cuda.FloatTensor")
+```
+
+## Use instead
+```python
+device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+weights = torch.zeros(3, device=device)
+```
+For a type without a device, `torch.set_default_dtype(torch.float64)`; for a device that every factory should use,
+`torch.set_default_device(device)`.
+
+## Fix safety
+There is no automatic fix: `set_default_device` also reaches factories that the old function left on the CPU.
+
+## What it cannot see
+For which releases of PyTorch the code is written, unless `target-torch` says so. Places under a test of the version are
+left alone.
+
+## References
+- [torch.set_default_tensor_type](https://docs.pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html):
+  "This function is deprecated as of PyTorch 2.1"
+- the generator of a shuffling loader: pytorch/pytorch#44714
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.portability import DefaultTensorType
+from torchdevlint.model import Report, Severity
+
+SEVERITY = Severity.ADVICE
+EXECUTION = None
+PROBE = '''
+"""`set_default_tensor_type` warns that it is deprecated; `set_default_dtype` does not."""
+import warnings
+
+import torch
+
+NEEDS = "cpu"
+OBSERVES = {"warned of a deprecation": True}
+
+
+def flagged(device):
+    return observe(lambda: torch.set_default_tensor_type(torch.DoubleTensor))
+
+
+def repaired(device):
+    return observe(lambda: torch.set_default_dtype(torch.float64))
+
+
+def observe(choose):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        choose()
+    return {"warned of a deprecation": any("is deprecated" in str(each.message) for each in caught)}
+'''
+
+
+def check(fact: DefaultTensorType) -> Iterator[Report]:
+    calls = " and ".join(f"`{each}`" for each in fact.replacements)
+    yield Report(
+        span=fact.at,
+        message="`torch.set_default_tensor_type` is deprecated since PyTorch 2.1",
+        symptom=(
+            "UserWarning: torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+            "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+        ),
+        help=f"write {calls}" if calls else "write `torch.set_default_dtype(..)` or `torch.set_default_device(..)`",
+    )
