@@ -36,6 +36,7 @@ from torchdevlint.flow.state.values import (
     Choice,
     Cls,
     Const,
+    Dev,
     Func,
     Library,
     Loaded,
@@ -97,6 +98,8 @@ def call_attribute(
         if path is not None and path in state.paths:
             return call_value(frame, state, node, state.paths[path], arguments)
     found = attribute(frame, callee, state, receiver)
+    if isinstance(found, Dev) and isinstance(receiver, Unknown):
+        return unknown_method(frame, state, node, callee, arguments)
     if not isinstance(found, Unknown):
         return call_value(frame, state, node, found, arguments)
     return _brought_by_kind(frame, state, node, callee, receiver, arguments)

@@ -9,6 +9,7 @@ from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.python_calls import is_instance
 from torchdevlint.flow.calling.tensor_methods import (
+    number_of_device,
     tensor_operands,
 )
 from torchdevlint.flow.checks import checkpoints
@@ -165,6 +166,11 @@ def _device_context(frame: Frame, state: State, node: ast.Call, arguments: Argum
     return Library("torch.cuda.device", made_at=node)
 
 
+def _get_device(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    tensor = arguments.value(0, "input")
+    return number_of_device(state, node, tensor) if isinstance(tensor, Tensor) else NUMBER
+
+
 def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     if not arguments.positional:
         return Map(tuple(arguments.keyword_values.items()), UNKNOWN, closed=True)
@@ -234,6 +240,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.cuda.device_count": _number,
     "torch.cuda.current_device": _current_device,
     "torch.cuda.device": _device_context,
+    "torch.get_device": _get_device,
     "torch.accelerator.current_accelerator": _current_accelerator,
     "torch.utils.checkpoint.checkpoint": _checkpointed,
     "torch.nn.utils.rnn.pack_padded_sequence": _packed,

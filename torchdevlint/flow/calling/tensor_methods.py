@@ -62,7 +62,7 @@ def call_tensor_method(
         return _new(frame, name, receiver, arguments)
     if name == "size":
         return NUMBER if arguments.positional else NUMBERS
-    if name in ("item", "dim", "numel", "nelement", "ndimension", "get_device", "element_size"):
+    if name in ("item", "dim", "numel", "nelement", "ndimension", "element_size"):
         return NUMBER
     if name in ("type", "__repr__"):
         return TEXT
@@ -93,6 +93,8 @@ def _other(
         return Seq(None, result)
     if name in torch_api.METHOD_LIST:
         return Seq(None, element_of(receiver) if name == "unbind" else receiver)
+    if name == "get_device":
+        return number_of_device(state, node, receiver)
     if name in torch_api.METHOD_PLAIN:
         if name in torch_api.COMPARING:
             _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
@@ -288,6 +290,12 @@ def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:
     if isinstance(value, Const) and value.value is None:
         return Device(Origin.LITERAL, kind)
     return as_device(frame, *given)
+
+
+def number_of_device(state: State, node: ast.Call, tensor: Tensor) -> Dev:
+    """What ``x.get_device()`` gives, under a question for CUDA or a move to it not the -1 of the CPU."""
+    literal = tensor.device.origin is Origin.LITERAL and not on_cpu(tensor.device)
+    return Dev(tensor.device, tensor.creations, True, None if literal or state.guarded else node)
 
 
 def type_device(value: Value) -> Device | None:

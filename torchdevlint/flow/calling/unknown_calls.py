@@ -9,7 +9,7 @@ import sys
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.modules import follows_input
-from torchdevlint.flow.calling.tensor_methods import method_device, tensor_operands, to_device
+from torchdevlint.flow.calling.tensor_methods import method_device, number_of_device, tensor_operands, to_device
 from torchdevlint.flow.checks import environment, host_reads, loaders, placement
 from torchdevlint.flow.kinds.followed import followed_in
 from torchdevlint.flow.kinds.uses import Uses, uses_in
@@ -179,6 +179,13 @@ def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
     return False
 
 
+def _has_shape(frame: Frame, node: ast.expr) -> bool:
+    """Whether a name is indexed, or asked for its shape: what has a `get_device` besides is a tensor then."""
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
+    return uses is not None and not uses.is_container and ("shape" in uses.attributes or uses.has_dimensions)
+
+
 def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
     """A method of something unknown: a move tells what the result is."""
     name = callee.attr
@@ -190,6 +197,8 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
             return UNKNOWN
         environment.note_device(frame, state, node, device)
         return _moved_unknown(frame, state, node, callee.value, device)
+    if name == "get_device" and _has_shape(frame, callee.value):
+        return number_of_device(state, node, Tensor(TOP))
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
         if callee.value.id not in followed_in(frame.function):
             return UNKNOWN

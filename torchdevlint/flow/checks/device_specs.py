@@ -121,7 +121,8 @@ def _of_value(name: str, value: Value) -> Problem | None:
     """What is wrong with a value, if something surely is."""
     if isinstance(value, Const) and isinstance(value.value, str):
         return _of_text(value.value)
-    if name in _TAKE_NAMES_ONLY and is_number(value) and not _is_flag(value):
+    numeric = is_number(value) or (isinstance(value, Dev) and value.number)
+    if name in _TAKE_NAMES_ONLY and numeric and not _is_flag(value):
         return "number", str(value.value) if isinstance(value, Const) else "a number", ""
     if _is_negative(value) and name not in _IGNORE_NEGATIVE:
         return "index", str(value.value), ""  # type: ignore[attr-defined]

@@ -38,6 +38,22 @@ class MalformedVisibleDevices(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceNumber(Fact):
+    """``x.get_device()`` given for a device, though `x` may be on the CPU, where it is -1.
+
+    `tensor` is the text of `x`, `function` what the number is given to, `moves` whether that is ``.cuda(..)``,
+    `text` whether the number is put into a string, `used_at` the call, where `at` is not in it.
+    """
+
+    at: Span
+    tensor: str
+    function: str
+    moves: bool
+    text: bool
+    used_at: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class InvalidDevice(Fact):
     """What is given for a device is none.
 

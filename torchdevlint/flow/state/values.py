@@ -89,6 +89,8 @@ class Dev(Value):
     creations: tuple[Site, ...] = ()
     number: bool = field(default=False, compare=False)
     """It is the number of one, as ``torch.cuda.current_device()`` gives."""
+    asked_by: ast.AST | None = field(default=None, compare=False)
+    """The ``x.get_device()`` that gave the number, which is -1 where `x` is on the CPU; None where it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

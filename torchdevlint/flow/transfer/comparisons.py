@@ -30,7 +30,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if len(rights) > 1:
         return UNKNOWN
     symbol, right = node.ops[0], rights[0]
-    ordinal = None if isinstance(left, Const) else _ordinal_test(node, right)
+    ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
     if ordinal is not None:
         return ordinal
     if isinstance(symbol, (ast.Is, ast.IsNot)):
@@ -65,10 +65,13 @@ _ORDERS: dict[type, Callable[[Any, Any], bool]] = {
 }
 
 
-def _ordinal_test(node: ast.Compare, right: Value) -> Guard | None:
+def _ordinal_test(node: ast.Compare, left: Value, right: Value) -> Guard | None:
     """``device > -1``, ``gpu >= 0``, ``device == -1``: by the number of a device, where a negative one is the CPU."""
     name = (dotted_path(node.left) or "").rpartition(".")[2]
-    if not isinstance(right, Const) or right.value not in (-1, 0) or not (mentions_device(name) or name in _ORDINALS):
+    number = isinstance(left, Dev) and left.number
+    if not isinstance(right, Const) or right.value not in (-1, 0):
+        return None
+    if not (number or mentions_device(name) or name in _ORDINALS):
         return None
     operator = type(node.ops[0])
     if right.value == 0:
