@@ -4,7 +4,8 @@
 Finds, where a function or method of PyTorch is told a device:
 
 - strings that name none: `"gpu"`, `"0"`, `"CUDA"`, `"cuda:-1"`, `"cuda:0,1"`, also those that are put together, as in
-  `f"cuda:{device}"` where `device` is `"cuda:0"` already; negative numbers; a number for the `map_location` of a load;
+  `f"cuda:{device}"` where `device` is `"cuda:0"` already; negative numbers;
+- a number for the `map_location` of a load, and `"cuda"` without a number for `torch.cuda.set_device`;
 - `torch.cuda.device(..)`, which is a context manager, where `torch.device(..)` is meant;
 - a tuple, from a comma at the end of `device = torch.device("cuda"),`;
 - names that the file does not define, where a string is meant: `torch.device(cpu)`;
@@ -20,6 +21,7 @@ that the CPU does not show it:
     RuntimeError: Device index must not be negative
     RuntimeError: don't know how to restore data location of torch.storage.UntypedStorage (tagged with gpu)
     RuntimeError: legacy constructor expects device type: cpu but device type: cuda was passed
+    ValueError: Expected a torch.device with a specified index or an integer, but got:cuda
     TypeError: to() received an invalid combination of arguments - got (tuple), but expected one of: ...
     TypeError: zeros(): argument 'device' must be torch.device, not tuple
     TypeError: 'int' object is not callable
@@ -51,7 +53,8 @@ one. Methods of objects whose class is not known are left alone as well: other l
 - [torch.cuda.device](https://docs.pytorch.org/docs/stable/generated/torch.cuda.device.html): "Context-manager that
   changes the selected device"
 - `"gpu"`: opendatalab/MinerU#324, meta-pytorch/torchrec#1688, jeffheaton/app_deep_learning#6; a number as a string:
-  AshwinRJ/Federated-Learning-PyTorch#28; a number for a load: V2AI/Det3D#45
+  AshwinRJ/Federated-Learning-PyTorch#28; a number for a load: V2AI/Det3D#45; no number for
+  `set_device`: chenhsuanlin/bundle-adjusting-NeRF#73
 """
 
 from __future__ import annotations
@@ -112,6 +115,7 @@ def _message(fact: InvalidDevice) -> str:
         "type": f"{quoted} is not a type of device that PyTorch knows",
         "string": f"{quoted} does not name a device",
         "index": f"{found} is given as the number of a device, which cannot be negative",
+        "unnumbered": f"{code(fact.function)} needs the number of a GPU, and {found} has none",
         "number": f"{code(fact.function)} takes a device or its name for `map_location`, but {found} is a number",
         "context": f"{found} is a context manager, and is used as a device",
         "tuple": f"{found} is a tuple, and is used as a device",
@@ -128,6 +132,8 @@ def _symptom(fact: InvalidDevice) -> str:
         return "RuntimeError: legacy constructor expects device type: cpu but device type: cuda was passed"
     if fact.problem == "index":
         return "RuntimeError: Device index must not be negative"
+    if fact.problem == "unnumbered":
+        return "ValueError: Expected a torch.device with a specified index or an integer, but got:cuda"
     if fact.problem in ("context", "tuple", "number"):
         given = {"context": "device", "tuple": "tuple", "number": "int"}[fact.problem]
         if fact.function in _LOADS:
@@ -151,6 +157,8 @@ def _symptom(fact: InvalidDevice) -> str:
 def _help(fact: InvalidDevice) -> str:
     if fact.problem == "legacy":
         return f"use a factory that takes a device, such as {edit(f'torch.tensor(.., dtype=torch.{fact.suggestion})')}"
+    if fact.problem == "unnumbered":
+        return "leave the call out, since the first GPU is the current one, or name one: `torch.cuda.set_device(0)`"
     if fact.problem == "number":
         return f"""name the device, as in {edit('map_location=f"cuda:{number}"')}"""
     if fact.problem == "tuple":

@@ -11,7 +11,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Origin
+from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
@@ -103,6 +103,9 @@ def _look(
             if found is not None and _TAKES_ANY_STRING not in machine.words:
                 _record(frame, call, arm, name, found)
                 return
+    if name == "torch.cuda.set_device" and lacks_number(frame, node, value):
+        _record(frame, call, _written(frame, node), name, ("unnumbered", machine.text_of(node), ""))
+        return
     held = _spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
     problems = [_of_value(name, each) for each in held]
     first = problems[0] if problems else None
@@ -157,6 +160,15 @@ def _of_text(text: str) -> Problem | None:
 
 def _holds_text(value: Value) -> bool:
     return isinstance(value, Seq) and any(isinstance(each, Const) for each in value.items or ())
+
+
+def lacks_number(frame: Frame, node: ast.expr, value: Value) -> bool:
+    """Whether a device is surely ``cuda`` without a number, which `torch.cuda.set_device` refuses."""
+    if value == Const("cuda"):
+        return True
+    written = _written(frame, node)
+    whole = isinstance(written, ast.Call) and len(written.args) == 1 and not written.keywords
+    return whole and isinstance(value, Dev) and not value.number and value.device == Device(Origin.LITERAL, "cuda")
 
 
 def _is_negative(value: Value) -> bool:

@@ -54,13 +54,29 @@ class DeviceNumber(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class MaybeCpuDevice(Fact):
+    """A call that takes devices of CUDA only gets one that may be the CPU.
+
+    `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
+    what says that this may be the CPU, and `why_at` where.
+    """
+
+    at: Span
+    call: str
+    device: str
+    why: str
+    why_at: Span
+
+
+@dataclass(frozen=True, slots=True)
 class InvalidDevice(Fact):
     """What is given for a device is none.
 
-    `problem` is ``type`` (``"gpu"``), ``string`` (``"cuda:0,1"``), ``index`` (negative), ``number`` (where only names
-    are taken), ``context`` (a ``torch.cuda.device``), ``tuple`` (a comma too many), ``name`` (not bound) or ``legacy``
-    (a constructor that makes tensors of the CPU only). `found` is what was given, `function` what it was given to,
-    `suggestion` what to write in its place, or empty, `used_at` the call, where `at` is somewhere else.
+    `problem` is ``type`` (``"gpu"``), ``string`` (``"cuda:0,1"``), ``index`` (negative), ``unnumbered`` (where a number
+    is needed), ``number`` (where only names are taken), ``context`` (a ``torch.cuda.device``), ``tuple`` (a comma too
+    many), ``name`` (not bound) or ``legacy`` (a constructor that makes tensors of the CPU only). `found` is what was
+    given, `function` what it was given to, `suggestion` what to write in its place, or empty, `used_at` the call, where
+    `at` is somewhere else.
     """
 
     at: Span
