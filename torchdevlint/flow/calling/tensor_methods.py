@@ -10,7 +10,7 @@ from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_
 from torchdevlint.flow.calling.factories import data_ndim
 from torchdevlint.flow.checks import environment, host_reads
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import at, distribute, element_of, given_tensor, is_number, sequence
+from torchdevlint.flow.state.joins import at, choose, distribute, element_of, given_tensor, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State, under_each
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
@@ -99,6 +99,10 @@ def _other(
         if name in torch_api.COMPARING:
             _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
         return NUMBER
+    if name == "backward":
+        gradient = arguments.get(0, "gradient")
+        combine(frame, state, node, "`.backward()`", [(receiver_node, receiver), *([gradient] if gradient else [])])
+        return NONE
     if receiver.device == LOADER:
         return receiver if name in ("get", "pop", "values", "items", "copy") else UNKNOWN
     counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
@@ -204,15 +208,23 @@ def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
             continue
         operands = tensor_operands(node, value)
         surely = place == 0 and name not in torch_api.MAYBE_NUMBER_FIRST
-        found += [_as_tensor(*each) for each in operands] if surely else operands
+        found += [surely_tensor(*each) for each in operands] if surely else operands
     for keyword, (node, value) in arguments.keywords.items():
         if keyword in torch_api.TENSOR_KEYWORDS:
             found += tensor_operands(node, value)
     return found
 
 
-def _as_tensor(node: ast.expr, value: Value) -> tuple[ast.expr, Value]:
-    """The first operand of an operation of torch is a tensor, whatever it came from."""
+def surely_tensor(node: ast.expr, value: Value) -> tuple[ast.expr, Value]:
+    """The first operand of an operation of torch is a tensor, whatever it came from.
+
+    A sum that a loop makes is no number there, though it started as one.
+    """
+    if isinstance(value, Choice):
+        held = [each for each in value.alternatives if not is_number(each[1])]
+        if len(held) == len(value.alternatives):
+            return node, value
+        return node, choose([(conditions, surely_tensor(node, each)[1]) for conditions, each in held])
     given = value.given if isinstance(value, Unknown) else None
     return (node, value) if given is None else (node, given_tensor(given, node))
 

@@ -10,11 +10,11 @@ from torchdevlint.flow.calling.functions import default_value, defaults
 from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
 from torchdevlint.flow.kinds.docstrings import documented_tensors
 from torchdevlint.flow.kinds.followed import followed_in
+from torchdevlint.flow.kinds.taken import is_converted, takes_tensor
 from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.names import (
     argument_names,
     canonical,
-    dotted_path,
     is_dtype_name,
     is_one_of,
     mentions_device,
@@ -223,7 +223,7 @@ def _targets(
 ) -> list[_Parameter] | None:
     """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
-    if uses is None or uses.is_container or uses.called or _is_converted(function, name):
+    if uses is None or uses.is_container or uses.called or is_converted(function, name):
         return []
     if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
         return None
@@ -234,7 +234,7 @@ def _targets(
         return None
     for call, place in uses.derived:
         callee = _static(frame, call.func, closure, owner, function)
-        if isinstance(callee, Ref) and _library_takes_tensor(callee.name, place):
+        if isinstance(callee, Ref) and takes_tensor(callee.name, place):
             return None
     found: list[_Parameter] = []
     for call, place in uses.arguments:
@@ -246,46 +246,27 @@ def _targets(
             target = place if isinstance(place, str) else names[position] if position < len(names) else ""
             found.append((callee, target, owner if bound else None, in_module))
         elif isinstance(callee, Ref):
-            if _library_takes_tensor(callee.name, place):
+            if takes_tensor(callee.name, place):
                 return None
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
             return None
     return found
 
 
-def _is_dtype(value: Value | ast.AST | None) -> bool:
-    return isinstance(value, Ref) and is_dtype_name(value.name)
-
-
-def _is_converted(function: Scope, name: str) -> bool:
-    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x)``."""
-    for node in nodes_in(function, ast.Assign):
-        call, target = node.value, node.targets[0]
-        if not isinstance(target, ast.Name) or target.id != name or not isinstance(call, ast.Call) or not call.args:
-            continue
-        first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
-        if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
+def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
+    """Whether `function` gives a local name to a function of torch that takes nothing but tensors there."""
+    uses = uses_in(function).get(name)
+    if uses is None or uses.is_container or uses.called or is_converted(function, name):
+        return False
+    for call, place in (*uses.arguments, *uses.derived):
+        callee = _static(frame, call.func, frame.closure, frame.owner, function)
+        if isinstance(callee, Ref) and takes_tensor(callee.name, place):
             return True
     return False
 
 
-_MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
-
-_TAKES_SEVERAL = frozenset("cat stack concat hstack vstack dstack meshgrid broadcast_tensors einsum block_diag".split())
-"""What has a sequence of tensors, or a text, as its first argument."""
-
-
-def _library_takes_tensor(name: str, place: int | str) -> bool:
-    head, _, tail = name.rpartition(".")
-    if (place != 0 and tail not in torch_api.STRICT) or (place == 0 and tail in torch_api.MAYBE_NUMBER_FIRST):
-        return False
-    if head == "torch.nn.functional":
-        return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
-    if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
-        return head == "torch" and tail in torch_api.LIKE_FACTORIES
-    if tail in _TAKES_SEVERAL:
-        return False
-    return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
+def _is_dtype(value: Value | ast.AST | None) -> bool:
+    return isinstance(value, Ref) and is_dtype_name(value.name)
 
 
 def _static(

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from torchdevlint.flow.checks import containers, environment, host_reads, losses
+from torchdevlint.flow.kinds.parameters import is_taken_by_torch
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import LOADER
@@ -55,10 +56,10 @@ def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_nod
         assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
 
 
-def as_used(function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
+def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
     """What a name holds that was taken out of an input or made of one: a tensor where it is used as one."""
     uses = uses_in(function).get(name)
-    if uses is None or not uses.is_tensor or value.given is None:
+    if uses is None or value.given is None or not (uses.is_tensor or is_taken_by_torch(frame, function, name)):
         return value
     ndim = AT_LEAST_1 if uses.has_dimensions else None
     return given_tensor(value.given, node, ndim, f"`{name}`")
@@ -69,7 +70,7 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
     if name in frame.globals:
         frame.machine.globals[name] = value
     if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
-        value = as_used(frame.function, name, value, node)
+        value = as_used(frame, frame.function, name, value, node)
     elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
         value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
     state.env[name] = UNKNOWN if name in frame.shared else value

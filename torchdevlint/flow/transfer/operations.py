@@ -98,9 +98,13 @@ def combine(
 
 
 def _unknown_of(values: list[Value]) -> Unknown:
-    """What an operation makes of unknown values: something that is where they are, if that is one place."""
-    unknown = {value.given for value in values if isinstance(value, Unknown)}
-    return Unknown(given=unknown.pop()) if len(unknown) == 1 else UNKNOWN
+    """What an operation makes of unknown values: something that is where they are, if that is one place.
+
+    Arguments that an operation takes together are together, wherever that is.
+    """
+    places = list(dict.fromkeys(value.given for value in values if isinstance(value, Unknown)))
+    together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
+    return Unknown(given=places[0]) if places and (together or len(places) == 1) else UNKNOWN
 
 
 def _together(conditions: list[Conditions]) -> Conditions | None:
@@ -118,7 +122,8 @@ def _combine(
 ) -> Value:
     tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
     if not tensors:
-        return NUMBER if all(is_number(value) for _, value in operands) else UNKNOWN
+        values = [value for _, value in operands]
+        return NUMBER if all(is_number(value) for value in values) else _unknown_of(values)
     for place, one in enumerate(tensors):
         for other in tensors[place + 1 :]:
             check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])

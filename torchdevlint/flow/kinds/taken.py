@@ -1,0 +1,44 @@
+"""What functions of torch take: an argument that can be nothing but a tensor says what was given."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.kinds.uses import Scope
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.source.nodes import nodes_in
+
+
+def is_converted(function: Scope, name: str) -> bool:
+    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x)``."""
+    for node in nodes_in(function, ast.Assign):
+        call, target = node.value, node.targets[0]
+        if not isinstance(target, ast.Name) or target.id != name or not isinstance(call, ast.Call) or not call.args:
+            continue
+        first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
+        if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
+            return True
+    return False
+
+
+_MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
+
+_TAKES_SEVERAL = frozenset("cat stack concat hstack vstack dstack meshgrid broadcast_tensors einsum block_diag".split())
+"""What has a sequence of tensors, or a text, as its first argument."""
+
+
+def takes_tensor(name: str, place: int | str) -> bool:
+    """Whether a library function takes nothing but a tensor as its argument at that place."""
+    head, _, tail = name.rpartition(".")
+    if (place != 0 and tail not in torch_api.STRICT) or (place == 0 and tail in torch_api.MAYBE_NUMBER_FIRST):
+        return False
+    if head == "torch.nn.functional":
+        return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
+    if head == "torch.linalg":
+        return tail in torch_api.LINALG_TENSOR or tail in torch_api.LINALG_TUPLE
+    if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
+        return head == "torch" and tail in torch_api.LIKE_FACTORIES
+    if tail in _TAKES_SEVERAL:
+        return False
+    return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST
