@@ -9,6 +9,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Note, Report
 from torchdevlint.rules.wording import code, with_argument
 
+_GRADIENTS = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.grad()`")
 _RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
 
 
@@ -72,6 +73,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: where the result is depends on the input, and what it meets later may not be there"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+    if fact.operation in _GRADIENTS:
+        return "RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu"
     if fact.operation.endswith(_RECURRENT):
         return (
             "RuntimeError: Input and hidden tensors are not at the same device, "

@@ -19,6 +19,10 @@ or, for a table that is read with the argument,
 
     RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
 
+or, for a gradient that `backward` or `torch.autograd.grad` is given,
+
+    RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu
+
 A buffer that is filled by slices raises nothing: `out[:, 0] = x` copies to the CPU, and what is returned is silently
 there.
 

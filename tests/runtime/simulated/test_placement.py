@@ -385,6 +385,21 @@ def test_attention_between_devices() -> None:
         nn.functional.scaled_dot_product_attention(query, query.cpu(), query)
 
 
+def test_a_gradient_that_is_not_where_its_output_is() -> None:
+    leaf = torch.ones(2, device="cuda", requires_grad=True)
+    for seed in (
+        lambda: torch.autograd.grad(leaf * 2, leaf, grad_outputs=torch.ones(2)),
+        lambda: torch.autograd.backward([leaf * 2], [torch.ones(2)]),
+        lambda: (leaf * 2).backward(torch.ones(2)),
+    ):
+        with pytest.raises(RuntimeError, match="invalid gradient at index 0 - expected device cuda:0 but got cpu"):
+            seed()
+    (leaf * 2).sum().backward(torch.tensor(1.0))
+    (leaf * 2).backward(torch.ones_like(leaf))
+    assert leaf.grad is not None
+    assert leaf.grad.device == torch.device("cuda:0")
+
+
 def test_an_optimizer_of_a_model_on_two_devices() -> None:
     first, second = nn.Linear(2, 2).to("cuda:0"), nn.Linear(2, 1).to("cuda:1")
     for kind in (torch.optim.Adam, torch.optim.SGD, torch.optim.AdamW, torch.optim.RMSprop):

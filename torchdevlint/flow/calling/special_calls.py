@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling import distributions, gradients
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.python_calls import is_instance
 from torchdevlint.flow.calling.tensor_methods import (
@@ -232,6 +232,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "matplotlib.figure.Figure.add_subplot": _drawn_on(_AXES),
     "matplotlib.figure.Figure.subplots": _drawn_on(_AXES),
     "torch.autograd.Variable": _variable,
+    "torch.autograd.grad": gradients.grad,
+    "torch.autograd.backward": gradients.backward,
     "torch.nn.Parameter": _parameter,
     "torch.nn.Buffer": _parameter,
     "torch.device": _device,

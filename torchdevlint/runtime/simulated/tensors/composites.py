@@ -106,6 +106,28 @@ def _ctc_loss(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tens
     return ctc_loss
 
 
+def _make_grads(original: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    """torch/csrc/autograd/engine.cpp, `validate_outputs`: gradients of 0 dimensions are moved."""
+
+    @functools.wraps(original)
+    def make_grads(outputs: Sequence[Any], grads: Sequence[Any], *args: Any, **kwargs: Any) -> Sequence[Any]:
+        made = list(original(outputs, grads, *args, **kwargs))
+        for place, (output, gradient) in enumerate(zip(outputs, made, strict=False)):
+            if not isinstance(output, torch.Tensor) or not isinstance(gradient, torch.Tensor):
+                continue
+            here, there = claim_of(output), claim_of(gradient)
+            if here is None or there is None or here.device == there.device:
+                continue
+            if gradient.dim():
+                text = f"invalid gradient at index {place} - expected device {here.device} but got {there.device}"
+                operands = [("output", output), ("gradient", gradient)]
+                raise reported(simulation(), RuntimeError(text), operands, "backward")
+            made[place] = gradient.to(here.device)
+        return tuple(made)
+
+    return make_grads
+
+
 def _unclaimed(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
@@ -167,4 +189,5 @@ def patches() -> Iterator[Patch]:
     for name in ("stft", "istft"):
         yield torch._VF, name, _window(name, getattr(torch._VF, name))
     yield torch, "ctc_loss", _ctc_loss(torch.ctc_loss)
+    yield torch.autograd, "_make_grads", _make_grads(torch.autograd._make_grads)
     yield torch._C, "_group_tensors_by_device_and_dtype", group_by_device_and_dtype
