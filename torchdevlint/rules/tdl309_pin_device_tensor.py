@@ -1,9 +1,9 @@
 """Memory of a tensor that is on an accelerator is to be pinned.
 
 ## What it does
-Finds `pin_memory` where the tensor is on an accelerator already: `t.to(device).pin_memory()`, a factory with both
-`device=` and `pin_memory=True`, and a `DataLoader` with `pin_memory=True` whose data set or `collate_fn` gives tensors
-that were moved.
+Finds `pin_memory` where the tensor is on an accelerator already: `t.cuda().pin_memory()`, a factory with both
+`device="cuda"` and `pin_memory=True`, and a `DataLoader` with `pin_memory=True` whose data set or `collate_fn` gives
+tensors that were moved.
 
 ## Why is this bad?
 Pinned memory is memory of the host that is kept from being swapped out, so that copies to the GPU are fast. What is on
@@ -44,6 +44,7 @@ There is no automatic fix: which of the two is meant, the move or the pinning, i
 
 ## What it cannot see
 A data set of another file; data that is moved on some paths only; `pin_memory` that is an argument without a default.
+Where a caller names the device, in `t.to(device).pin_memory()`, it may be the CPU, to which tensors are offloaded.
 Sparse tensors on the CPU cannot be pinned either.
 
 ## References

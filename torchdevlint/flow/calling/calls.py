@@ -24,6 +24,7 @@ from torchdevlint.flow.calling.unknown_calls import (
     unknown_method,
 )
 from torchdevlint.flow.checks import checkpoints, loaders, losses, placement, watch
+from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path
 from torchdevlint.flow.state import records
@@ -127,6 +128,8 @@ def _brought_by_kind(
     if isinstance(receiver, Record):
         return _record_method(callee.attr, receiver, arguments)
     if isinstance(receiver, (Const, Text)):
+        if callee.attr == "format" and isinstance(receiver, Const):
+            return ranks.spelled(str(receiver.value), *arguments.values)
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoints.method(frame, state, node, callee, receiver, arguments)

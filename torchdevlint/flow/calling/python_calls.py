@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import losses
 from torchdevlint.flow.checks.loaders import next_of
+from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -17,7 +18,6 @@ from torchdevlint.flow.state.values import (
     NONE,
     NUMBER,
     NUMBERS,
-    TEXT,
     UNKNOWN,
     Choice,
     Cls,
@@ -25,11 +25,13 @@ from torchdevlint.flow.state.values import (
     Dev,
     Library,
     Map,
+    Number,
     Obj,
     Record,
     Ref,
     Seq,
     Tensor,
+    Text,
     Unknown,
     Value,
 )
@@ -42,6 +44,8 @@ def call_builtin(frame: Frame, state: State, node: ast.Call, tail: str, argument
     transfer = _BUILTINS.get(tail)
     if transfer is not None:
         return transfer(frame, state, node, arguments)
+    if tail == "int":
+        return Number(ranks.asked_at(_first(arguments)))
     if tail in _NUMBERS:
         return NUMBER
     return NONE if tail == "print" else UNKNOWN
@@ -64,7 +68,8 @@ def _range(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> 
 
 def _text(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``str(device)`` still says which device it is."""
-    return _first(arguments) if isinstance(_first(arguments), Dev) else TEXT
+    first = _first(arguments)
+    return first if isinstance(first, Dev) else Text(ranks.asked_at(first))
 
 
 def _sequence(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

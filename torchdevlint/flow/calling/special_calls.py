@@ -14,12 +14,14 @@ from torchdevlint.flow.calling.tensor_methods import (
 )
 from torchdevlint.flow.checks import checkpoints
 from torchdevlint.flow.checks.loaded_data import DATASET_FILE
+from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import (
+    NONE,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -28,6 +30,7 @@ from torchdevlint.flow.state.values import (
     Guard,
     Library,
     Map,
+    Number,
     Partial,
     Record,
     Ref,
@@ -87,7 +90,14 @@ def _padded(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
 
 
 def _environment_get(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return TEXT
+    """``os.environ.get("RANK")``."""
+    return ranks.of_environment(node, arguments.value(0, "key"))
+
+
+def _rank(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """The number of this process among all, or in a group of them."""
+    group = arguments.get(0, "group")
+    return Number(node) if group is None or group[1] == NONE else NUMBER
 
 
 def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -252,6 +262,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.save": _save,
     "torch.is_tensor": _is_tensor,
+    "torch.distributed.get_rank": _rank,
+    "torch.distributed.distributed_c10d.get_rank": _rank,
     "os.environ.get": _environment_get,
     "os.getenv": _environment_get,
     "torch.utils.data.DataLoader": _loader,

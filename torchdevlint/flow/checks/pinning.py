@@ -1,4 +1,8 @@
-"""Pinned memory, which is memory of the host: what is on an accelerator cannot be pinned."""
+"""Pinned memory, which is memory of the host: what is on an accelerator cannot be pinned.
+
+A device that has a name counts for data sets only: who pins what is on a device that a caller names keeps it for a copy
+on the host.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,18 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks.children import is_placed, may_be_cpu, placed_in, run_in_child
+from torchdevlint.flow.checks.children import is_placed, placed_in, run_in_child
 from torchdevlint.flow.checks.workers import LOADERS, is_iterator, reads
 from torchdevlint.flow.facts.processes import PinnedOnDevice
 from torchdevlint.flow.kinds.options import surely_true
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Seq, Tensor, Value
 
 
 def _method(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``t.pin_memory()``."""
-    if is_placed(receiver) and not may_be_cpu(frame, receiver.device):
+    if is_placed(receiver) and receiver.device.origin is Origin.LITERAL:
         _record(frame, state, node, "method", receiver)
 
 
@@ -29,10 +33,7 @@ def _new(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments:
 
 def _factory(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``torch.zeros(2, device=device, pin_memory=True)``."""
-    if not _is_asked(arguments) or not is_placed(given) or may_be_cpu(frame, given.device):
-        return
-    device = arguments.keywords.get("device")
-    if device is None or all(each != NONE for _, each in alternatives(device[1])):
+    if _is_asked(arguments) and is_placed(given) and given.device.origin is Origin.LITERAL:
         _record(frame, state, node, "factory", given)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import cuda_calls, deprecated, device_numbers, device_specs, losses, pinning, workers
+from torchdevlint.flow.checks import cuda_calls, deprecated, device_numbers, device_specs, losses, own_gpus, pinning, workers
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Value
 
@@ -22,7 +22,16 @@ SeesFunction = Callable[[Frame, State, ast.Call, str, Arguments, Value], None]
 SeesMethod = Callable[[Frame, State, ast.Call, Value, Arguments], None]
 """Gets the frame, the state, the call, whose function is an `ast.Attribute`, its receiver, and its arguments."""
 
-CHECKS: tuple[ModuleType, ...] = (device_specs, workers, pinning, losses, deprecated, device_numbers, cuda_calls)
+CHECKS: tuple[ModuleType, ...] = (
+    device_specs,
+    workers,
+    pinning,
+    losses,
+    deprecated,
+    device_numbers,
+    cuda_calls,
+    own_gpus,
+)
 """In the order in which they are asked."""
 
 

@@ -36,3 +36,20 @@ class PinnedOnDevice(Fact):
     text: str
     put_at: Span
     loader_at: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankMismatch(Fact):
+    """A process that is one of several uses a GPU that is not its own.
+
+    `kind` is ``global`` (its number among all machines' is taken for that of a GPU: `text` is where), ``late`` (`text`
+    moves to the current GPU before `other` chooses it) or ``shared`` (`text` moves the model to one GPU for all, and
+    `DistributedDataParallel` is given no other); `other_at` is where the rank is asked for, the GPU is chosen, or the
+    model was moved.
+    """
+
+    at: Span
+    kind: str
+    text: str
+    other: str
+    other_at: Span

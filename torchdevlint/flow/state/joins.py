@@ -170,7 +170,7 @@ def merge(one: Value, other: Value) -> Value | None:
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return _merge_tensors(one, other)
     if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
-        return NUMBER if is_number(one) and is_number(other) else None
+        return _either_number(one, other) if is_number(one) and is_number(other) else None
     if isinstance(one, Obj) and isinstance(other, Obj) and one.info is other.info:
         return Obj(one.info, join_devices(one.device, other.device))
     if isinstance(one, Seq) and isinstance(other, Seq):
@@ -189,6 +189,12 @@ def merge(one: Value, other: Value) -> Value | None:
             )
             return Record(one.kind, tuple(items))
     return None
+
+
+def _either_number(one: Const | Number, other: Const | Number) -> Number:
+    """A number that is one of two; the rank of a process is what it is besides a literal for when there is but one."""
+    ranked = [each for each in (one, other) if isinstance(each, Number)]
+    return ranked[0] if len(ranked) == 1 else NUMBER
 
 
 def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:

@@ -59,12 +59,19 @@ class Const(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Value):
-    """A Python number (or bool) of unknown value."""
+    """A Python number (or bool) of unknown value.
+
+    `rank` is where the number of this process among all was asked for, if that is what it is.
+    """
+
+    rank: ast.AST | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Value):
-    """A string of unknown value."""
+    """A string of unknown value; `rank` says that it is a number of this process, or names the device with it."""
+
+    rank: ast.AST | None = None
 
 
 @dataclass(frozen=True, slots=True)

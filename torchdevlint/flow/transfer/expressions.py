@@ -9,6 +9,7 @@ from collections.abc import Callable
 from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
 from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import (
     alternatives,
@@ -27,7 +28,6 @@ from torchdevlint.flow.state.machine import Frame, State, closure_of, under_each
 from torchdevlint.flow.state.values import (
     NONE,
     NUMBER,
-    TEXT,
     UNKNOWN,
     Choice,
     Const,
@@ -88,8 +88,8 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
         return Seq(None, left.element)
     if is_number(left) and is_number(right):
         return NUMBER
-    if isinstance(node.op, ast.Mod) and isinstance(left, Const) and isinstance(left.value, str):
-        return TEXT
+    if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
+        return ranks.spelled(left.value, right)
     symbol = operations.SYMBOLS[type(node.op)]
     operands = [(node.left, left), (node.right, right)]
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
@@ -201,6 +201,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
     if isinstance(value, Tensor):
         return operations.index(frame, state, node, value, index)
+    if value == Ref("os.environ"):
+        return ranks.of_environment(node, index)
     value = unpacked(value)
     if isinstance(value, Seq):
         if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
@@ -236,10 +238,10 @@ def _lambda(frame: Frame, node: ast.Lambda, state: State) -> Value:
 
 
 def _joined(frame: Frame, node: ast.JoinedStr, state: State) -> Value:
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            frame.evaluate(part.value, state)
-    return TEXT
+    values = [frame.evaluate(each.value, state) for each in node.values if isinstance(each, ast.FormattedValue)]
+    first = node.values[0] if node.values else None
+    start = first.value if isinstance(first, ast.Constant) else ""
+    return ranks.spelled(str(start), *values)
 
 
 def _yield(frame: Frame, node: ast.Yield, state: State) -> Value:
