@@ -13,7 +13,16 @@ from collections.abc import Callable
 from types import ModuleType
 
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import cuda_calls, deprecated, device_numbers, device_specs, losses, own_gpus, pinning, workers
+from torchdevlint.flow.checks import (
+    cuda_calls,
+    deprecated,
+    device_numbers,
+    device_specs,
+    losses,
+    own_gpus,
+    pinning,
+    workers,
+)
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Value
 
