@@ -23,7 +23,7 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import checkpoints, loaders, losses, placement, watch
+from torchdevlint.flow.checks import checkpoints, fresh_modules, loaders, losses, placement, watch
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path
@@ -199,7 +199,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     if info.record is not None:
         return _make_record(info.record, arguments)
     info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
-    made = Obj(info, DEFAULT if info.is_module else TOP)
+    made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node)
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
     if init is not None and given is not None:
@@ -221,6 +221,7 @@ def _make_record(kind: RecordType, arguments: Arguments) -> Value:
 
 
 def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
+    fresh_modules.note_call(frame, state, node, callee, arguments)
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
     method = callee.info.method(name, callee)
     given = spread(method, arguments) if method is not None else None

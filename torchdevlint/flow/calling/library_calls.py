@@ -86,7 +86,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)
     if is_module_class(name):
-        return construct(frame, node, name, tail, arguments)
+        return construct(frame, state, node, name, tail, arguments)
     return _of_another_package(frame, state, node, name, arguments)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import loaders, losses
+from torchdevlint.flow.checks import fresh_modules, loaders, losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -37,7 +37,7 @@ def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
     return Library(name, True, device, torch_api.WRAPPER_MODULES[name], inner, made_at=node)
 
 
-def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
     """A module of torch.nn; without parameters and buffers it has no device of its own."""
     weight = losses.weight_of(tail, arguments)
     if weight is not None:
@@ -45,7 +45,7 @@ def construct(frame: Frame, node: ast.Call, name: str, tail: str, arguments: Arg
     if _is_parameter_free(tail, arguments):
         return Library(name, True, None, made_at=node)
     given = arguments.keywords.get("device")
-    device = DEFAULT if given is None else as_device(frame, *given)
+    device = (state.default_device or DEFAULT) if given is None else as_device(frame, *given)
     if tail not in torch_api.CONTAINER_MODULES:
         return Library(name, True, device, made_at=node)
     children: list[Value] = []
@@ -78,6 +78,7 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
 
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
+    fresh_modules.note_call(frame, state, node, module, arguments)
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]

@@ -48,3 +48,17 @@ class DeviceOfModule(Fact):
     class_name: str
     class_at: Span | None
     wraps: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleBuiltInForward(Fact):
+    """A module with parameters that `forward` makes, and calls with what is where the model is, without moving it.
+
+    `text` is what is called to make it, `class_name` its class, `scope` the function, `called_at` the call.
+    """
+
+    at: Span
+    text: str
+    class_name: str
+    scope: str
+    called_at: Span

@@ -192,6 +192,7 @@ class Obj(Value):
     """The move that put it there."""
     made_of: tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None = field(default=None, compare=False)
     """The arguments that ``__init__`` got, by position and by name, where it was made here."""
+    made_at: ast.AST | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.flow.transfer.objects import keep, write_attribute
+from torchdevlint.flow.transfer.objects import keep, relocate, write_attribute
 from torchdevlint.flow.transfer.operations import assign_index
 
 
@@ -123,6 +123,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
     if isinstance(receiver, Obj):
         containers.note_assignment(frame, target, receiver, value, state)
         held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
+        held = relocate(held, receiver.device) if receiver.info.is_module else held
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)

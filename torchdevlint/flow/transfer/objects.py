@@ -29,7 +29,7 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
-        return _relocate(value, receiver.device) if info.is_module else value
+        return relocate(value, receiver.device) if info.is_module else value
     return info.method(name, receiver) or UNKNOWN
 
 
@@ -59,7 +59,7 @@ def self_of(info: ClassInfo) -> Value:
     return Obj(info, MODEL if info.is_module else TOP)
 
 
-def _relocate(value: Value, device: Device) -> Value:
+def relocate(value: Value, device: Device) -> Value:
     """An attribute as seen from an instance on `device`, where the summary says the model's device."""
     if device == MODEL:
         return value
@@ -69,9 +69,9 @@ def _relocate(value: Value, device: Device) -> Value:
     if isinstance(value, Obj) and value.device == MODEL:
         return replace(value, device=target)
     if isinstance(value, Library) and value.device == MODEL:
-        return replace(value, device=target, children=tuple(_relocate(each, device) for each in value.children))
+        return replace(value, device=target, children=tuple(relocate(each, device) for each in value.children))
     if isinstance(value, Choice):
-        return distribute(value, lambda each: _relocate(each, device))
+        return distribute(value, lambda each: relocate(each, device))
     return value
 
 
