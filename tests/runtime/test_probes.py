@@ -11,7 +11,7 @@ from torchdevlint.runtime import backends
 from torchdevlint.runtime.child import Limits, run_all
 from torchdevlint.runtime.verify.hardware import accelerator, survey
 from torchdevlint.runtime.verify.probe import read
-from torchdevlint.runtime.verify.probes import NO_PROBE, Placement, calls, conclude, probed
+from torchdevlint.runtime.verify.probes import NO_PROBE, Placement, calls, conclude, place, probed
 from torchdevlint.runtime.verify.verdict import HOLDS, Judgement, Rung, Verdict
 
 PROBES = {rule.code: read(rule.probe) for rule in all_rules() if rule.probe is not None}
@@ -46,7 +46,7 @@ def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str
         assert judgement.reason.startswith(HOLDS)
     else:
         assert judgement.verdict is Verdict.INCONCLUSIVE
-        assert "needs a" in judgement.reason
+        assert "the probe needs " in judgement.reason
         assert "--device cpu leaves none" in judgement.reason
         assert judgement.evidence.exception is None
         assert judgement.evidence.observed is None
@@ -62,7 +62,8 @@ def test_every_probe_confirms_on_simulated_accelerators(code: str) -> None:
 @pytest.mark.parametrize("code", sorted(code for code, probe in PROBES.items() if probe.needs != "cpu"))
 def test_every_probe_confirms_on_real_accelerators(code: str) -> None:
     there = accelerator(machine(), "auto")
-    if there is None or (PROBES[code].needs == "cuda" and not there.startswith("cuda")):
+    several = any(len(each.devices) > 1 for each in machine().accelerators)
+    if there is None or isinstance(place(PROBES[code], there, "cpu", several), str):
         pytest.skip("no accelerator here that the probe could use; simulated ones are another test's")
     judgement = probed([code], machine(), there)[code]
     assert judgement.verdict is Verdict.CONFIRMED, judgement

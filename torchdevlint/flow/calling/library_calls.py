@@ -72,7 +72,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     if name in torch_api.LOADERS:
         return checkpoints.load(frame, state, node, name, arguments)
     if name in torch_api.WRAPPER_MODULES:
-        return wrap(node, name, arguments)
+        return wrap(frame, state, node, name, arguments)
     if distributions.is_distribution(name):
         return distributions.construct(name, arguments)
     head, _, tail = name.rpartition(".")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import fresh_modules, loaders, losses
+from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -28,13 +28,17 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.flow.transfer.operations import Operands, combine
 
 
-def wrap(node: ast.Call, name: str, arguments: Arguments) -> Value:
+def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
     inner = arguments.value(0, "module")
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
     device = inner.device if isinstance(inner, (Library, Obj)) else TOP
-    return Library(name, True, device, torch_api.WRAPPER_MODULES[name], inner, made_at=node)
+    prefix = torch_api.WRAPPER_MODULES[name]
+    if name not in data_parallel.NAMES:
+        return Library(name, True, device, prefix, inner, made_at=node)
+    wants, moves = data_parallel.first_gpu(frame, state, node)
+    return Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
 
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
@@ -79,6 +83,7 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
     fresh_modules.note_call(frame, state, node, module, arguments)
+    data_parallel.note_call(frame, state, node, module)
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]

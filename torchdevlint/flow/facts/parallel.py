@@ -25,3 +25,20 @@ class HiddenAttribute(Fact):
     wrapped_at: Span
     class_name: str
     conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DataParallelElsewhere(Fact):
+    """A `DataParallel` whose model is not on the first of its GPUs when it is called.
+
+    `at` is the wrap, `model` the text of what is wrapped, `first` the GPU that the wrapper wants it on and `found`
+    where it is, empty where nothing moves it; `moved_at` is what put it there. `listed` says that there is a list.
+    """
+
+    at: Span
+    model: str
+    first: str
+    found: str
+    moved_at: Span | None
+    called_at: Span
+    listed: bool

@@ -180,6 +180,8 @@ class Library(Value):
     """The move that put it there."""
     held: tuple[ast.expr, Tensor] | None = field(default=None, compare=False)
     """For a loss: the weight that it keeps as a buffer, with the argument that gives it; `device` is where that is."""
+    wants: Device | None = None
+    """Where a `DataParallel` wants its model to be when it is called, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ NEEDS = {
     "device": "any device but the CPU; `meta` will do, since only placement matters",
     "accelerator": "any accelerator",
     "cuda": "a CUDA device",
+    "two": "two CUDA devices",
 }
 FUNCTIONS = ("flagged", "repaired")
 

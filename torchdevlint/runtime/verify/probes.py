@@ -36,7 +36,8 @@ def probed(
 ) -> dict[str, Judgement]:
     """What the probe of each rule shows on `device`, the accelerator to use, or without one."""
     probes = {code: _probe(code) for code in sorted(set(codes))}
-    placements = {code: place(probe, device, asked) for code, probe in probes.items() if probe is not None}
+    several = any(each.name == "cuda" and len(each.devices) > 1 for each in machine.accelerators)
+    placements = {code: place(probe, device, asked, several) for code, probe in probes.items() if probe is not None}
     judgements = _execute(probes, placements, machine.torch, limits or Limits())
     nowhere = device.partition(":")[0] if device else backends.CPU
     for code, probe in probes.items():
@@ -46,20 +47,22 @@ def probed(
     return judgements
 
 
-def place(probe: Probe, device: str | None, asked: str = "auto") -> Placement | str:
+def place(probe: Probe, device: str | None, asked: str = "auto", several: bool = False) -> Placement | str:
     """Where `probe` runs if `device` is the accelerator to use, or why it cannot.
 
-    Without one, accelerators are simulated, unless none at all was `asked` for.
+    Without one, or without `several` CUDA devices where it takes two, accelerators are simulated, unless none at all
+    was `asked` for.
     """
     if probe.needs == "cpu":
         return Placement(backends.CPU, backends.CPU, hide=True)
-    if device is not None and (probe.needs != "cuda" or device.startswith("cuda")):
+    of_its_kind = device is not None and (probe.needs not in ("cuda", "two") or device.startswith("cuda"))
+    if device is not None and of_its_kind and (probe.needs != "two" or several):
         return Placement(device, device.partition(":")[0])
     if asked != backends.CPU:
         return Placement("cuda", backends.SIMULATED, simulate=2)
     if probe.needs == "device":
         return Placement(backends.META, backends.META)
-    what = "a CUDA device" if probe.needs == "cuda" else "an accelerator"
+    what = {"cuda": "a CUDA device", "two": "two CUDA devices"}.get(probe.needs, "an accelerator")
     return f"the probe needs {what}, and --device cpu leaves none"
 
 

@@ -1,0 +1,182 @@
+"""`DataParallel`: where it wants the parameters of its model, and where they are (TDL401)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.facts.parallel import DataParallelElsewhere
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import DEFAULT, Device, Origin, literal
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Step, Value
+from torchdevlint.source.nodes import nodes_in
+
+NAMES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
+_MOVES = frozenset({"to", "cuda", "xpu", "npu", "to_empty", "_apply"})
+_PLAIN_READERS = frozenset({"print", "isinstance", "hasattr", "len", "type", "id", "repr", "str"})
+
+
+def first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None, bool]:
+    """The GPU on which a `DataParallel` wants its model, if that is sure: the first of its list, or of all.
+
+    And whether the constructor moves the model there itself, as it does where the list has one.
+    """
+    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(e, ast.Starred) for e in call.args):
+        return None, False
+    given = _given(call)
+    value = frame.evaluate(given, state) if given is not None else Const(None)
+    if isinstance(value, Seq) and value.items:
+        return _gpu(value.items[0]), len(value.items) == 1
+    is_all = given is None or value == Const(None) or _is_all(frame.machine.text_of(given))
+    return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
+
+
+def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> None:
+    """A `DataParallel` is called: then its model has to be on the first of its GPUs."""
+    call = module.made_at
+    if module.name not in NAMES or not isinstance(call, ast.Call) or module.device is None:
+        return
+    first = module.wants
+    found = _where(frame, state, module, call)
+    if first is None or found is None or found == first:
+        return
+    machine, moved = frame.machine, _move(module)
+    machine.record(
+        (call, "data parallel"),
+        lambda: DataParallelElsewhere(
+            machine.span_of(call),
+            machine.text_of(call.args[0]) if call.args else "the model",
+            first.describe(),
+            "" if found == DEFAULT else found.describe(),
+            None if moved is None else machine.span_of(moved.node),
+            machine.span_of(node),
+            bool(_given(call)),
+        ),
+        state,
+    )
+
+
+def _move(module: Library) -> Step | None:
+    """The move that put the model where it is, before the wrap or after it."""
+    inner = module.inner
+    return module.placed or (inner.placed if isinstance(inner, (Library, Obj)) else None)
+
+
+def _given(call: ast.Call) -> ast.expr | None:
+    """The argument `device_ids`."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "device_ids"]
+    return named[0] if named else call.args[1] if len(call.args) > 1 else None
+
+
+def _is_all(text: str) -> bool:
+    """``list(range(torch.cuda.device_count()))``, in one of its spellings."""
+    plain = "".join(text.split()).removeprefix("list(").rstrip(")")
+    return plain in ("range(torch.cuda.device_count(", "range(cuda.device_count(")
+
+
+def _gpu(value: Value) -> Device | None:
+    """The GPU that a number, a string or a device names."""
+    if isinstance(value, Const) and type(value.value) is int:
+        return Device(Origin.LITERAL, "cuda", value.value)
+    device = literal(value.value) if isinstance(value, Const) and isinstance(value.value, str) else None
+    device = value.device if isinstance(value, Dev) else device
+    known = device is not None and device.origin is Origin.LITERAL and device.name == "cuda"
+    return device if known and device is not None and device.index is not None else None
+
+
+def _where(frame: Frame, state: State, module: Library, call: ast.Call) -> Device | None:
+    """Where the model is, with an ordinal, if that is sure."""
+    device = module.device
+    if device is None:
+        return None
+    if device == DEFAULT:
+        return DEFAULT if _is_never_moved(frame, module, call) else None
+    if device.origin is not Origin.LITERAL:
+        return None
+    if device.name == "cpu":
+        return device if module.placed is not None else None
+    if device.name != "cuda":
+        return None
+    index = _current(frame, state) if device.index is None else device.index
+    return None if index is None else Device(Origin.LITERAL, "cuda", index)
+
+
+def _current(frame: Frame, state: State) -> int | None:
+    """The ordinal of the current GPU: 0, or what the only ``set_device`` of the file says; None if not known."""
+    machine = frame.machine
+    if machine.tree is None or not machine.words & {"set_device", "device_of", "device"}:
+        return 0
+    chosen: list[int | None] = []
+    for call in nodes_in(machine.tree, ast.Call):
+        tail = (dotted_path(call.func) or "").rpartition(".")[2]
+        if tail not in ("set_device", "device", "device_of", "set_device_index", "set_device_idx"):
+            continue
+        function = frame.evaluate(call.func, state)
+        if isinstance(function, Ref) and function.name in ("torch.cuda.device", "torch.cuda.device_of"):
+            return None
+        if tail.startswith("set_device"):
+            gpu = _gpu(frame.evaluate(call.args[0], state)) if len(call.args) == 1 else None
+            chosen.append(None if gpu is None else gpu.index)
+    return 0 if not chosen else chosen[0] if len(chosen) == 1 else None
+
+
+def _is_never_moved(frame: Frame, module: Library, call: ast.Call) -> bool:
+    """Whether a model that was made here, of layers that are known, surely stays where it was made."""
+    machine, inner = frame.machine, module.inner
+    if machine.tree is None or machine.default_changed or not call.args or not _stays_by_itself(inner):
+        return False
+    ids = _given(call)
+    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not _is_all(machine.text_of(ids)):
+        return False
+    if any(
+        "device(" in machine.text_of(item.context_expr) for w in nodes_in(machine.tree, ast.With) for item in w.items
+    ):
+        return False
+    names = _names_of(machine.tree, call)
+    for each in nodes_in(machine.tree, ast.Call):
+        if isinstance(each.func, ast.Attribute) and each.func.attr in _MOVES and _last(each.func.value) in names:
+            return False
+        reads = isinstance(each.func, ast.Name) and each.func.id in _PLAIN_READERS
+        if each is not call and not reads and any(_last(given) in names for given in _arguments(each)):
+            return False
+    return True
+
+
+def _stays_by_itself(inner: Value | None) -> bool:
+    """Whether it surely has parameters, or a part of it has, which nothing but a move takes from the CPU."""
+    if isinstance(inner, Library):
+        tail = inner.name.rpartition(".")[2]
+        made = inner.module and inner.device == DEFAULT
+        return made and (tail in torch_api.PARAMETER_MODULES or any(_stays_by_itself(each) for each in inner.children))
+    if not isinstance(inner, Obj) or not inner.info.is_module or not inner.info.resolved:
+        return False
+    return any(each.makes_layers for each in inner.info.mro) and not any(_places(each) for each in inner.info.mro)
+
+
+def _places(info: ClassInfo) -> bool:
+    """Whether methods of the class move something, or make it on a device that they name."""
+    for call in nodes_in(info.node, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
+            return True
+        if any(keyword.arg in ("device", None) for keyword in call.keywords):
+            return True
+    return False
+
+
+def _names_of(tree: ast.Module, call: ast.Call) -> frozenset[str]:
+    """The last parts of the names for a wrapped model and its wrapper, and of what holds it inside."""
+    names = {_last(call.args[0]), "module"}
+    for assign in nodes_in(tree, ast.Assign):
+        if assign.value is call or call in nodes_in(assign.value, ast.Call):
+            names.update(_last(target) for target in assign.targets)
+    return frozenset(names - {""})
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _last(node: ast.expr) -> str:
+    return (dotted_path(node) or "").rpartition(".")[2]
