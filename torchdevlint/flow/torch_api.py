@@ -382,6 +382,8 @@ MAYBE_SCALAR = frozenset(
     """.split()
 )
 """May give a 0-dim tensor where the operand has dimensions."""
+SORTING = frozenset("argsort msort sort topk".split())
+"""Work along a dimension, and are not used on 0-dim tensors."""
 SAME_NUMBER_OF_DIMS = frozenset(
     """
     abs clamp clone contiguous cos cumsum detach exp log neg pow relu round sigmoid sign sin softmax sqrt tanh

@@ -19,6 +19,7 @@ class Cause(Enum):
     FORWARD = "a factory in forward, or where the model is used"
     ATTRIBUTE = "a tensor that a Module keeps and does not register"
     ARGUMENT = "a factory in code that gets its device from outside"
+    TABLE = "an index: what it is for was made on the CPU before, elsewhere, or beside an index that was placed"
     OPERATION = "the operation: this code placed both sides itself"
     NONE = "nothing: the model is still where it is built, with its arguments, or nobody knows what keeps the tensor"
 
@@ -34,9 +35,18 @@ def cause_of(fact: MixedDevices) -> Cause:
         return Cause.FORWARD
     if where == "init" and not building:
         return Cause.ATTRIBUTE if fact.creations[0].attribute else Cause.NONE
-    if where in ("", "init") or fact.other_origin == "literal":
-        return Cause.OPERATION
-    return Cause.ARGUMENT
+    cause = Cause.OPERATION if where in ("", "init") or fact.other_origin == "literal" else Cause.ARGUMENT
+    if fact.operation == "indexing" and (cause is Cause.OPERATION or fact.placed_here or not _is_made_here(fact)):
+        return Cause.TABLE
+    return cause
+
+
+def _is_made_here(fact: MixedDevices) -> bool:
+    """Whether what stayed on the CPU was made for this operation, not by the module or another method."""
+    if not fact.creations or fact.creations[0].where == "module":
+        return False
+    made_in, used_in = (scope.rpartition(".") for scope in (fact.creations[0].scope, fact.scope))
+    return made_in == used_in or not made_in[0] or made_in[0] != used_in[0]
 
 
 def is_returned(fact: MixedDevices) -> bool:

@@ -5,16 +5,12 @@ Finds operations whose operands are surely on different devices because the code
 was made or moved with `device="cuda"`, `.cuda()` or `"cuda:1"`, the other one was left on the default device, moved
 with `.cpu()`, or put on another accelerator. The report stands at the operation. Where the stray side is a factory in
 `forward`, in a function with tensor arguments, or an attribute of a Module, TDL003, TDL014 and TDL101 report the
-factory instead.
+factory instead; a tensor of the CPU that is read with an index of an accelerator is a matter of TDL007.
 
 ## Why is this bad?
 Two tensors with dimensions have to be on one device for almost every operation. Where they are not, it raises
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-
-or, where a table of the CPU is read with an index that is on the accelerator,
-
-    RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)
 
 ## Example
 ```python

@@ -6,8 +6,8 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
-from torchdevlint.flow.state.joins import distribute, is_number, only, settle
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import distribute, is_number, only, settle, tensors_in
 from torchdevlint.flow.state.machine import Frame, State, under_each
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.operations import created
@@ -118,6 +118,8 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             if device == DEFAULT:
                 return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, created=True),))
             return created(frame, state, node, name, None, device)
+    if isinstance(data, Seq) and any(each.device != TOP and not on_cpu(each.device) for each in tensors_in(data)):
+        frame.machine.collected.add(node)
     return created(frame, state, node, name, data_ndim(data), device)
 
 

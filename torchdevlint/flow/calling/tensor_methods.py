@@ -155,6 +155,8 @@ def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tenso
         return AT_LEAST_1 if arguments.starred else len(given) or None
     if name in ("flatten", "nonzero", "repeat_interleave", "unsqueeze_", "masked_select", "bincount", "ravel"):
         return AT_LEAST_1
+    if name in torch_api.SORTING:
+        return AT_LEAST_1
     if name in torch_api.SAME_NUMBER_OF_DIMS:
         return result.ndim
     if any(isinstance(each, Tensor) for each in arguments.values):
@@ -171,9 +173,16 @@ def _reduced_ndim(name: str, ndim: int | None, arguments: Arguments) -> int | No
     keeps = arguments.keywords.get("keepdim")
     if keeps is not None and keeps[1] != Const(False):
         return ndim if keeps[1] == Const(True) else None
-    if len(arguments.positional) > place + 1 or ndim is None or ndim < 1:
+    if len(arguments.positional) > place + 1:
         return None
+    if ndim is None or ndim < 1:
+        return AT_LEAST_1 if _is_inner(given[1]) else None
     return ndim - 1 if is_number(given[1]) else None
+
+
+def _is_inner(dimension: Value) -> bool:
+    """Whether a tensor with this dimension has at least two, one of which is left after reducing it."""
+    return isinstance(dimension, Const) and isinstance(dimension.value, int) and dimension.value > 0
 
 
 def without_ndim(name: str, result: Value) -> Value:

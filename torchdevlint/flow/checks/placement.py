@@ -122,6 +122,16 @@ def _is_elsewhere(value: Value) -> bool:
     return isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT)
 
 
+def is_placed_here(frame: Frame, value: Tensor) -> bool:
+    """Whether a step in the life of a tensor, besides coming in as an argument, is in the function that is run."""
+    function = frame.function
+    if function is None:
+        return True
+    lines = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    placed = (step.node for step in value.steps if not isinstance(step.node, ast.arg))
+    return value.device.origin is not Origin.ARGUMENT and any(getattr(each, "lineno", 0) in lines for each in placed)
+
+
 def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     """What put the tensor on CUDA by name, if nothing around it asked for CUDA: the call, or the device that it names.
 

@@ -11,7 +11,7 @@ from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, tensors_in
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Conditions, Seq, Site, Tensor, Value
-from torchdevlint.flow.transfer.operations import record_mixed
+from torchdevlint.flow.transfer.mixing import record_mixed
 
 
 def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:

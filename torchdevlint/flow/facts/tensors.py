@@ -31,6 +31,13 @@ class MixedDevices(Fact):
     """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
     literal: Span | None = None
     """Where the other operand was put on CUDA by name."""
+    scope: str = ""
+    """The qualified name of the function that holds the operation."""
+    placed_here: bool = False
+    """The other operand was put where it is by that function, and did not come into it."""
+    scalar: str = ""
+    """What stayed if it has one element: ``sum`` (it is written to), ``part`` (of what is joined); or a ``list``, made
+    by `torch.tensor` of scalars that are on an accelerator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,38 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
+_READ_AS_VECTORS: WeakKeyDictionary[Scope, frozenset[ast.Subscript]] = WeakKeyDictionary()
+
+
+def is_read_as_vector(function: Scope | None, node: ast.Subscript) -> bool:
+    """Whether the result gets dimensions behind its first: ``table[t][:, None]``, ``sqrt(table[t])[:, None]``.
+
+    What is read from a vector has a first dimension only if its index has one.
+    """
+    if function is None:
+        return False
+    found = _READ_AS_VECTORS.get(function)
+    if found is None:
+        grown = (each.value for each in nodes_in(function, ast.Subscript) if _adds_behind_first(each.slice))
+        read = (_read_first(each) for each in grown)
+        found = _READ_AS_VECTORS[function] = frozenset(each for each in read if each is not None)
+    return node in found
+
+
+def _adds_behind_first(index: ast.expr) -> bool:
+    if not isinstance(index, ast.Tuple) or len(index.elts) < 2 or not isinstance(index.elts[0], ast.Slice):
+        return False
+    return all(isinstance(each, ast.Constant) and each.value is None for each in index.elts[1:])
+
+
+def _read_first(node: ast.expr) -> ast.Subscript | None:
+    """The subscript at the beginning of a chain of methods, or inside of one function."""
+    while isinstance(node, ast.Call):
+        inside = node.args[0] if node.args and isinstance(node.args[0], ast.Subscript) else None
+        node = inside or (node.func.value if isinstance(node.func, ast.Attribute) else node.func)
+    return node if isinstance(node, ast.Subscript) else None
+
+
 _STORED_INTO: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
 
 

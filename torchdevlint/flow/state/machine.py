@@ -208,6 +208,8 @@ class Machine:
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
+        self.collected: set[ast.AST] = set()
+        """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
         self.moved: set[ast.AST] = set()
         """Where modules of libraries are made that the file moves, registers, or gives to what may do so."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}

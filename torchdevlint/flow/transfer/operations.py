@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import partial
 from itertools import product
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import environment, loaders, placement
-from torchdevlint.flow.facts.common import Creation, Operand
-from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.checks import environment, placement
+from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.state.devices import (
     CPU,
-    LOADER,
     MODEL,
     TOP,
     Device,
@@ -39,6 +36,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.flow.transfer.mixing import is_one_element, record_mixed
 
 Operands = list[tuple[ast.expr, Value]]
 
@@ -64,8 +62,6 @@ SYMBOLS: dict[type, str] = {
     ast.GtE: ">=",
 }
 MAX_COMBINATIONS = 16
-_MAX_FURTHER = 8
-"""How many other creations behind an operand a fact names."""
 
 
 def combine(
@@ -209,70 +205,17 @@ def check(
         return
     if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
         return
-    record_mixed(frame, state, node, operation, stayed, moved)
-
-
-def record_mixed(
-    frame: Frame,
-    state: State,
-    node: ast.AST,
-    operation: str,
-    stayed: tuple[ast.expr, Tensor],
-    other: tuple[ast.expr, Tensor],
-) -> None:
-    """One fact for each creation behind the operand that stayed: each is a place that must be edited."""
-    machine = frame.machine
-    if stayed[1].device == LOADER:
-        loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
-        return
-    sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
-
-    def make(first: Site | None) -> MixedDevices:
-        rest = [site for site in sites if site is not first][:_MAX_FURTHER]
-        return MixedDevices(
-            at=machine.span_of(node),
-            operation=operation,
-            stayed=_operand(frame, *stayed),
-            other=_operand(frame, *other),
-            creations=tuple(_creation(frame, site) for site in ([first, *rest] if first else rest)),
-            entry=frame.context,
-            model_side=other[1].device.origin is Origin.MODEL,
-            other_like=first.like if first else None,
-            other_origin=other[1].device.origin.value,
-            literal=None if place is None else machine.span_of(place),
-        )
-
-    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
-    for site in sites:
-        machine.record(("mixed", site), partial(make, site), state, argument)
-    if not sites:
-        machine.record(("mixed", node), partial(make, None), state, argument)
-
-
-def _creation(frame: Frame, site: Site) -> Creation:
-    machine = frame.machine
-    return Creation(
-        site.function,
-        machine.text_of(site.node),
-        machine.span_of(site.node),
-        site.where,
-        site.scope,
-        site.random,
-        *(machine.attribute_of(site) or (None, True) if site.where == "init" else (None, True)),
-    )
-
-
-def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
-    machine = frame.machine
-    return Operand(machine.text_of(node), value.device.describe(), machine.span_of(node), machine.evidence(value.steps))
+    record_mixed(frame, state, node, operation, stayed, moved, written)
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
     """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
+    vector = value.ndim == 1 and is_read_as_vector(frame.function or frame.machine.tree, node)
     for at, each in _index_parts(node.slice, position):
-        if isinstance(each, Tensor) and each.ndim:
-            placement.note_mixed(frame, state, (node.value, value), (at, each))
-        if isinstance(each, Tensor) and each.ndim and stays_behind(value.device) and not stays_behind(each.device):
+        if not isinstance(each, Tensor) or not (each.ndim or (vector and each.ndim is None)):
+            continue
+        placement.note_mixed(frame, state, (node.value, value), (at, each))
+        if stays_behind(value.device) and not stays_behind(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
     if value.opaque:
         return value
@@ -317,25 +260,13 @@ def assign_index(
     Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
     """
     indexed = any(isinstance(each, Tensor) and each.ndim for _, each in _index_parts(target.slice, position))
-    if indexed and isinstance(value, Tensor) and value.ndim and not _is_one_element(value):
+    if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         step = Step(f"filled from {value.device.describe()} here", target)
         source = replace(value, steps=(*value.steps[:1], step))
         for site in base.creations:
             frame.machine.filled[frame.machine.entry_node, site] = (value_node, source)
-
-
-def _is_one_element(value: Tensor) -> bool:
-    """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
-    return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
-
-
-def _makes_one_element(node: ast.AST) -> bool:
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    if isinstance(first, (ast.List, ast.Tuple)) and len(first.elts) == 1:
-        return True
-    return isinstance(first, ast.Constant) and first.value == 1
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:

@@ -1,0 +1,104 @@
+"""Facts of operands that are on different devices: what stayed behind, what it met, and what it was made by."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks import loaders, placement
+from torchdevlint.flow.facts.common import Creation, Operand
+from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.state.devices import LOADER, Origin
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Site, Tensor
+
+_MAX_FURTHER = 8
+"""How many other creations behind an operand a fact names."""
+_JOINING = frozenset(f"`torch.{name}()`" for name in "stack cat concat concatenate hstack vstack column_stack".split())
+
+
+def record_mixed(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    stayed: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+    written: bool = False,
+) -> None:
+    """One fact for each creation behind the operand that stayed: each is a place that must be edited.
+
+    `written` says that the operation is to write into it.
+    """
+    machine = frame.machine
+    if stayed[1].device == LOADER:
+        loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
+        return
+    sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
+
+    def make(first: Site | None) -> MixedDevices:
+        rest = [site for site in sites if site is not first][:_MAX_FURTHER]
+        return MixedDevices(
+            at=machine.span_of(node),
+            operation=operation,
+            stayed=_operand(frame, *stayed),
+            other=_operand(frame, *other),
+            creations=tuple(_creation(frame, site) for site in ([first, *rest] if first else rest)),
+            entry=frame.context,
+            model_side=other[1].device.origin is Origin.MODEL,
+            other_like=first.like if first else None,
+            other_origin=other[1].device.origin.value,
+            literal=None if place is None else machine.span_of(place),
+            scope=frame.scope,
+            placed_here=placement.is_placed_here(frame, other[1]),
+            scalar=_scalar(frame, operation, stayed[1], written),
+        )
+
+    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
+    for site in sites:
+        machine.record(("mixed", site), partial(make, site), state, argument)
+    if not sites:
+        machine.record(("mixed", node), partial(make, None), state, argument)
+
+
+def _creation(frame: Frame, site: Site) -> Creation:
+    machine = frame.machine
+    return Creation(
+        site.function,
+        machine.text_of(site.node),
+        machine.span_of(site.node),
+        site.where,
+        site.scope,
+        site.random,
+        *(machine.attribute_of(site) or (None, True) if site.where == "init" else (None, True)),
+    )
+
+
+def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
+    machine = frame.machine
+    return Operand(machine.text_of(node), value.device.describe(), machine.span_of(node), machine.evidence(value.steps))
+
+
+def _scalar(frame: Frame, operation: str, stayed: Tensor, written: bool) -> str:
+    """What kind of scalar stayed behind, as `MixedDevices` calls it."""
+    if any(site.node in frame.machine.collected for site in stayed.creations):
+        return "list"
+    if stayed.ndim != 0 and not is_one_element(stayed):
+        return ""
+    if written:
+        return "sum"
+    literal = all(site.function.rpartition(".")[2] in torch_api.DATA_FACTORIES for site in stayed.creations)
+    return "part" if operation in _JOINING and stayed.creations and literal else ""
+
+
+def is_one_element(value: Tensor) -> bool:
+    """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
+    return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
+
+
+def _makes_one_element(node: ast.AST) -> bool:
+    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if isinstance(first, (ast.List, ast.Tuple)) and len(first.elts) == 1:
+        return True
+    return isinstance(first, ast.Constant) and first.value == 1
