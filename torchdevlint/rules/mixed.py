@@ -19,6 +19,7 @@ class Cause(Enum):
     FORWARD = "a factory in forward, or where the model is used"
     ATTRIBUTE = "a tensor that a Module keeps and does not register"
     ARGUMENT = "a factory in code that gets its device from outside"
+    SCALAR = "a sum that starts as a tensor of the CPU, a constant that is joined to tensors, a list of scalars"
     TABLE = "an index: what it is for was made on the CPU before, elsewhere, or beside an index that was placed"
     OPERATION = "the operation: this code placed both sides itself"
     NONE = "nothing: the model is still where it is built, with its arguments, or nobody knows what keeps the tensor"
@@ -30,6 +31,8 @@ def cause_of(fact: MixedDevices) -> Cause:
     if building and fact.other_origin in ("model", "argument"):
         return Cause.NONE
     where = fact.creations[0].where if fact.creations else ""
+    if fact.scalar and fact.creations and (where != "init" or building):
+        return Cause.SCALAR
     on_the_way = fact.entry == "forward" or (fact.entry == "method" and fact.model_side)
     if where in ("forward", "method") and on_the_way:
         return Cause.FORWARD

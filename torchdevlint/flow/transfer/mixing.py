@@ -84,7 +84,7 @@ def _scalar(frame: Frame, operation: str, stayed: Tensor, written: bool) -> str:
     """What kind of scalar stayed behind, as `MixedDevices` calls it."""
     if any(site.node in frame.machine.collected for site in stayed.creations):
         return "list"
-    if stayed.ndim != 0 and not is_one_element(stayed):
+    if stayed.ndim != 0 and not (written and is_one_element(stayed)):
         return ""
     if written:
         return "sum"

@@ -1,0 +1,111 @@
+"""A sum starts as a tensor of the CPU and takes up tensors of an accelerator, or scalars are collected on the CPU.
+
+## What it does
+Finds three ways in which a scalar stays on the CPU: a sum that begins as `torch.tensor(0.0)` or `torch.zeros(1)` and
+is added to in place (`total += loss`), where the losses are on an accelerator; a constant that is stacked with tensors
+of an accelerator (`torch.stack([loss, torch.tensor(0.0)])`); and `torch.tensor([a, b])` of scalars that are on an
+accelerator, whose result meets tensors there. The report starts where the scalar is made.
+
+## Why is this bad?
+A 0-dim tensor of the CPU may be an input of an operation on an accelerator, but not its output, and it is nothing that
+can be joined:
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+    RuntimeError: Expected all tensors to be on the same device, but got tensors is on cpu, different from other tensors
+    on cuda:0 (when checking argument in method wrapper_CUDA_cat)
+
+`total = total + loss` works where `total += loss` raises, and so does a number. `torch.tensor([a, b])` copies each
+scalar to the CPU, waits for it, makes a tensor of the default device, and cuts it off from its gradient.
+
+## Example
+```python
+def total_loss(model, batches, device):
+    model.to(device)
+    total = torch.tensor(0.0)
+    for x, y in batches:
+        total += nn.functional.mse_loss(model(x.to(device)), y.to(device))
+    return total
+```
+
+## Use instead
+```python
+def total_loss(model, batches, device):
+    model.to(device)
+    total = 0.0
+    for x, y in batches:
+        total += nn.functional.mse_loss(model(x.to(device)), y.to(device))
+    return total
+```
+A number becomes a tensor with the first loss. Where it must be a tensor even for no batch, make it with `device=`.
+Scalars are collected by `torch.stack([a, b])`, which keeps their device and their gradient.
+
+## Fix safety
+There is no automatic fix: whether the sum has to be a tensor, for no batch as well, is the author's knowledge.
+
+## What it cannot see
+Losses whose device is not known, such as those that functions of other files give. It is silent for `total = total +
+loss`, for `.item()`, for sums of tensors of the CPU, and for a list of scalars that is only read. A sum that is an
+attribute of a Module is a matter of TDL101.
+
+## References
+- [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html)
+- [torch.tensor](https://docs.pytorch.org/docs/stable/generated/torch.tensor.html) copies its data
+- asteroid-team/asteroid (an accumulator in `forward` of a loss)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report, placed
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.ERROR
+EXECUTION = "operation"
+PROBE = '''
+"""A 0-dim tensor of the CPU cannot take up a loss of the accelerator in place; a number can."""
+import torch
+
+NEEDS = "accelerator"
+RAISES = {"RuntimeError": ["Expected all tensors to be on the same device"]}
+
+
+def flagged(device, start=lambda: torch.tensor(0.0)):
+    total = start()
+    total += torch.ones(2, device=device).mean()
+    return {"total": str(total.device)}
+
+
+def repaired(device):
+    return flagged(device, lambda: 0.0)
+'''
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if cause_of(fact) is not Cause.SCALAR:
+        return
+    first = fact.creations[0]
+    other = f"{code(fact.other.text)} is on {fact.other.device}"
+    if fact.scalar == "sum":
+        message = f"{code(first.text)} is a scalar of the CPU that takes up values in place, and {other}"
+    elif fact.scalar == "part":
+        message = f"{code(first.text)} is a scalar of the CPU that is joined with others, and {other}"
+    else:
+        message = f"{code(first.text)} collects scalars of an accelerator into a tensor of the CPU, and {other}"
+    yield creation_report(fact, message, _help(fact))
+
+
+def _help(fact: MixedDevices) -> str:
+    first = fact.creations[0]
+    if fact.scalar == "list":
+        return "use `torch.stack`, which keeps device and gradient"
+    there = placed(first, f"{fact.other_like or fact.other.text}.device" if _is_short(fact) else "device")
+    return (
+        f"start with the number `0.0`, or make it there: {there}" if fact.scalar == "sum" else f"make it there: {there}"
+    )
+
+
+def _is_short(fact: MixedDevices) -> bool:
+    return fact.other_like is not None or fact.other.text.isidentifier()
