@@ -106,8 +106,9 @@ def _bound_to(frame: Frame, path: str) -> ast.expr | None:
 
 
 def keys_of(node: ast.AST) -> Iterator[tuple[object, ...]]:
-    """The keys under which the places of a node are recorded."""
+    """The keys under which other facts are recorded about a node that names CUDA."""
     yield ("named", node)
+    yield ("moved", node)
     if isinstance(node, ast.Call):
         yield from (("named", each) for each in (*node.args, *(keyword.value for keyword in node.keywords)))
 

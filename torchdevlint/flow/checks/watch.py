@@ -19,6 +19,7 @@ from torchdevlint.flow.checks import (
     device_numbers,
     device_specs,
     losses,
+    made_elsewhere,
     own_gpus,
     pinning,
     workers,
@@ -40,6 +41,7 @@ CHECKS: tuple[ModuleType, ...] = (
     device_numbers,
     cuda_calls,
     own_gpus,
+    made_elsewhere,
 )
 """In the order in which they are asked."""
 

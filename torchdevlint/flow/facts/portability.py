@@ -43,3 +43,16 @@ class DefaultTensorType(Fact):
 
     at: Span
     replacements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CudaOnlySelection(Fact):
+    """A choice of the device that knows CUDA and the CPU only.
+
+    `form` is ``choice``; ``default``, where the choice is the default value of a parameter, and so is made at import;
+    or ``built``, where ``mps.is_built()`` is taken for the question whether a device is there. `text` is the choice.
+    """
+
+    at: Span
+    text: str
+    form: str

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
-from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.checks import selection, wrappers
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import (
@@ -130,6 +130,7 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
+    selection.note_choice(frame, state, node)
     test = frame.evaluate(node.test, state)
     taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
     if taken is not None:

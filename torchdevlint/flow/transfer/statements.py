@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.checks import environment, loaders, losses, moves, returns, wrappers
+from torchdevlint.flow.checks import environment, loaders, losses, moves, returns, selection, wrappers
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -125,6 +125,7 @@ def _leave_round(frame: Frame, node: ast.Break | ast.Continue, state: State) -> 
 
 
 def _if(frame: Frame, node: ast.If, state: State) -> None:
+    selection.note_branches(frame, state, node)
     test = frame.evaluate(node.test, state)
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)

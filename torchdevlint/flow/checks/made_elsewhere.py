@@ -1,0 +1,83 @@
+"""Tensors that a factory makes on the CPU, and that are moved at once (TDL601)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.tensor_methods import method_device, to_device
+from torchdevlint.flow.facts.transfers import FactoryThenMove
+from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Dtype, Tensor, Value
+
+_FACTORIES = frozenset(
+    f"torch.{name}" for name in "zeros ones full empty arange eye linspace logspace tril_indices triu_indices".split()
+)
+"""What gives the same numbers wherever it runs."""
+_KEEPS = torch_api.DTYPE_METHODS | frozenset(
+    "view reshape unsqueeze squeeze expand permute transpose t flatten repeat type".split()
+)
+"""Methods between factory and move that work in any place."""
+_NO_DEVICE = frozenset({"device", "out", "requires_grad", "pin_memory"})
+
+
+def _move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    machine = frame.machine
+    if FactoryThenMove not in machine.wanted or not isinstance(receiver, Tensor) or len(receiver.creations) != 1:
+        return
+    site, callee = receiver.creations[0], node.func
+    if receiver.device != DEFAULT or site.function not in _FACTORIES or not isinstance(callee, ast.Attribute):
+        return
+    made = _made_by(callee.value)
+    if made is not site.node or made is None or (made.args[:1] and isinstance(made.args[0], ast.Starred)):
+        return
+    if any(each.arg is None or each.arg in _NO_DEVICE for each in made.keywords):
+        return
+    taken = _arguments(frame, node, callee.attr, arguments)
+    if taken is None:
+        return
+    machine.record(
+        ("moved", node),
+        lambda: FactoryThenMove(
+            machine.span_of(node),
+            site.function,
+            machine.text_of(made),
+            f".{callee.attr}({', '.join(machine.text_of(each) for each in (*node.args, *node.keywords))})",
+            taken,
+            made is callee.value,
+        ),
+        state,
+    )
+
+
+def _made_by(node: ast.expr) -> ast.Call | None:
+    """The call that a chain of methods starts with, if none of them needs another tensor."""
+    while isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _KEEPS:
+            return node
+        node = node.func.value
+    return None
+
+
+def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) -> str | None:
+    """``device=..`` for a factory that does the move's work, with ``dtype=..`` where it does that too."""
+    device = to_device(frame, arguments) if method in ("to", "type_as") else method_device(frame, method, arguments)
+    if device is None or device.origin is Origin.TOP or on_cpu(device) or device.name in VALUELESS_TYPES:
+        return None
+    text = frame.machine.text_of
+    if method in torch_api.DEVICE_METHODS:
+        given = arguments.get(0, "device")
+        if given is None or device.origin is Origin.LITERAL:
+            return f'device="{device.describe()}"'
+        return f"device={text(given[0])}"
+    first = arguments.keywords.get("device") or arguments.keywords.get("other") or arguments.positional[0]
+    if isinstance(first[1], Tensor):
+        return f"device={text(first[0])}.device, dtype={text(first[0])}.dtype"
+    of_dtype = [each for each, value in arguments.pairs if isinstance(value, Dtype)]
+    return ", ".join([f"device={text(first[0])}", *(f"dtype={text(each)}" for each in of_dtype)])
+
+
+METHODS: dict[str, Callable[..., None]] = dict.fromkeys(("to", "type_as", *sorted(torch_api.DEVICE_METHODS)), _move)
