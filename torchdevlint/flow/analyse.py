@@ -9,7 +9,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
-from torchdevlint.flow.checks import hardcoded
+from torchdevlint.flow.checks import forwarding, hardcoded
 from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
@@ -221,6 +221,7 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)
     check_returns(frame, State({}), frame.returned)
+    forwarding.check_returned(frame, State({}))
     machine.entry_owner, machine.entry_node, machine.standing = around
     return state
 

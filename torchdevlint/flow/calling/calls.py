@@ -23,7 +23,7 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import checkpoints, fresh_modules, loaders, losses, placement, watch
+from torchdevlint.flow.checks import checkpoints, forwarding, fresh_modules, loaders, losses, placement, watch
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path
@@ -163,6 +163,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         return of_inputs(frame, node, arguments)
     if isinstance(callee, Func):
         placement.note_default(frame, state, node, callee, arguments)
+        forwarding.note_call(frame, state, node, callee, arguments)
         given = spread(callee, arguments)
         found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
         declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
@@ -202,6 +203,8 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node)
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
+    if init is not None:
+        forwarding.note_call(frame, state, node, init, arguments)
     if init is not None and given is not None:
         run_function(frame, state, node, init, *given)
         made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.facts.modules import MovedParameter
 from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
 from torchdevlint.flow.facts.tensors import BatchNotMoved, DeadLoopMove, DiscardedMove, IgnoresGivenDevice, MixedDevices
@@ -16,9 +17,11 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
 
     A batch that was left behind explains the operation that it is used in, a literal device explains what its tensor
     meets, and a move whose result is lost explains that its device is a literal. Workers that use an accelerator
-    explain that what they give cannot be pinned.
+    explain that what they give cannot be pinned. A device that a function was given and has forgotten explains what is
+    mixed with what it makes.
     """
     held = list(facts)
+    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
     literals = {
         fact.at
@@ -31,6 +34,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         fact
         for fact in held
         if not _is_explained(fact, batches, literals)
+        and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]
 

@@ -18,6 +18,7 @@ from torchdevlint.flow.checks import (
     deprecated,
     device_numbers,
     device_specs,
+    forwarding,
     losses,
     made_elsewhere,
     own_gpus,
@@ -42,6 +43,7 @@ CHECKS: tuple[ModuleType, ...] = (
     cuda_calls,
     own_gpus,
     made_elsewhere,
+    forwarding,
 )
 """In the order in which they are asked."""
 

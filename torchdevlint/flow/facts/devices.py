@@ -69,6 +69,23 @@ class MaybeCpuDevice(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceNotForwarded(Fact):
+    """A function takes `parameter`, which says where something is to be, and never reads it.
+
+    `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
+    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there.
+    """
+
+    at: Span
+    function: str
+    parameter: str
+    kind: str
+    target: str
+    suggestion: str
+    parameter_at: Span
+
+
+@dataclass(frozen=True, slots=True)
 class InvalidDevice(Fact):
     """What is given for a device is none.
 

@@ -1,0 +1,188 @@
+"""Parameters ``device`` and ``map_location`` that a function takes and never reads, though a call in it needs them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from weakref import WeakKeyDictionary
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.state.classes import is_plain
+from torchdevlint.flow.state.devices import DEFAULT
+from torchdevlint.flow.state.joins import tensors_in
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
+from torchdevlint.source.nodes import nodes_in
+
+_NAMES = ("map_location", "device")
+_READS_ALL = frozenset(
+    "locals vars eval exec globals save_hyperparameters store_attr currentframe _getframe getargvalues".split()
+)
+"""What may read a parameter without saying its name."""
+_DISMISSED = re.compile(
+    r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
+)
+_STATIC = frozenset({"staticmethod", "classmethod"})
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
+    """A call of a function of this file that takes a device too, and is not given the one that the caller was given."""
+    name = _unread(frame)
+    if name is None or arguments.starred or arguments.double_starred or isinstance(callee.node, ast.Lambda):
+        return
+    bound = callee.receiver is not None
+    taken = positional_names(callee.node)[: len(arguments.positional) + bound]
+    if name in (*taken, *arguments.keywords) or name not in _with_defaults(callee.node):
+        return
+    if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
+        return
+    called = frame.machine.text_of(node.func)
+    _record(frame, state, node, name, "call", called, f"{name}={name}")
+
+
+def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """A load to the CPU by name, in a function that is told where to."""
+    given = arguments.get(torch_api.LOADERS[name], "map_location")
+    if given is not None and given[1] == Const("cpu") and _unread(frame) == "map_location":
+        _record(frame, state, given[0], "map_location", "load", name, "map_location")
+
+
+def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``super().__init__(..)`` of a layer of torch."""
+    parameter = _unread(frame)
+    if not isinstance(receiver, Super) or parameter != "device" or arguments.starred or arguments.double_starred:
+        return
+    bases = [base.rpartition(".") for base in receiver.info.library_bases]
+    layers = [tail for head, _, tail in bases if head == "torch.nn" and tail in torch_api.PARAMETER_MODULES]
+    if len(bases) == len(layers) == 1 and "device" not in arguments.keywords and arguments.positional:
+        _record(frame, state, node, parameter, "call", frame.machine.text_of(node.func), "device=device")
+
+
+def check_returned(frame: Frame, state: State) -> None:
+    """What a function that was entered returns: tensors that it made on the default device, though told another."""
+    parameter = _unread(frame) if frame.returned or frame.yields else None
+    if parameter != "device" or frame.function in frame.machine.pipeline or frame.function is None:
+        return
+    calls = {id(each) for each in nodes_in(frame.function, ast.Call)}
+    for value in (*(value for _, _, value in frame.returned), *frame.yields):
+        if isinstance(value, Loaded) and id(value.node) in calls:
+            _note_loaded(frame, state, value.node)
+        for tensor in tensors_in(value):
+            for site in tensor.creations if tensor.device == DEFAULT else ():
+                if id(site.node) in calls and isinstance(site.node, ast.Call):
+                    takes = site.function.rpartition(".")[2] not in torch_api.CPU_FACTORIES
+                    takes = takes and site.function.rpartition(".")[2] not in torch_api.LEGACY_CONSTRUCTORS
+                    how = "device=device" if takes else ".to(device)"
+                    _record(frame, state, site.node, parameter, "factory", site.function, how)
+                    return
+
+
+def _note_loaded(frame: Frame, state: State, node: ast.AST) -> None:
+    """``return torch.load(path, map_location="cpu")``."""
+    assert isinstance(node, ast.Call)
+    place = next((each.value for each in node.keywords if each.arg == "map_location"), None)
+    if isinstance(place, ast.Constant) and place.value == "cpu":
+        _record(frame, state, place, "device", "load", dotted_path(node.func) or "load", "device")
+
+
+def _record(frame: Frame, state: State, node: ast.AST, parameter: str, kind: str, target: str, suggestion: str) -> None:
+    machine, function = frame.machine, frame.function
+    assert isinstance(function, Function)
+    spec = function.args
+    given = next(each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg == parameter)
+    machine.record(
+        ("not forwarded", function, parameter),
+        lambda: DeviceNotForwarded(
+            machine.span_of(node), function.name, parameter, kind, target, suggestion, machine.span_of(given)
+        ),
+        state,
+    )
+
+
+_UNREAD: WeakKeyDictionary[ast.AST, str | None] = WeakKeyDictionary()
+
+
+def _unread(frame: Frame) -> str | None:
+    """The parameter for a device that the function takes of its own accord and never reads; None if there is none."""
+    function = frame.function
+    if not isinstance(function, Function):
+        return None
+    if function not in _UNREAD:
+        _UNREAD[function] = _find_unread(frame, function)
+    return _UNREAD[function]
+
+
+def _find_unread(frame: Frame, function: Function) -> str | None:
+    names = argument_names(function)
+    found = next((name for name in _NAMES if name in names and not _reads(function, name)), None)
+    if found is None or any(name in names and _reads(function, name) for name in _NAMES):
+        return None
+    if _reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
+        return None
+    return found
+
+
+def _reads(function: Function, name: str) -> bool:
+    """Whether the name of a parameter stands anywhere in the function; ``del device`` says that it is meant."""
+    return any(each.id == name for each in nodes_in(function, ast.Name))
+
+
+def _reads_all(function: Function) -> bool:
+    names = {each.id for each in nodes_in(function, ast.Name)}
+    names.update(each.attr for each in nodes_in(function, ast.Attribute))
+    return not names.isdisjoint(_READS_ALL)
+
+
+def _is_dismissed(frame: Frame, function: Function, name: str) -> bool:
+    """Whether a comment or the docstring says, on a line beside the name, that it is not used."""
+    lines = frame.machine.text_of(function).splitlines()
+    named = [place for place, line in enumerate(lines) if re.search(rf"\b{name}\b", line)]
+    return any(_DISMISSED.search(line) for place in named for line in lines[place : place + 3])
+
+
+def _is_imposed(frame: Frame, function: Function) -> bool:
+    """Whether others say what the function takes: a base, a decorator, a table of functions, a test runner."""
+    machine = frame.machine
+    decorators = {(dotted_path(each) or "?").rpartition(".")[2] for each in function.decorator_list}
+    if not is_plain(function) or decorators - _STATIC - {"no_grad", "inference_mode", "?"}:
+        return True
+    if function.name.startswith("test") or function.name in _given_as_values(machine.tree):
+        return True
+    owner = frame.owner
+    if owner is None or function.name == "__init__":
+        return False
+    if not owner.resolved or function.name == "forward" or function.name.startswith("__"):
+        return True
+    return any(info is not owner and function.name in info.methods for info in machine.classes.values())
+
+
+_VALUES: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
+
+
+def _given_as_values(tree: ast.Module | None) -> frozenset[str]:
+    """The names of a file that are read elsewhere than where they are called: what they name is called by others."""
+    if tree is None:
+        return frozenset()
+    found = _VALUES.get(tree)
+    if found is None:
+        called = {id(call.func) for call in nodes_in(tree, ast.Call)}
+        names = {each.id for each in nodes_in(tree, ast.Name) if id(each) not in called}
+        names.update(each.attr for each in nodes_in(tree, ast.Attribute) if id(each) not in called)
+        found = _VALUES[tree] = frozenset(names)
+    return found
+
+
+def _with_defaults(function: Function) -> frozenset[str]:
+    spec = function.args
+    names = [*positional_names(function)[len(positional_names(function)) - len(spec.defaults) :]]
+    names += [each.arg for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None]
+    return frozenset(names)
+
+
+FUNCTIONS = {name: _loaded for name in torch_api.LOADERS if name.startswith("torch.")}
+METHODS = {"__init__": _base_made}
