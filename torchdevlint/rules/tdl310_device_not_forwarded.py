@@ -37,10 +37,10 @@ There is no automatic fix.
 ## What it cannot see
 Parameters with other names, and those that are read somewhere and forgotten somewhere else. Functions whose parameters
 others may have decided on are left alone: methods of classes with bases in other files, methods that a second class of
-the file has too, `forward` and special methods besides `__init__`, functions with decorators, tests, functions that the
-file hands on as values. So are functions that say so (`del device`, or a word such as "unused" or "deprecated" beside
-the name), and those that may read it without naming it (`locals()`, `save_hyperparameters()`). Of the layers that
-`__init__` makes nothing is said, since the module can be moved afterwards.
+the file has too, `forward` and special methods besides `__init__`, functions with decorators, `main`, tests, functions
+that the file hands on as values. So are functions that say so (`del device`, or a word such as "unused" or "deprecated"
+beside the name), and those that may read it without naming it (`locals()`, `save_hyperparameters()`). Of the layers
+that `__init__` makes nothing is said, since the module can be moved afterwards.
 
 ## References
 - [Creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops): "device (torch.device, optional) - the

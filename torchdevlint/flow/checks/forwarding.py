@@ -146,12 +146,14 @@ def _is_dismissed(frame: Frame, function: Function, name: str) -> bool:
 
 
 def _is_imposed(frame: Frame, function: Function) -> bool:
-    """Whether others say what the function takes: a base, a decorator, a table of functions, a test runner."""
+    """Whether others say what the function takes: a base, a decorator, a table, a command line, a test runner."""
     machine = frame.machine
     decorators = {(dotted_path(each) or "?").rpartition(".")[2] for each in function.decorator_list}
     if not is_plain(function) or decorators - _STATIC - {"no_grad", "inference_mode", "?"}:
         return True
-    if function.name.startswith("test") or function.name in _given_as_values(machine.tree):
+    if function.name == "main" or function.name.startswith("test"):
+        return True
+    if function.name in _given_as_values(machine.tree):
         return True
     owner = frame.owner
     if owner is None or function.name == "__init__":
