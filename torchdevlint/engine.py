@@ -10,7 +10,7 @@ import ast
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -20,7 +20,9 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.files import InvalidSyntax
-from torchdevlint.model import Diagnostic, FileResult, Problem, Related, Report, Severity, Span
+from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
+from torchdevlint.project.modules import Library
+from torchdevlint.project.uses import around
 from torchdevlint.rules import Rule
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
@@ -32,6 +34,7 @@ ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
 """Below either of these one process is done before a second one has started."""
+_LIBRARY = Library()
 TOO_DEEP = "too deeply nested to be analysed"
 
 
@@ -134,7 +137,7 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
 
 
 def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settings, flake8: bool = False) -> FileResult:
-    """Check a file that is already parsed.
+    """Check a file that is already parsed; if it is on disk, the other files of its project are looked into as needed.
 
     With `flake8`, selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
     """
@@ -144,7 +147,7 @@ def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settin
     else:
         codes = frozenset(select.selected_for(settings, filename))
     try:
-        facts = analyse(tree, source.span, source.segment, settings, rules.facts_of(codes))
+        facts = analyse(tree, source, settings, rules.facts_of(codes), around(filename, _LIBRARY))
     except (RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
@@ -192,7 +195,7 @@ class _Findings:
                 if rule.code not in self.codes:
                     continue
                 try:
-                    diagnostics += [self._diagnostic(rule, report) for report in rule.check(fact)]
+                    diagnostics += [self._diagnostic(rule, each) for each in rule.check(fact) if not each.span.file]
                 except Exception as error:  # noqa: BLE001 (the other rules still run)
                     message = f"internal error in rule {rule.code} ({rule.name}): {_describe(error)}"
                     problems.setdefault(rule.code, Problem(self.filename, message, rule.code))
@@ -210,9 +213,13 @@ class _Findings:
             help=report.help,
             url=rule.url,
             noqa_row=self.suppressions.noqa_row(report.span.row),
-            related=tuple(Related(note.message, self.filename, note.span) for note in report.notes),
+            related=tuple(self._related(note) for note in report.notes),
             fix=report.fix,
         )
+
+    def _related(self, note: Note) -> Related:
+        span = note.span
+        return Related(note.message, span.file or self.filename, replace(span, file="") if span.file else span)
 
 
 def _failed(filename: str, message: str) -> FileResult:

@@ -28,12 +28,16 @@ class Applicability(str, Enum):
 
 @dataclass(frozen=True, order=True, slots=True)
 class Span:
-    """A region of one file: 1-based rows and code-point columns, the end column exclusive."""
+    """A region of one file: 1-based rows and code-point columns, the end column exclusive.
+
+    `file` is empty for the file that is linted, else the path of the other file of the project that it lies in.
+    """
 
     row: int
     column: int
     end_row: int
     end_column: int
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

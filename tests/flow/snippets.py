@@ -19,7 +19,7 @@ def facts_of(text: str, head: str = HEAD) -> list[Fact]:
     source_text = head + textwrap.dedent(text)
     tree = ast.parse(source_text)
     source = Source(source_text, tree)
-    return analyse(tree, source.span, source.segment, Settings())
+    return analyse(tree, source, Settings())
 
 
 def mixed(text: str, head: str = HEAD) -> list[str]:

@@ -132,4 +132,4 @@ def test_modules_of_the_standard_library(path: Path) -> None:
         except (SyntaxError, UnicodeDecodeError):
             pytest.skip("meant not to be read")
     source = Source(text, tree)
-    assert analyse(tree, source.span, source.segment, Settings()) == []
+    assert analyse(tree, source, Settings()) == []

@@ -60,7 +60,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 def facts(text: str, **settings: object) -> list[tuple[str, int]]:
     tree = ast.parse(text)
     source = Source(text, tree)
-    found = analyse(tree, source.span, source.segment, Settings(**settings))  # type: ignore[arg-type]
+    found = analyse(tree, source, Settings(**settings))  # type: ignore[arg-type]
     places = [fact.creations[0].span if isinstance(fact, MixedDevices) else fact.at for fact in found]
     return [(type(fact).__name__, place.row) for fact, place in zip(found, places, strict=True)]
 
@@ -68,7 +68,7 @@ def facts(text: str, **settings: object) -> list[tuple[str, int]]:
 def entries(text: str, **settings: object) -> list[str]:
     tree = ast.parse(text)
     source = Source(text, tree)
-    found = analyse(tree, source.span, source.segment, Settings(**settings))  # type: ignore[arg-type]
+    found = analyse(tree, source, Settings(**settings))  # type: ignore[arg-type]
     return [fact.entry for fact in found if isinstance(fact, MixedDevices)]
 
 

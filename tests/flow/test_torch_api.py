@@ -512,11 +512,6 @@ def assigned_in(kind: type) -> Iterable[str]:
             yield node.attr
 
 
-def test_methods_of_lightning_modules_are_not_those_of_modules() -> None:
-    for methods in torch_api.CALLED_ON_DEVICE.values():
-        assert not any(hasattr(nn.Module, name) for name in methods)
-
-
 def test_modules_that_have_a_device_are_listed() -> None:
     modules = {name: each for name, each in vars(nn).items() if isinstance(each, type) and issubclass(each, nn.Module)}
     found = {f"torch.nn.{name}": each for name, each in modules.items()}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
 from torchdevlint.flow.checks import forwarding, hardcoded
@@ -26,8 +26,10 @@ from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, N
 from torchdevlint.flow.transfer.expressions import evaluate
 from torchdevlint.flow.transfer.objects import self_of
 from torchdevlint.flow.transfer.statements import execute
-from torchdevlint.model import Span
+from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.text import Source
 
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _LONGEST_WORD = 40
@@ -37,22 +39,22 @@ _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 def analyse(
     tree: ast.Module,
-    span_of: Callable[[ast.AST], Span],
-    text_of: Callable[[ast.AST], str],
+    source: Source,
     settings: Settings,
     wanted: frozenset[type[Fact]] | None = None,
+    project: Project | None = None,
 ) -> list[Fact]:
-    """The facts of one file, in source order.
+    """The facts of one file, in source order, whose `source` has its tree set.
 
-    `span_of` gives a node's place and `text_of` its source; both are called only for what ends up in a fact. Facts that
-    are not among the `wanted` kinds may be missing; without it, all are.
+    Facts that are not among the `wanted` kinds may be missing; without it, all are there. Without `project` the file is
+    looked at alone.
+
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
     and callers before what they call, so that it is known what a parameter gets.
     """
     kinds = frozenset(all_facts().values()) if wanted is None else wanted
-    machine = Machine(span_of, text_of, settings, evaluate, execute, _enter, call_value, kinds)
-    machine.tree = tree
+    machine = Machine(tree, source, settings, evaluate, execute, _enter, call_value, kinds, project)
     _scan(machine, tree)
     touched = _run_module(machine, tree)
     seen: set[ast.ClassDef] = set()
@@ -96,6 +98,7 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     texts = (each.value for each in nodes_in(tree, ast.Constant))
     words.update(text for text in texts if isinstance(text, str) and len(text) < _LONGEST_WORD)
     machine.words = frozenset(words)
+    machine.sets_visible_devices = torch_api.VISIBLE_DEVICES in words
     sources = [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
     sources += [each.name for each in nodes_in(tree, ast.alias)]
     machine.imports_torch = any("torch" in each for each in sources) or not any(
@@ -131,7 +134,7 @@ def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
     for statement in tree.body:
         state.alive = True
         execute(frame, [statement], state)
-        if not _is_main_guard(statement):
+        if not is_main_guard(statement):
             touched = state.touched
         bring_up_to_date(frame, state)
         state.env = machine.globals
@@ -139,15 +142,6 @@ def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
         if isinstance(machine.globals.get(name), (Const, Dev, Number)):
             machine.globals[name] = UNKNOWN
     return touched
-
-
-def _is_main_guard(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.If)
-        and isinstance(node.test, ast.Compare)
-        and isinstance(node.test.left, ast.Name)
-        and node.test.left.id == "__name__"
-    )
 
 
 def _others(info: ClassInfo) -> Iterator[str]:
@@ -189,8 +183,8 @@ def _entry_kind(info: ClassInfo, name: str) -> str:
     hooks: set[str] = {"forward"}
     for base in info.library_bases:
         managed = is_one_of(base, info.settings.device_managed_bases)
-        kind = "LightningModule" if managed else base.rpartition(".")[2]
-        hooks.update(torch_api.CALLED_ON_DEVICE.get(kind, ()))
+        known = libraries.known("lightning.LightningModule" if managed else base)
+        hooks.update(known.on_device if known is not None else ())
     return "forward" if name in hooks else "method"
 
 

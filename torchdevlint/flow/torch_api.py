@@ -551,32 +551,8 @@ AFFINE_FLAGS = {
 """Have no parameters where this argument, by position or name, is False."""
 PAIR_MODULES = frozenset("GRU LSTM LSTMCell RNN MultiheadAttention".split())
 """Their call gives a pair of tensors, or of a tensor and a tuple of tensors."""
-MODULE_BASES = frozenset(
-    """
-    pytorch_lightning.LightningModule pytorch_lightning.core.LightningModule lightning.LightningModule
-    lightning.pytorch.LightningModule pytorch_lightning.core.lightning.LightningModule torchmetrics.Metric
-    torchmetrics.metric.Metric transformers.PreTrainedModel transformers.modeling_utils.PreTrainedModel
-    diffusers.ModelMixin diffusers.models.modeling_utils.ModelMixin torch_geometric.nn.MessagePassing
-    torch_geometric.nn.conv.MessagePassing pyro.nn.PyroModule pyro.nn.module.PyroModule gpytorch.Module
-    gpytorch.module.Module gpytorch.kernels.Kernel gpytorch.models.ExactGP gpytorch.models.ApproximateGP
-    fairseq.models.BaseFairseqModel fairseq.models.FairseqModel fairseq.models.FairseqEncoder
-    fairseq.models.FairseqDecoder fairseq.models.FairseqIncrementalDecoder
-    fairseq.models.FairseqEncoderDecoderModel allennlp.models.Model allennlp.models.model.Model
-    allennlp.modules.Seq2SeqEncoder allennlp.modules.Seq2VecEncoder
-    allennlp.modules.token_embedders.TokenEmbedder mmcv.runner.BaseModule mmengine.model.BaseModule
-    mmengine.model.BaseModel torchvision.models.ResNet speechbrain.nnet.containers.Sequential
-    sentence_transformers.SentenceTransformer stable_baselines3.common.torch_layers.BaseFeaturesExtractor
-    """.split()
-)
-"""Third-party classes that are `torch.nn.Module`."""
-
 MODULES_WITH_DEVICE = frozenset({"torch.nn.parallel.DistributedDataParallel"})
 """The Modules of torch that have an attribute `device`, which `torch.nn.Module` has not."""
-CALLED_ON_DEVICE = {
-    "MessagePassing": ("message", "message_and_aggregate", "edge_update", "update"),
-    "LightningModule": ("training_step", "validation_step", "test_step", "predict_step"),
-}
-"""Methods of third-party bases that are called with tensors on the model's device, as `forward` is."""
 
 # --- checkpoints ----------------------------------------------------------------------------------------------------
 

@@ -90,10 +90,14 @@ def observe():
 
 def check(fact: LateVisibleDevices) -> Iterator[Report]:
     done = "reads the list of visible devices" if fact.effect == "freezes" else "initialises CUDA"
+    notes = [Note(f"{code(fact.cause)} {done} here", fact.cause_at)]
+    if fact.inside is not None:
+        text, place = fact.inside
+        notes.append(Note(f"by {code(text)} here", place))
     yield Report(
         span=fact.at,
         message=f"`CUDA_VISIBLE_DEVICES` is set after {code(fact.cause)}, which {done}: it has no effect",
         symptom="nothing raises: the program silently uses the devices that were visible before, mostly GPU 0",
         help=f"move {edit(fact.how)} before {code(fact.cause)}, or set the variable in the shell",
-        notes=(Note(f"{code(fact.cause)} {done} here", fact.cause_at),),
+        notes=tuple(notes),
     )

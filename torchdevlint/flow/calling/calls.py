@@ -26,11 +26,12 @@ from torchdevlint.flow.calling.unknown_calls import (
 from torchdevlint.flow.checks import checkpoints, forwarding, fresh_modules, loaders, losses, placement, watch
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
-from torchdevlint.flow.names import canonical, dotted_path
+from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin, on_cpu
 from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.values import (
     TEXT,
     UNKNOWN,
@@ -89,8 +90,7 @@ def call_attribute(
         loaders.forget(callee.value, state)
         return UNKNOWN
     if isinstance(receiver, Ref):
-        full = canonical(f"{receiver.name}.{callee.attr}")
-        return call_value(frame, state, node, Ref(full), arguments)
+        return call_value(frame, state, node, attribute(frame, callee, state, receiver), arguments)
     watch.method(frame, state, node, receiver, arguments)
     if isinstance(receiver, Tensor):
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
@@ -166,6 +166,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         forwarding.note_call(frame, state, node, callee, arguments)
         given = spread(callee, arguments)
         found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
+        if found == UNKNOWN and is_elsewhere(callee):
+            return of_inputs(frame, node, arguments)
         declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
         return as_tensor(of_inputs(frame, node, arguments, declared), node) if declared else found
     if isinstance(callee, RecordType):
@@ -205,7 +207,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     given = spread(init, arguments) if init is not None else None
     if init is not None:
         forwarding.note_call(frame, state, node, init, arguments)
-    if init is not None and given is not None:
+    if init is not None and given is not None and not is_elsewhere(init):
         run_function(frame, state, node, init, *given)
         made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
     else:
@@ -227,6 +229,10 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
     fresh_modules.note_call(frame, state, node, callee, arguments)
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
     method = callee.info.method(name, callee)
+    if method is not None and callee.info.is_module and is_elsewhere(method):
+        operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
+        if not any(isinstance(value, Tensor) and on_cpu(value.device) for _, value in operands):
+            return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     given = spread(method, arguments) if method is not None else None
     return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
 

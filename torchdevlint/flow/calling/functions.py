@@ -11,6 +11,7 @@ from torchdevlint.flow.names import positional_names
 from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import choose, join_all, settle, tensors_in
 from torchdevlint.flow.state.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
+from torchdevlint.flow.state.others import is_worth_running, owner_of
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
 
 
@@ -29,7 +30,7 @@ def run_function(
     machine = frame.machine
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
-    if frame.depth >= MAX_DEPTH or machine.calls_left <= 0:
+    if frame.depth >= MAX_DEPTH or not machine.may_run(function) or not is_worth_running(function):
         return UNKNOWN
     nesting = max((nesting_of(value) for value in arguments), default=0)
     if function.node in machine.active and not _goes_inside(frame, function, nesting):
@@ -179,7 +180,10 @@ def _write_back(state: State, given: Value, value: Value) -> None:
 def run_body(activation: Frame, state: State) -> Value:
     """Run the body of `activation.function` and give what it returns."""
     machine, function = activation.machine, activation.function
-    machine.calls_left -= 1
+    if owner_of(activation.closure) is None:
+        machine.calls_left -= 1
+    else:
+        machine.calls_elsewhere_left -= 1
     machine.activations += 1
     activation.activation = machine.activations
     activation.tensor_names = tuple(
@@ -188,9 +192,10 @@ def run_body(activation: Frame, state: State) -> Value:
     assert function is not None
     machine.active.append(function)
     try:
-        if isinstance(function, ast.Lambda):
-            return activation.evaluate(function.body, state)
-        machine.execute(activation, function.body, state)
+        with machine.reading.running(activation.closure):
+            if isinstance(function, ast.Lambda):
+                return activation.evaluate(function.body, state)
+            machine.execute(activation, function.body, state)
     finally:
         machine.active.pop()
         _close(activation, state)

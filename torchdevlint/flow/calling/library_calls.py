@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.factories import call_factory, is_factory
@@ -85,7 +85,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     table = _OPERATIONS.get(head)
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)
-    if is_module_class(name):
+    if is_module_class(name) and not losses.is_metric(name):
         return construct(frame, state, node, name, tail, arguments)
     return _of_another_package(frame, state, node, name, arguments)
 
@@ -99,7 +99,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
         return on_the_model(arguments.positional[0][1])
     if mentions_device(tail) and any(isinstance(each, Tensor) and on_cpu(each.device) for each in arguments.values):
         return Dev(TOP)
-    known = is_one_of(name, settings.in_place_movers) or tail.endswith("Loader")
+    in_place = is_one_of(name, settings.in_place_movers) or libraries.moves_in_place(name)
+    known = in_place or tail.endswith("Loader")
     return Library(name) if known else UNKNOWN
 
 

@@ -42,10 +42,12 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
-    """A module of torch.nn; without parameters and buffers it has no device of its own."""
+    """A module; one of torch.nn without parameters and buffers has no device of its own, one of another may have."""
     weight = losses.weight_of(tail, arguments)
     if weight is not None:
         return Library(name, True, weight[1].device, made_at=node, held=weight)
+    if not name.startswith("torch."):
+        return Library(name, True, TOP, made_at=node)
     if _is_parameter_free(tail, arguments):
         return Library(name, True, None, made_at=node)
     given = arguments.keywords.get("device")

@@ -139,8 +139,6 @@ def _is_cpu(node: ast.expr) -> bool:
 def _is_under_question(frame: Frame, call: ast.Call) -> bool:
     """Whether a test before or around the call asks for devices, or what it raises is caught."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     tests = [
         *((each.lineno, each.test) for each in nodes_in(scope, ast.If)),
         *((each.lineno, each.test) for each in nodes_in(scope, ast.IfExp) if call in nodes_in(each, ast.Call)),

@@ -71,8 +71,6 @@ _AUTOCAST = ("enabled", "dtype", "cache_enabled")
 
 def _knows_successor(machine: Machine) -> bool:
     """Whether the file uses ``torch.amp`` too: then it chooses by release."""
-    if machine.tree is None:
-        return False
     imported = (each.module for each in nodes_in(machine.tree, ast.ImportFrom))
     return "torch.amp" in imported or any(
         dotted_path(each) == "torch.amp" for each in nodes_in(machine.tree, ast.Attribute)

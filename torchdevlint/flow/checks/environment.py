@@ -154,7 +154,12 @@ def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
     machine.record_anyway(
         ("late", node),
         lambda: LateVisibleDevices(
-            machine.span_of(node), machine.text_of(node), cause.text, machine.span_of(cause.node), cause.effect
+            machine.span_of(node),
+            machine.text_of(node),
+            cause.text,
+            machine.span_of(cause.node),
+            cause.effect,
+            cause.inside,
         ),
     )
 

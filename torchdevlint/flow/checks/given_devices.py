@@ -39,8 +39,6 @@ class Given:
 def at_hand(frame: Frame, state: State) -> Given | None:
     """What says where to, in a name, in an attribute that is used around the place, or by a flag."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return None
     return (
         _in_a_name(frame, state)
         or _beside(frame, state, scope)

@@ -76,8 +76,6 @@ def _is_missing(receiver: Library, name: str, defined: bool) -> bool:
 def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
     """Whether the function asks for the attribute, or for a class that may have it, or handles its absence."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     for call in nodes_in(scope, ast.Call):
         asks = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""
         if asks in _ASKS and isinstance(call.args[1], ast.Constant) and call.args[1].value == node.attr:
@@ -109,8 +107,6 @@ def _is_put_on_wrapper(frame: Frame, node: ast.Attribute, made_at: ast.AST) -> b
     a class assigns to itself.
     """
     machine = frame.machine
-    if machine.tree is None:
-        return False
     before = _earlier(frame, made_at)
     for target in nodes_in(machine.tree, ast.Attribute):
         if target.attr == node.attr and not isinstance(target.ctx, ast.Load) and target not in before:

@@ -38,8 +38,6 @@ def _is_data_class(frame: Frame) -> bool:
 def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
     """What is loaded is given to a scheduler, sampler or scaler, whose state is numbers, or to a random generator."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     names = _names_of(scope, load)
     until = _rebound(scope, names, load)
     to_random = False

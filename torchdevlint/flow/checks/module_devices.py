@@ -88,8 +88,6 @@ def _is_given_elsewhere(machine: Machine, node: ast.Attribute) -> bool:
 def _is_tried(frame: Frame, node: ast.Attribute) -> bool:
     """Whether the read stands where an AttributeError is caught."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     caught: list[ast.stmt] = []
     for tried in nodes_in(scope, ast.Try):
         if any(each.type is None or _CATCHES & set(_names(each.type)) for each in tried.handlers):

@@ -141,8 +141,6 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
 
 def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return None
     uses = uses_in(scope).get(node.id) or Uses()
     if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
         return None
@@ -216,8 +214,6 @@ def _self_move(statement: ast.stmt) -> ast.Call | None:
 def _read_after(frame: Frame, loop: ast.For | ast.AsyncFor, name: str) -> bool:
     """Whether the moved name is read after the loop, before it is bound again."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     found = bindings_in(scope).get(name, [])
     after = bisect_right(found, (loop.end_lineno or loop.lineno, True, sys.maxsize))
     return after < len(found) and not found[after][1]

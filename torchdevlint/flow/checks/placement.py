@@ -42,8 +42,6 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
 def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
     """Whether the place is in an arm of a test that asks for CUDA, though the outcome is known on this path."""
     scope = frame.function or frame.machine.tree
-    if scope is None:
-        return False
     tests: list[ast.If | ast.IfExp] = [*nodes_in(scope, ast.If), *nodes_in(scope, ast.IfExp)]
     for test in tests:
         if test.lineno <= node.lineno <= (test.end_lineno or 0) and mentions_cuda(dotted_path(test.test) or ""):

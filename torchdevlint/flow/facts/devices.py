@@ -13,7 +13,8 @@ class LateVisibleDevices(Fact):
     """``CUDA_VISIBLE_DEVICES`` set after CUDA has read it.
 
     `how` is the text of the assignment, `cause` the call that froze or initialised CUDA, `effect` ``freezes``
-    (the visible list is read) or ``initialises``.
+    (the visible list is read) or ``initialises``. Where the cause is an import, `inside` is the call that the module
+    makes, and where.
     """
 
     at: Span
@@ -21,6 +22,7 @@ class LateVisibleDevices(Fact):
     cause: str
     cause_at: Span
     effect: str
+    inside: tuple[str, Span] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.functions import default_value, defaults
 from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
 from torchdevlint.flow.kinds.docstrings import documented_tensors
@@ -150,7 +150,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return None
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
-    return Library(named.name) if is_one_of(named.name, frame.machine.settings.in_place_movers) else None
+    in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
+    return Library(named.name) if in_place else None
 
 
 def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
 from torchdevlint.flow.state.members import has_attribute
@@ -311,7 +311,7 @@ def is_property(node: ast.AST) -> bool:
 
 def is_module_class(name: str) -> bool:
     """Whether a library class is a `torch.nn.Module`."""
-    if name in torch_api.MODULE_BASES:
+    if libraries.is_module(name):
         return True
     if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
         return False

@@ -7,7 +7,7 @@ expressions); the machine holds `evaluate`, `execute` and `call`, tied in `torch
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,12 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose, tensors_in
+from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
+from torchdevlint.flow.state.reading import Reading
 from torchdevlint.flow.state.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value
 from torchdevlint.model import Span
+from torchdevlint.project.uses import Project
+from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -25,6 +29,8 @@ MAX_DEPTH = 6
 """How many calls deep functions of the file are followed."""
 MAX_CALLS = 600
 """How many function bodies are run for one file, in all; what is beyond stays unknown."""
+MAX_CALLS_ELSEWHERE = 120
+"""How many of other files besides."""
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 
@@ -67,11 +73,15 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A call that made CUDA read the visible devices."""
+    """A call, or the import of a module that makes one, that made CUDA read the visible devices.
+
+    `inside` is the call that the module makes, and where.
+    """
 
     node: ast.AST
     text: str
     effect: str
+    inside: tuple[str, Span] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +156,31 @@ class Machine:
 
     def __init__(
         self,
-        span_of: Callable[[ast.AST], Span],
-        text_of: Callable[[ast.AST], str],
+        tree: ast.Module,
+        source: Source,
         settings: Settings,
         evaluate: Callable[[Frame, ast.expr, State], Value],
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
         wanted: frozenset[type[Fact]],
+        project: Project | None = None,
     ) -> None:
         self.wanted = wanted
         """The kinds of facts that somebody reads; what only serves other kinds need not be looked for."""
-        self.span_of = span_of
-        self.text_of = text_of
+        self.tree = tree
         self.settings = settings
         self.evaluate = evaluate
         self.execute = execute
         self.enter = enter
         self.call_value = call_value
         self.globals: dict[str, Value] = {}
+        self.others = OtherFiles(self, project) if project is not None else None
+        self.reading = Reading(tree, source, self.others)
+        self.span_of, self.text_of = self.reading.span_of, self.reading.text_of
+        self.stars: list[str] = []
+        """The files of the project that all names are imported from, the last one first."""
+        self.sets_visible_devices = False
         self.default_changed = False
         self.muted = 0
         """Above 0, nothing is recorded."""
@@ -173,6 +189,7 @@ class Machine:
         self.entry_owner: ClassInfo | None = None
         self.entry_node: ast.AST | None = None
         self.calls_left = MAX_CALLS
+        self.calls_elsewhere_left = MAX_CALLS_ELSEWHERE
         self.activations = 0
         self.active: list[ast.AST] = []
         self.memo: dict[tuple[object, ...], Outcome] = {}
@@ -192,7 +209,7 @@ class Machine:
         """Those that were called, directly or not, from the forward of a Module."""
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, Func] = {}
-        self.tree: ast.Module | None = None
+        self.classes_elsewhere: dict[ast.ClassDef, ClassInfo] = {}
         self.words: frozenset[str] = frozenset()
         self.imports_torch = False
         """Whether an import of the file names torch, or a library whose tensors are torch's alone."""
@@ -216,6 +233,27 @@ class Machine:
         self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
 
+    def may_run(self, function: Func) -> bool:
+        """Whether another function body may be run, of which there is a number for each file."""
+        return (self.calls_elsewhere_left if is_elsewhere(function) else self.calls_left) > 0
+
+    def run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
+        """Run statements of the top level of another file, without recording anything; give the state at the end."""
+        closure = Closure((names,))
+        frame = Frame(self, Entry("module", ""), closure, "", names=names, context="module")
+        state = State(names)
+        self.muted += 1
+        try:
+            with self.reading.running(closure):
+                for statement in statements:
+                    state.alive = True
+                    self.execute(frame, [statement], state)
+                    bring_up_to_date(frame, state)
+                    state.env = names
+        finally:
+            self.muted -= 1
+        return state
+
     def record(
         self, key: tuple[object, ...], make: Callable[[], Fact], state: State, argument: str | None = None
     ) -> None:
@@ -230,14 +268,14 @@ class Machine:
             return
         if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
-        self._facts[key] = (self.standing, make())
+        self._facts[key] = (self.standing, self.reading.told(make))
         self._owners[key] = self.entry_owner
         self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
         if not self.muted and key not in self._facts:
-            self._facts[key] = (self.standing, make())
+            self._facts[key] = (self.standing, self.reading.told(make))
 
     def attribute_of(self, site: Site) -> tuple[str, bool] | None:
         """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.names import is_one_of
 from torchdevlint.flow.state.values import Cls, Ref, Value
 from torchdevlint.source.nodes import nodes_in
@@ -46,10 +46,13 @@ def base_has_attribute(info: ClassInfo, base: Value, name: str) -> bool | None:
 
 
 def library_has_attribute(class_name: str, name: str) -> bool | None:
-    """Whether instances of a Module of torch have the attribute; None for what this is not known of."""
-    if name != "device" or not is_torch_module(class_name):
+    """Whether instances of a Module of torch or of a known library have the attribute; None where it is not known."""
+    if name != "device":
         return None
-    return class_name in torch_api.MODULES_WITH_DEVICE
+    if is_torch_module(class_name):
+        return class_name in torch_api.MODULES_WITH_DEVICE
+    known = libraries.known(class_name)
+    return known.device if known is not None and known.module else None
 
 
 def is_torch_module(name: str) -> bool:

@@ -14,6 +14,7 @@ from torchdevlint.flow.state.classes import is_property
 from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, settle
 from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.values import (
     GIVEN,
     NUMBER,
@@ -37,12 +38,17 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.flow.transfer.imports import member
 from torchdevlint.flow.transfer.objects import attribute_of_library, attribute_of_object
 
 
 def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
     """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
     name = node.attr
+    if isinstance(receiver, Imported):
+        found = member(frame, receiver, name)
+        if found is not None:
+            return found
     if isinstance(receiver, Ref):
         full = canonical(f"{receiver.name}.{name}")
         return Dtype() if is_dtype_name(full) else Ref(full)

@@ -1,4 +1,4 @@
-"""Statements that define names: functions, classes, imports."""
+"""Statements that define functions and classes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from torchdevlint.flow.calling.functions import run_function
 from torchdevlint.flow.checks import deprecated
-from torchdevlint.flow.names import canonical, is_dtype_name
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_harmless, is_plain, is_property
 from torchdevlint.flow.state.machine import Frame, State, closure_of
-from torchdevlint.flow.state.values import UNKNOWN, Cls, Dtype, Func, Ref, Value
+from torchdevlint.flow.state.others import is_elsewhere, owner_of
+from torchdevlint.flow.state.values import UNKNOWN, Cls, Func, Ref, Value
 
 
 def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
@@ -21,7 +21,8 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
     owner = frame.owner if frame.function is not None else None
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
     state.env[node.name] = _apply_decorators(frame, node, state, function) or function
-    frame.machine.functions.setdefault(node, function)
+    if owner_of(frame.closure) is None:
+        frame.machine.functions.setdefault(node, function)
     if frame.function is not None:
         _share_names(frame, node, state)
 
@@ -50,7 +51,7 @@ def _apply_decorators(
         value = frame.evaluate(decorator, state)
         if isinstance(value, Ref):
             deprecated.note_decorator(frame, state, decorator, value.name)
-        if isinstance(value, Func):
+        if isinstance(value, Func) and not is_elsewhere(value):
             made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
         elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):
             made = UNKNOWN
@@ -60,9 +61,10 @@ def _apply_decorators(
 def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     machine = frame.machine
     bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
-    info = machine.classes.get(node)
+    classes = machine.classes if owner_of(frame.closure) is None else machine.classes_elsewhere
+    info = classes.get(node)
     if info is None:
-        info = machine.classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
+        info = classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
     state.env[node.name] = Cls(info)
     _apply_decorators(frame, node, state)
     inner, context = state.copy(), frame.context
@@ -88,19 +90,3 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                     info.attributes.setdefault(target.id, value)
                     inner.env[target.id] = value
     state.touched, frame.context = inner.touched, context
-
-
-def import_modules(frame: Frame, node: ast.Import, state: State) -> None:
-    for alias in node.names:
-        if alias.asname is not None:
-            state.env[alias.asname] = Ref(alias.name)
-        else:
-            root = alias.name.partition(".")[0]
-            state.env[root] = Ref(root)
-
-
-def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
-    module = "." * node.level + (node.module or "")
-    for alias in node.names:
-        full = canonical(f"{module}.{alias.name}")
-        state.env[alias.asname or alias.name] = Dtype() if is_dtype_name(full) else Ref(full)

@@ -25,6 +25,7 @@ from torchdevlint.flow.state.joins import (
     unpacked,
 )
 from torchdevlint.flow.state.machine import Frame, State, closure_of, under_each
+from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.values import (
     NONE,
     NUMBER,
@@ -46,6 +47,7 @@ from torchdevlint.flow.transfer.attributes import attribute
 from torchdevlint.flow.transfer.branches import arms, asked_tensor
 from torchdevlint.flow.transfer.comparisons import compare, compares_devices
 from torchdevlint.flow.transfer.comprehensions import comprehension, dict_comprehension
+from torchdevlint.flow.transfer.imports import from_stars, resolve
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -64,7 +66,10 @@ def _name(frame: Frame, node: ast.Name, state: State) -> Value:
             if value is not None:
                 break
         else:
-            return Ref(f"builtins.{node.id}") if node.id in _BUILTINS else UNKNOWN
+            found = from_stars(frame, node.id) if frame.machine.stars else UNKNOWN
+            return Ref(f"builtins.{node.id}") if found == UNKNOWN and node.id in _BUILTINS else found
+    if isinstance(value, Imported):
+        return resolve(frame, value)
     return settle(value, state.conditions) if isinstance(value, Choice) else value
 
 

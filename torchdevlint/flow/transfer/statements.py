@@ -14,7 +14,8 @@ from torchdevlint.flow.transfer import contexts, operations
 from torchdevlint.flow.transfer.assignment import assign, forget_paths
 from torchdevlint.flow.transfer.branches import arms, asked_tensor, merge_states
 from torchdevlint.flow.transfer.comparisons import compares_devices
-from torchdevlint.flow.transfer.definitions import define_class, define_function, import_modules, import_names
+from torchdevlint.flow.transfer.definitions import define_class, define_function
+from torchdevlint.flow.transfer.imports import import_modules, import_names
 from torchdevlint.flow.transfer.patterns import captured
 from torchdevlint.source.nodes import nodes_in
 

@@ -1,0 +1,204 @@
+"""What the linter sees of other files: projects of a few files, the lines that are reported, and those that are not."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdevlint import engine
+from torchdevlint.config import Settings
+from torchdevlint.model import Diagnostic
+from torchdevlint.project.locate import forget
+
+MODEL = """
+    from torch import nn
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+
+        def place(self, x):
+            return x.to(next(self.parameters()).device)
+"""
+HELPERS = """
+    import torch
+
+    DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def to_device(batch, device=DEVICE):
+        return {name: value.to(device) for name, value in batch.items()}
+
+    def mask(n):
+        return torch.ones(n)
+
+    def mask_like(x):
+        return torch.ones(len(x), device=x.device)
+"""
+
+
+class Files:
+    """A project on disk: ``project({"a.py": text, ..})`` lints it and gives ``{file: {(row, code), ..}}``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "pyproject.toml").write_text("")
+
+    def __call__(self, files: dict[str, str]) -> dict[str, set[tuple[int, str]]]:
+        found = self.lint(files)
+        return {name: {(one.span.row, one.code) for one in ones} for name, ones in found.items()}
+
+    def lint(self, files: dict[str, str]) -> dict[str, tuple[Diagnostic, ...]]:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text).lstrip("\n"))
+        forget()
+        results = {name: engine.check_file(str(self.root / name), Settings()) for name in files}
+        assert not [each.problems for each in results.values() if each.problems]
+        return {name: result.diagnostics for name, result in results.items()}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def test_a_base_in_another_file_makes_a_module(project: Files) -> None:
+    net = """
+        import torch
+        from base import Base
+
+        class Net(Base):
+            def __init__(self):
+                super().__init__()
+                self.scale = torch.ones(3)
+
+            def forward(self, x):
+                return self.fc(x) * self.scale
+    """
+    assert project({"base.py": MODEL, "net.py": net})["net.py"] == {(7, "TDL101")}
+    plain = "class Base:\n    def __init__(self): pass\n"
+    assert project({"base.py": plain, "net.py": net})["net.py"] == set()
+
+
+def test_what_a_base_in_another_file_moves(project: Files) -> None:
+    net = """
+        import torch
+        from base import Base
+
+        class Net(Base):
+            def forward(self, x):
+                return self.fc(x) + self.place(torch.ones(3))
+    """
+    assert project({"base.py": MODEL, "net.py": net})["net.py"] == set()
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from helpers import mask, DEVICE",
+        "import helpers\nmask, DEVICE = helpers.mask, helpers.DEVICE",
+        "import helpers as h\nmask, DEVICE = h.mask, h.DEVICE",
+        "from helpers import *",
+        "from package import mask, DEVICE",
+        "from package import *",
+        "from package.inner import mask, DEVICE",
+        "try:\n    from helpers import mask, DEVICE\nexcept ImportError:\n    raise",
+    ],
+)
+def test_functions_and_constants_however_imported(project: Files, imports: str) -> None:
+    main = (
+        f"import torch\n{imports}\nx = torch.ones(3, device=DEVICE)\n\ny = torch.zeros(3)\nz = x + y\nw = x + mask(3)\n"
+    )
+    files = {
+        "helpers.py": HELPERS,
+        "package/__init__.py": "from .inner import *\nfrom .inner import mask",
+        "package/inner.py": HELPERS,
+        "main.py": main,
+    }
+    first = main.count("\n") - 1
+    assert project(files)["main.py"] == {(first, "TDL004"), (first + 1, "TDL004")}
+    right = main.replace("mask(3)", "helpers.mask_like(x)").replace("torch.zeros(3)", "torch.zeros_like(x)")
+    if imports == "import helpers as h":
+        assert project({"helpers.py": HELPERS, "main.py": right})["main.py"] == set()
+
+
+def test_a_helper_that_moves_a_batch(project: Files) -> None:
+    main = """
+        import torch
+        from torch.utils.data import DataLoader
+        from helpers import DEVICE, to_device
+        from base import Base
+
+        def train(data):
+            model = Base().to(DEVICE)
+            for batch in DataLoader(data):
+                batch = to_device(batch)
+                model(batch["x"])
+            for batch in DataLoader(data):
+                model(batch["x"])
+    """
+    files = {
+        "helpers.py": HELPERS,
+        "base.py": MODEL + "\n        def forward(self, x):\n            return self.fc(x)\n",
+    }
+    assert project({**files, "main.py": main})["main.py"] == {(12, "TDL005")}
+
+
+def test_the_other_end_is_told_in_its_file(project: Files) -> None:
+    main = "import torch\nfrom lib.helpers import DEVICE, mask\n\nx = torch.ones(3, device=DEVICE) + mask(3)\n"
+    (finding,) = project.lint({"lib/helpers.py": HELPERS, "main.py": main})["main.py"]
+    places = {(Path(each.filename).name, each.span.row) for each in finding.related}
+    assert ("helpers.py", 9) in places
+
+
+def test_cuda_touched_by_an_import(project: Files) -> None:
+    main = """
+        import os
+        import helpers
+
+        os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+    """
+    assert project({"helpers.py": HELPERS, "main.py": main})["main.py"] == {(4, "TDL301")}
+    through = {"helpers.py": "from package import inner\n", "package/__init__.py": "", "package/inner.py": HELPERS}
+    assert project({**through, "main.py": main})["main.py"] == {(4, "TDL301")}
+    later = "import torch\n\ndef later():\n    return torch.cuda.is_available()\n"
+    guarded = f"{later}\nif __name__ == '__main__':\n    later()\n"
+    assert project({"helpers.py": guarded, "main.py": main})["main.py"] == set()
+    before = main.replace("import helpers\n", "").rstrip(" ") + "        import helpers\n"
+    assert project({"helpers.py": HELPERS, "main.py": before})["main.py"] == set()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.py": "from b import f\nfrom b import *\ng = f\n", "b.py": "from a import g\nfrom a import *\nf = g\n"},
+        {"a.py": "import a\nfrom a import missing\nx = missing(a.x)\n"},
+        {"a.py": "from b import Net\nclass Sub(Net): pass\n", "b.py": "from a import Sub\nclass Net(Sub): pass\n"},
+        {"a.py": "from b import f\nf()\n", "b.py": "def f(\n"},
+        {"a.py": "from b import f\nf()\n", "b.py": "from c import f\n", "c.py": "from b import f\n"},
+        {"a.py": "from . import b\nfrom .. import c\nfrom ... import *\nb.f(c)\n", "b.py": "f = f\n"},
+        {"a.py": "import b.c.d\nb.c.d.e()\nimport x.y as z\nz()\n", "b/c.py": "d = 1\n"},
+        {"a.py": "from b import f\nf(f)\n", "b.py": "from a import f as g\ndef f(x): return f(g(x))\n"},
+    ],
+)
+def test_cycles_and_what_is_missing(project: Files, files: dict[str, str]) -> None:
+    torch = {name: f"import torch\n{text}" for name, text in files.items()}
+    assert all(not found - {(2, "TDL901")} for found in project(torch).values())
+
+
+def test_order_and_company_decide_nothing(project: Files) -> None:
+    files = {
+        "helpers.py": HELPERS,
+        "base.py": MODEL,
+        "one.py": "import torch\nfrom helpers import *\nx = torch.ones(2, device=DEVICE) + mask(2)\n",
+        "two.py": "import torch\nfrom base import Base\nfrom helpers import mask\n\nclass Net(Base):\n"
+        "    def forward(self, x):\n        return self.fc(x) * mask(3)\n",
+    }
+    together = project(files)
+    alone = {name: project({name: text})[name] for name, text in reversed(files.items())}
+    assert together == alone
+    assert together["one.py"]

@@ -1,0 +1,143 @@
+"""What is known of the classes of other libraries, as data: whether they are Modules, and who moves them and for them.
+
+A class is known by its library and its name, under whichever path the library exports it; a family by where its members
+live. Taken from the sources of the releases that are named below; ``tests/flow/test_libraries.py`` holds the table
+against those that are installed. What is not listed is not known, and nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One class, or each class of a family.
+
+    `module`: it is a `torch.nn.Module`. `device`: its instances have an attribute ``device``. `managed`: it, or the
+    library that runs it, places the model and its batches. `in_place`: its ``to`` works in place, though it is no
+    Module. `on_device`: methods that are called with tensors on the device of the model, as ``forward`` is.
+    """
+
+    module: bool = True
+    device: bool = False
+    managed: bool = False
+    in_place: bool = False
+    on_device: tuple[str, ...] = ()
+
+
+_MODULE = Known()
+_WITH_DEVICE = Known(device=True)
+_CONTAINER = Known(module=False, in_place=True)
+_PIPELINE = Known(module=False, device=True, managed=True)
+_LIGHTNING = Known(
+    device=True, managed=True, on_device=("training_step", "validation_step", "test_step", "predict_step")
+)
+_METRIC = Known(device=True, on_device=("update", "compute"))
+_CONVOLUTION = Known(on_device=("message", "message_and_aggregate", "edge_update", "update"))
+_SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
+    (("pytorch_lightning", "lightning"), "LightningModule", _LIGHTNING),
+    (("pytorch_lightning", "lightning"), "LightningDataModule", Known(module=False, managed=True)),
+    (("pytorch_lightning", "lightning", "lightning_fabric"), "Fabric", Known(module=False, device=True, managed=True)),
+    (("torchmetrics",), "Metric MetricCollection", _METRIC),
+    (("pytorch_lightning",), "Metric", _METRIC),
+    (("transformers", "pytorch_transformers"), "BatchEncoding BatchFeature", _CONTAINER),
+    (("transformers",), "Pipeline Trainer TrainingArguments Seq2SeqTrainer", _PIPELINE),
+    (("transformers",), "StoppingCriteria LogitsProcessor LogitsWarper", Known(module=False)),
+    (("diffusers",), "DiffusionPipeline", _PIPELINE),
+    (("diffusers",), "SchedulerMixin ConfigMixin VaeImageProcessor", Known(module=False)),
+    (("diffusers",), "ModelMixin", _WITH_DEVICE),
+    (("accelerate",), "Accelerator PartialState AcceleratorState", Known(module=False, device=True, managed=True)),
+    (("sentence_transformers",), "SentenceTransformer CrossEncoder", _WITH_DEVICE),
+    (("peft",), "PeftModel PeftModelForCausalLM", _WITH_DEVICE),
+    (("torch_geometric",), "MessagePassing", _CONVOLUTION),
+    (("torch_geometric",), "Data Batch HeteroData TemporalData", _CONTAINER),
+    (("pyro",), "PyroModule PyroSample", _MODULE),
+    (("gpytorch",), "Module Mean Likelihood ExactGP ApproximateGP GP MarginalLogLikelihood", _MODULE),
+    (("gpytorch",), "Kernel", _WITH_DEVICE),
+    (("botorch",), "Model GPyTorchModel AcquisitionFunction MCAcquisitionFunction", _MODULE),
+    (("fairseq",), "BaseFairseqModel FairseqModel FairseqEncoder FairseqDecoder FairseqIncrementalDecoder", _MODULE),
+    (("fairseq",), "FairseqEncoderModel FairseqEncoderDecoderModel FairseqLanguageModel FairseqCriterion", _MODULE),
+    (("fairseq",), "FairseqTask FairseqDataset", Known(module=False)),
+    (("allennlp",), "Model Seq2SeqEncoder Seq2VecEncoder TokenEmbedder TextFieldEmbedder Attention", _MODULE),
+    (("allennlp",), "Predictor DatasetReader Registrable", Known(module=False)),
+    (("mmcv", "mmengine"), "BaseModule", _MODULE),
+    (("mmengine",), "BaseModel", _MODULE),
+    (("mmengine",), "BaseDataElement InstanceData", Known(module=False)),
+    (("mmdet", "mmdet3d"), "BaseDetector SingleStageDetector TwoStageDetector BaseDenseHead", _MODULE),
+    (("mmseg",), "BaseSegmentor EncoderDecoder BaseDecodeHead", _MODULE),
+    (("detectron2",), "GeneralizedRCNN ProposalNetwork PanopticFPN RetinaNet MetaArch", _WITH_DEVICE),
+    (("detectron2",), "Backbone ROIHeads StandardROIHeads Conv2d", _MODULE),
+    (("speechbrain",), "Brain", Known(module=False, device=True, managed=True)),
+    (("speechbrain",), "Pretrained", Known(device=True, managed=True)),
+    (("stable_baselines3",), "BasePolicy BaseModel ActorCriticPolicy", _WITH_DEVICE),
+    (("stable_baselines3",), "BaseFeaturesExtractor", _MODULE),
+    (("flair",), "Model Classifier Embeddings TokenEmbeddings DocumentEmbeddings", _MODULE),
+    (("nemo",), "ModelPT NeuralModule", _LIGHTNING),
+    (("espnet", "espnet2"), "AbsESPnetModel AbsEncoder AbsDecoder AbsFrontend", _MODULE),
+    (("efficientnet_pytorch",), "EfficientNet", _MODULE),
+    (("open_clip", "clip"), "CLIP", _MODULE),
+    (("catalyst",), "Runner", Known(module=False, device=True, managed=True)),
+    (("ignite",), "Metric", Known(module=False)),
+    (("e3nn",), "TensorProduct FullyConnectedTensorProduct Linear", _MODULE),
+    (("escnn", "e2cnn"), "EquivariantModule R2Conv SequentialModule", _MODULE),
+    (("tensordict", "torchrl"), "TensorDictModule TensorDictModuleBase", _MODULE),
+    (("torch_scatter", "torch_sparse"), "SparseTensor", Known(module=False)),
+    (("kornia",), "ImageModule GeometricAugmentationBase2D", _MODULE),
+)
+_FAMILIES: tuple[tuple[re.Pattern[str], Known], ...] = tuple(
+    (re.compile(pattern), known)
+    for pattern, known in (
+        (r"(?:pytorch_)?transformers\.(?:[\w.]+\.)?\w*PreTrainedModel", _WITH_DEVICE),
+        (
+            r"(?:pytorch_)?transformers\.(?:[\w.]+\.)?(?!AutoModel|TF|Flax|DataCollator)[A-Z]\w*(?:Model|For[A-Z]\w+)",
+            _WITH_DEVICE,
+        ),
+        (r"diffusers\.(?:pipelines\.[\w.]+\.)?[A-Z]\w*Pipeline", _PIPELINE),
+        (r"diffusers\.(?:models\.[\w.]+\.)?(?:(?!EMA)[A-Z]\w*Model|AutoencoderKL)", _WITH_DEVICE),
+        (r"(?:pytorch_lightning\.metrics|torchmetrics)\.(?:[\w.]+\.)?[A-Z][a-z]\w+", _METRIC),
+        (r"torchvision\.models\.(?:\w+\.)*[A-Z]\w+(?<!Weights)(?<!Enum)(?<!Outputs)", _MODULE),
+        (r"torchvision\.ops\.(?:\w+\.)*(?:MLP|Conv2dNormActivation|FeaturePyramidNetwork|DeformConv2d)", _MODULE),
+        (r"timm\.(?:models|layers)\.(?:\w+\.)*[A-Z]\w+(?<!Cfg)(?<!Info)(?<!Type)(?<!Hooks)(?<!Format)", _MODULE),
+        (r"torch_geometric\.nn\.(?:(?:conv|dense|pool|norm|models)\.(?:\w+\.)?)?[A-Z]\w+Conv", _CONVOLUTION),
+        (r"dgl\.nn\.(?:pytorch\.)?(?:\w+\.)*[A-Z]\w+Conv", _MODULE),
+        (r"monai\.networks\.(?:nets|blocks|layers)\.(?:\w+\.)*[A-Z]\w+", _MODULE),
+        (r"monai\.losses\.(?:\w+\.)*[A-Z]\w+Loss", _MODULE),
+        (
+            r"segmentation_models_pytorch\.(?:Unet|UnetPlusPlus|FPN|Linknet|PSPNet|PAN|DeepLabV3\w*)",
+            _MODULE,
+        ),
+        (r"gpytorch\.kernels\.(?:\w+\.)*[A-Z]\w+Kernel", _WITH_DEVICE),
+        (r"gpytorch\.(?:means|likelihoods|models|mlls)\.(?:\w+\.)*[A-Z]\w+", _MODULE),
+        (r"pytorch_metric_learning\.losses\.(?:\w+\.)*[A-Z]\w+", _MODULE),
+        (r"torchaudio\.(?:models|transforms)\.(?:\w+\.)*[A-Z]\w+", _MODULE),
+        (r"speechbrain\.(?:nnet|lobes)\.[\w.]+\.[A-Z]\w+", _MODULE),
+    )
+)
+_BY_ROOT = {(root, name): known for roots, names, known in _SINGLE_CLASSES for root in roots for name in names.split()}
+
+
+@lru_cache(maxsize=4096)
+def known(name: str) -> Known | None:
+    """What is known of the class with this dotted name, or None."""
+    root, _, rest = name.partition(".")
+    if not rest:
+        return None
+    single = _BY_ROOT.get((root, rest.rpartition(".")[2]))
+    if single is not None:
+        return single
+    return next((each for pattern, each in _FAMILIES if pattern.fullmatch(name)), None)
+
+
+def is_module(name: str) -> bool:
+    """Whether a class of another library is surely a `torch.nn.Module`."""
+    found = known(name)
+    return found is not None and found.module
+
+
+def moves_in_place(name: str) -> bool:
+    """Whether the ``to`` of a class that is no Module works in place."""
+    found = known(name)
+    return found is not None and found.in_place

@@ -1,0 +1,193 @@
+"""The other files of the project, as one analysis uses them: names that are bound when something asks for them.
+
+What another file defines is a value like any other: its functions are run with the arguments of the call, its classes
+are bases whose methods are known. Only what is asked for is looked at, each statement once, and nothing is recorded
+meanwhile. All of it belongs to one analysis; only the parsed files are shared between analyses, so that no result
+depends on what was analysed before.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchdevlint.flow.state.values import Closure, Func, Ref, Value
+from torchdevlint.project.locate import locate, submodule
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import below
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.machine import Machine, Touch
+
+MOST_HOPS = 8
+"""How many files a name is followed through that each import it from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported(Ref):
+    """Something imported from a file of the project, which says what it is once it is asked.
+
+    `path` is the file of the module that it comes from, `member` the name there, empty for the module itself.
+    """
+
+    path: str
+    member: str
+
+
+class OtherNames(dict[str, Value]):
+    """The names of another file, bound on first use; a name that is being bound is not there yet."""
+
+    def __init__(self, module: ModuleFile, others: OtherFiles) -> None:
+        super().__init__()
+        self.module = module
+        self._others = others
+        self._asked: set[str] = set()
+
+    def get(self, name: str, default: Value | None = None) -> Value | None:  # type: ignore[override]
+        self._bind(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self._bind(name)
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> Value:
+        self._bind(name)
+        return super().__getitem__(name)
+
+    def _bind(self, name: object) -> None:
+        if name in self._asked or not isinstance(name, str):
+            return
+        self._asked.add(name)
+        statements = self.module.bindings.get(name)
+        if statements:
+            self._others.run(self, name, statements)
+
+
+class OtherFiles:
+    """What one analysis knows of the files that its file imports from, directly or not."""
+
+    def __init__(self, machine: Machine, project: Project) -> None:
+        self.machine = machine
+        self.project = project
+        self.home = project.path
+        self.names: dict[str, OtherNames] = {}
+        self._touches: dict[str, Touch | None] = {}
+
+    def locate(self, names: Closure, module: str, level: int) -> str | None:
+        """The file that an import leads to, in a frame with these names."""
+        other = owner_of(names)
+        importer = self.home if other is None else other.module.path
+        found = locate(importer, module, level)
+        if found == self.home:
+            return None
+        self.project.found(importer, module, level, found)
+        return found
+
+    def value(self, imported: Imported) -> Value | None:
+        """What an import brings, or None where that is not known."""
+        found: Value | None = imported
+        for _ in range(MOST_HOPS):
+            if not isinstance(found, Imported):
+                return found
+            if not found.member:
+                return None
+            found = self.member(found.path, found.member, found.name)
+        return None
+
+    def member(self, path: str, name: str, full: str) -> Value | None:
+        """A name of the module at `path`: what it binds, what it has from a star, or a module below it."""
+        names = self.of(path)
+        if names is not None:
+            self.project.used(path, name, names.module)
+            found = names.get(name)
+            if found is not None or name in names.module.bindings:
+                return found
+            for module, level in names.module.stars:
+                found = self._from_star(path, module, level, name, full)
+                if found is not None:
+                    return found
+        below_it = submodule(path, name)
+        self.project.found(path, name, -1, below_it)
+        return None if below_it is None or below_it == self.home else Imported(full, below_it, "")
+
+    def _from_star(self, importer: str, module: str, level: int, name: str, full: str) -> Value | None:
+        path = locate(importer, module, level)
+        self.project.found(importer, module, level, path)
+        names = self.of(path) if path is not None and path not in (importer, self.home) else None
+        if path is None or names is None or not self.is_exported(names, name):
+            return None
+        return Imported(full, path, name) if names.module.bindings.get(name) or names.module.stars else None
+
+    def is_exported(self, names: OtherNames, name: str) -> bool:
+        """Whether ``import *`` brings it."""
+        self.project.used(names.module.path, "__all__", names.module)
+        listed = names.module.exported
+        return name in listed if listed is not None else not name.startswith("_")
+
+    def of(self, path: str) -> OtherNames | None:
+        """The names of the file at `path`, or None for a folder and for what cannot be read."""
+        found = self.names.get(path)
+        if found is None and path.endswith(".py"):
+            module = self.project.library.get(path)
+            if module is None:
+                self.project.used(path, "", None)
+                return None
+            found = self.names[path] = OtherNames(module, self)
+        return found
+
+    def run(self, names: OtherNames, name: str, statements: tuple[ast.stmt, ...]) -> None:
+        """Run what binds `name` at the top level of another file."""
+        self.project.used(names.module.path, name, names.module)
+        self.machine.run_elsewhere(names, statements)
+
+    def touch_of(self, path: str) -> Touch | None:
+        """The call that makes CUDA read the visible devices when the file at `path` is imported."""
+        if path not in self._touches:
+            self._touches[path] = None
+            names = self.of(path)
+            if names is not None:
+                self.project.used(path, "", names.module)
+                self._touches[path] = self.machine.run_elsewhere(names, names.module.importable).touched
+        return self._touches[path]
+
+    def holding(self, node: ast.AST) -> ModuleFile | None:
+        """The file that a node stands in, if it is one of these."""
+        return next((each.module for each in self.names.values() if holds(each.module.tree, node)), None)
+
+
+def owner_of(closure: Closure) -> OtherNames | None:
+    """The other file whose code sees these names; None for code of the file that is analysed."""
+    last = closure.scopes[-1] if closure.scopes else None
+    return last if isinstance(last, OtherNames) else None
+
+
+def is_elsewhere(function: Func) -> bool:
+    """Whether a function is defined in another file."""
+    return owner_of(function.closure) is not None
+
+
+def is_worth_running(function: Func) -> bool:
+    """Whether a function is one of the file that is analysed, or has anything to do with tensors."""
+    names = owner_of(function.closure)
+    if names is None or (function.owner is not None and function.owner.is_module):
+        return True
+    return names.module.speaks_of_tensors(function.node)
+
+
+def holds(tree: ast.Module, node: ast.AST) -> bool:
+    """Whether the very node is one of the tree."""
+    row = getattr(node, "lineno", None)
+    if row is None:
+        return False
+    for statement in tree.body:
+        first = min((statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))))
+        if first <= row <= (statement.end_lineno or row):
+            level = [statement]
+            while level:
+                if any(each is node for each in level):
+                    return True
+                level = below(level)
+    return False

@@ -1,0 +1,95 @@
+"""Where an import leads, as Python would find it from the files of a project alone.
+
+Nothing outside is looked at: not the environment, not ``sys.path``, not what is installed. An absolute import is looked
+for beside the package that holds the file, beside the file itself (scripts are run from there), in the folders around
+it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+_MAX_PARENTS = 30
+_ELSEWHERE = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
+"""Never looked for: what has such a name in a project is not meant, or is not ours to read."""
+
+
+def locate(importer: str, module: str, level: int = 0) -> str | None:
+    """The file that ``import module`` in the file `importer` reads, or the folder of a package without ``__init__``.
+
+    `importer` is an absolute path, `level` the number of dots before the name. None where the project has no such file.
+    """
+    parts = tuple(part for part in module.split(".") if part)
+    if level:
+        folder = os.path.dirname(importer)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        return _inside(folder, parts)
+    if not parts or parts[0] in _ELSEWHERE:
+        return None
+    return _absolute(os.path.dirname(importer), parts)
+
+
+def submodule(package: str, name: str) -> str | None:
+    """The file of a module of a package, which is given by its ``__init__.py`` or its folder."""
+    if package.endswith(".py") and os.path.basename(package) != "__init__.py":
+        return None
+    return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
+
+
+def forget() -> None:
+    """Files may have come and gone."""
+    for cached in (_absolute, _inside, _roots, _entries):
+        cached.cache_clear()
+
+
+@lru_cache(maxsize=65536)
+def _absolute(folder: str, parts: tuple[str, ...]) -> str | None:
+    return next((found for root in _roots(folder) if (found := _inside(root, parts)) is not None), None)
+
+
+@lru_cache(maxsize=65536)
+def _inside(folder: str, parts: tuple[str, ...]) -> str | None:
+    for part in parts[:-1]:
+        if part not in _entries(folder):
+            return None
+        folder = os.path.join(folder, part)
+    if not parts:
+        return os.path.join(folder, "__init__.py") if "__init__.py" in _entries(folder) else folder
+    last, entries = parts[-1], _entries(folder)
+    path = os.path.join(folder, last)
+    if last in entries and "__init__.py" in _entries(path):
+        return os.path.join(path, "__init__.py")
+    if f"{last}.py" in entries and os.path.isfile(f"{path}.py"):
+        return f"{path}.py"
+    return path if last in entries and any(each.endswith(".py") for each in _entries(path)) else None
+
+
+@lru_cache(maxsize=4096)
+def _roots(folder: str) -> tuple[str, ...]:
+    """The folders in which an absolute import is looked for, nearest meaning first."""
+    package = folder
+    for _ in range(_MAX_PARENTS):
+        if "__init__.py" not in _entries(package) or os.path.dirname(package) == package:
+            break
+        package = os.path.dirname(package)
+    around, current = [], folder
+    for _ in range(_MAX_PARENTS):
+        around.append(current)
+        if any(marker in _entries(current) for marker in MARKERS):
+            return tuple(dict.fromkeys((package, *around, os.path.join(current, "src"))))
+        if os.path.dirname(current) == current:
+            break
+        current = os.path.dirname(current)
+    return tuple(dict.fromkeys((package, folder)))
+
+
+@lru_cache(maxsize=16384)
+def _entries(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()

@@ -1,0 +1,178 @@
+"""What a module of a project binds at its top level, and by which statements: read, never run."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from torchdevlint.source.text import Source, UndecodableError, decode
+from torchdevlint.syntax.parse import ParseError, parse
+
+MOST_BYTES = 6_000_000
+"""How much source text is held as trees at once in one process; a tree takes ten to twenty times as much."""
+LARGEST = 2_000_000
+"""A file with more bytes is not looked into: it was generated, or is data."""
+
+
+_OF_TENSORS = re.compile(
+    r"\btorch\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\(|return [\w.]*\b[A-Z]\w*\("
+)
+
+
+class ModuleFile:
+    """One file of a project, parsed."""
+
+    def __init__(self, path: str, source: Source, tree: ast.Module) -> None:
+        self.path = path
+        self.source = source
+        self.tree = tree
+        self._speaks: dict[ast.AST, bool] = {}
+
+    @cached_property
+    def bindings(self) -> dict[str, tuple[ast.stmt, ...]]:
+        """For each name of the top level, the statements there that bind it, in order.
+
+        A statement inside an ``if`` or ``try`` counts as the outermost one, since all of it decides what is bound;
+        what only a script does (``if __name__ == "__main__"``) does not count.
+        """
+        found: dict[str, list[ast.stmt]] = {}
+        for statement in self.tree.body:
+            if is_main_guard(statement):
+                continue
+            for name in dict.fromkeys(bound_by(statement)):
+                found.setdefault(name, []).append(statement)
+        return {name: tuple(statements) for name, statements in found.items()}
+
+    @cached_property
+    def stars(self) -> tuple[tuple[str, int], ...]:
+        """The modules that all names are imported from, with the number of dots, the last one first."""
+        return tuple(
+            (node.module or "", node.level)
+            for node in reversed(self.tree.body)
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        )
+
+    @cached_property
+    def exported(self) -> frozenset[str] | None:
+        """What ``__all__`` lists, if it is a plain list."""
+        for node in self.bindings.get("__all__", ()):
+            if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
+                return frozenset(str(each.value) for each in node.value.elts if isinstance(each, ast.Constant))
+        return None
+
+    def digest(self, name: str) -> str:
+        """Of the text of what binds `name`: if it stays the same, so does what `name` is, its imports left aside.
+
+        That of the whole file, if `name` is empty.
+        """
+        if not name:
+            return _digest(self.source.text)
+        texts = [self.source.segment(statement) for statement in self.bindings.get(name, ())]
+        return _digest("\0".join(texts))
+
+    def speaks_of_tensors(self, node: ast.stmt | ast.expr) -> bool:
+        """Whether the text of a function has a word that has to do with tensors, devices or modules."""
+        found = self._speaks.get(node)
+        if found is None:
+            rows = self.source.lines[node.lineno - 1 : node.end_lineno]
+            found = self._speaks[node] = any(map(_OF_TENSORS.search, rows))
+        return found
+
+    @property
+    def importable(self) -> tuple[ast.stmt, ...]:
+        """What runs when it is imported."""
+        return tuple(statement for statement in self.tree.body if not is_main_guard(statement))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def is_main_guard(node: ast.stmt) -> bool:
+    """Whether it is ``if __name__ == "__main__":``."""
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.left, ast.Name)
+        and node.test.left.id == "__name__"
+    )
+
+
+def bound_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds where it stands, without those of functions and classes inside it."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+    elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from _names(target)
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
+        yield from _names(statement.target)
+    elif isinstance(statement, (ast.With, ast.AsyncWith)):
+        yield from (name for item in statement.items if item.optional_vars for name in _names(item.optional_vars))
+    for field in ("body", "orelse", "finalbody"):
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from (name for inner in getattr(statement, field, ()) for name in bound_by(inner))
+    for handler in getattr(statement, "handlers", ()):
+        yield from (name for inner in handler.body for name in bound_by(inner))
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for each in target.elts:
+            yield from _names(each)
+    elif isinstance(target, ast.Starred):
+        yield from _names(target.value)
+
+
+class Library:
+    """The parsed files of one process, the least recently used of which are given up for others.
+
+    A file that cannot be read or parsed is None. Whether a file has changed is told by its time and size.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.most_bytes = most_bytes
+        self._held: OrderedDict[str, tuple[tuple[int, int], ModuleFile | None]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, path: str) -> ModuleFile | None:
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        found = self._held.get(path)
+        if found is not None and found[0] == stamp:
+            self._held.move_to_end(path)
+            return found[1]
+        if found is not None:
+            self._drop(path)
+        module = _read(path) if status.st_size <= LARGEST else None
+        self._held[path] = (stamp, module)
+        self._bytes += status.st_size if module is not None else 0
+        while self._bytes > self.most_bytes and len(self._held) > 1:
+            self._drop(next(iter(self._held)))
+        return module
+
+    def _drop(self, path: str) -> None:
+        stamp, module = self._held.pop(path)
+        self._bytes -= stamp[1] if module is not None else 0
+
+
+def _read(path: str) -> ModuleFile | None:
+    try:
+        text = decode(Path(path).read_bytes())
+        tree = parse(text)
+    except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):
+        return None
+    return ModuleFile(path, Source(text, tree), tree)
