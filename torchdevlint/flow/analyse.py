@@ -13,6 +13,7 @@ from torchdevlint.flow.checks import forwarding, hardcoded
 from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
+from torchdevlint.flow.checks.overrides import check_classes
 from torchdevlint.flow.checks.returns import check_returns
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
@@ -65,6 +66,7 @@ def analyse(
         _enter_functions(machine, touched)
         if len(seen) == len(machine.classes):
             break
+    check_classes(machine)
     return sorted(nearest(_consistent(machine)), key=lambda fact: (fact.at, type(fact).__name__))
 
 

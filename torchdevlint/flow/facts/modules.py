@@ -62,3 +62,20 @@ class ModuleBuiltInForward(Fact):
     class_name: str
     scope: str
     called_at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class IneffectiveMove(Fact):
+    """What a class does about being moved, without effect.
+
+    `form` is ``submodule`` (`method` is overridden, and `at_other` makes the class a submodule), ``returns`` (the
+    override `method` gives None) or ``kept`` (`method` is the attribute that keeps a device, used at `at_other`).
+    `attribute` is what the class moves or keeps.
+    """
+
+    at: Span
+    form: str
+    class_name: str
+    method: str
+    at_other: Span
+    attribute: str = ""
