@@ -47,7 +47,7 @@ def note_host_read(
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
         return
-    if not (_is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
+    if not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
         return
     machine = frame.machine
     machine.record(
@@ -118,7 +118,7 @@ def _makes_array(frame: Frame, node: ast.expr, state: State) -> bool:
     return isinstance(maker, Ref) and maker.name.startswith("numpy.") and maker.name[6:] in _ARRAY_MAKERS
 
 
-def _is_off_host(frame: Frame, value: Tensor) -> bool:
+def is_off_host(frame: Frame, value: Tensor) -> bool:
     """Whether a tensor is surely not on the CPU.
 
     In a script ``x.device`` of an unknown `x` says nothing: what is `x` there is known to who runs it.

@@ -22,6 +22,7 @@ from torchdevlint.flow.checks import (
     losses,
     made_elsewhere,
     own_gpus,
+    packed_lengths,
     pinning,
     workers,
 )
@@ -44,6 +45,7 @@ CHECKS: tuple[ModuleType, ...] = (
     own_gpus,
     made_elsewhere,
     forwarding,
+    packed_lengths,
 )
 """In the order in which they are asked."""
 
