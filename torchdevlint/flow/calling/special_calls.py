@@ -14,7 +14,7 @@ from torchdevlint.flow.calling.tensor_methods import (
 )
 from torchdevlint.flow.checks import checkpoints
 from torchdevlint.flow.checks.loaded_data import DATASET_FILE
-from torchdevlint.flow.kinds import ranks
+from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
@@ -286,6 +286,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "functools.partial": _partial,
     "itertools.chain": _chained,
     "apex.amp.initialize": _prepared,
+    **start_method.MAKERS,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,
 }

@@ -75,13 +75,13 @@ def _remake(outside: Frame, state: State, node: ast.AST, made: Obj) -> None:
         state.touched, state.conditions = None, ()
 
 
-def needs_accelerator(frame: Frame, state: State, device: Device) -> bool:
-    """Whether a child that comes here puts something on an accelerator that a forked process cannot use.
+def depends_on_configuration(state: State) -> bool:
+    """Whether a program comes here only if it is configured so, for all that is known."""
+    return any(_CONFIGURED.search(key) for key, _ in state.conditions)
 
-    What depends on how the program is configured is not known, nor is an attribute that may hold the CPU.
-    """
-    if any(_CONFIGURED.search(key) for key, _ in state.conditions):
-        return False
+
+def needs_accelerator(frame: Frame, device: Device) -> bool:
+    """Whether a child puts something on an accelerator that a forked process cannot use, if it comes here."""
     if device.origin is Origin.LITERAL:
         return device.name in FORKABLE
     return device.origin is Origin.EXPRESSION and not may_be_cpu(frame, device)

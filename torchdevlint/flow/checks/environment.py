@@ -82,7 +82,7 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
 def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
     """A move to, or creation on, a device that is literally CUDA initialises it."""
     if frame.machine.in_child:
-        if children.needs_accelerator(frame, state, device):
+        if children.needs_accelerator(frame, device):
             touch(frame, state, node, frame.machine.text_of(node), "initialises")
         return
     hardcoded.note_device(frame, state, node, device)
@@ -93,7 +93,7 @@ def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> No
 
 
 def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
-    if frame.machine.in_child and effect != "initialises":
+    if frame.machine.in_child and (effect != "initialises" or children.depends_on_configuration(state)):
         return
     if state.touched is None and not state.without_accelerator:
         state.touched = Touch(node, text, effect)

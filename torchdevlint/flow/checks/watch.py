@@ -18,6 +18,7 @@ from torchdevlint.flow.checks import (
     deprecated,
     device_numbers,
     device_specs,
+    forks,
     forwarding,
     losses,
     made_elsewhere,
@@ -46,6 +47,7 @@ CHECKS: tuple[ModuleType, ...] = (
     made_elsewhere,
     forwarding,
     packed_lengths,
+    forks,
 )
 """In the order in which they are asked."""
 

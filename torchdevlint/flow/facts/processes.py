@@ -53,3 +53,19 @@ class RankMismatch(Fact):
     text: str
     other: str
     other_at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorAfterFork(Fact):
+    """A process is forked after CUDA was touched, and needs an accelerator itself.
+
+    `text` is the call that forks, `cause` what touched CUDA before, at `cause_at`, and `used` what the new process does
+    first with an accelerator, at `used_at`.
+    """
+
+    at: Span
+    text: str
+    cause: str
+    cause_at: Span
+    used: str
+    used_at: Span

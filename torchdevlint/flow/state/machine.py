@@ -184,6 +184,8 @@ class Machine:
         self.default_changed = False
         self.muted = 0
         """Above 0, nothing is recorded."""
+        self.pools: dict[ast.AST, Touch] = {}
+        """Pools of processes that were made after CUDA was touched, and what touched it."""
         self.in_child = False
         """What is run is run in another process: what touches CUDA is what that process cannot do, if it was forked."""
         self.entry_owner: ClassInfo | None = None

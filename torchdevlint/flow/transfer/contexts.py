@@ -6,10 +6,11 @@ import ast
 
 from torchdevlint.flow.calling.arguments import as_device
 from torchdevlint.flow.checks import environment
+from torchdevlint.flow.kinds.start_method import POOL
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import Ref
+from torchdevlint.flow.state.values import Library, Ref, Tensor, Value
 
 _EXPECTS = ("raises", "assertRaises", "assertRaisesRegex")
 
@@ -30,6 +31,11 @@ def enter(frame: Frame, node: ast.expr, state: State) -> None:
     name = (dotted_path(callee) or "").lower()
     if any(word in name for word in ("device", "meta", "empty_weights", "init_context", "default_tensor")):
         state.default_device = TOP
+
+
+def gives_itself(value: Value) -> bool:
+    """Whether what stands after `as` is the context itself: a tensor, a pool of processes."""
+    return isinstance(value, Tensor) or (isinstance(value, Library) and value.name == POOL)
 
 
 def expects_an_error(context: ast.expr) -> bool:

@@ -249,7 +249,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
         value = frame.evaluate(item.context_expr, state)
         contexts.enter(frame, item.context_expr, state)
         if item.optional_vars is not None:
-            assign(frame, item.optional_vars, value if isinstance(value, Tensor) else UNKNOWN, state)
+            assign(frame, item.optional_vars, value if contexts.gives_itself(value) else UNKNOWN, state)
     fails = any(contexts.expects_an_error(item.context_expr) for item in node.items)
     machine.muted += fails
     execute(frame, node.body, state)
