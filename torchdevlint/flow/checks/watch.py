@@ -25,6 +25,7 @@ from torchdevlint.flow.checks import (
     own_gpus,
     packed_lengths,
     pinning,
+    samplers,
     workers,
 )
 from torchdevlint.flow.state.machine import Frame, State
@@ -48,6 +49,7 @@ CHECKS: tuple[ModuleType, ...] = (
     forwarding,
     packed_lengths,
     forks,
+    samplers,
 )
 """In the order in which they are asked."""
 

@@ -88,6 +88,20 @@ class DeviceNotForwarded(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class SamplerOnCpu(Fact):
+    """`call` shuffles with a generator of the CPU, where `how` has made an accelerator the default, at `set_at`.
+
+    `generator` is the argument that puts it right, or empty, where it takes none.
+    """
+
+    at: Span
+    call: str
+    how: str
+    generator: str
+    set_at: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class InvalidDevice(Fact):
     """What is given for a device is none.
 
