@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses
+from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, scalar_losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -86,6 +86,10 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
     """Calling a library module: its parameters and every tensor argument must be on one device."""
     fresh_modules.note_call(frame, state, node, module, arguments)
     data_parallel.note_call(frame, state, node, module)
+    return scalar_losses.gathered(node, module, _call_module(frame, state, node, module, arguments))
+
+
+def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]

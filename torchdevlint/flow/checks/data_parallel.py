@@ -33,6 +33,12 @@ def first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None
     return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
 
 
+def has_one_gpu(module: Library) -> bool:
+    """Whether a wrapper is told to use a single GPU: then it hands the call through."""
+    ids = _given(module.made_at) if isinstance(module.made_at, ast.Call) else None
+    return isinstance(ids, (ast.List, ast.Tuple)) and len(ids.elts) == 1
+
+
 def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> None:
     """A `DataParallel` is called: then its model has to be on the first of its GPUs."""
     call = module.made_at

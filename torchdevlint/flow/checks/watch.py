@@ -26,6 +26,7 @@ from torchdevlint.flow.checks import (
     packed_lengths,
     pinning,
     samplers,
+    scalar_losses,
     workers,
 )
 from torchdevlint.flow.state.machine import Frame, State
@@ -50,6 +51,7 @@ CHECKS: tuple[ModuleType, ...] = (
     packed_lengths,
     forks,
     samplers,
+    scalar_losses,
 )
 """In the order in which they are asked."""
 

@@ -42,3 +42,18 @@ class DataParallelElsewhere(Fact):
     moved_at: Span | None
     called_at: Span
     listed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredLoss(Fact):
+    """A loss that the forward of a model in `DataParallel` returns is used as if it were one number.
+
+    `loss` is its text, `method` what is called, `error` what that raises with two GPUs, `called_at` the call of the
+    wrapper.
+    """
+
+    at: Span
+    loss: str
+    method: str
+    error: str
+    called_at: Span

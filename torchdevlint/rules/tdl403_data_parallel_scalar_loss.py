@@ -1,0 +1,115 @@
+"""A loss that a model in `DataParallel` returns is used as one number: with two GPUs it is a vector of two.
+
+## What it does
+Finds `loss.backward()` and `loss.item()` on a scalar that the `forward` of a model in `nn.DataParallel` returns, where
+nothing takes the mean or the sum of it.
+
+## Why is this bad?
+Each GPU computes the loss of its part of the batch, and `DataParallel` gathers these numbers to a vector with one entry
+for each GPU. `backward` wants one number:
+
+    RuntimeError: grad can be implicitly created only for scalar outputs
+
+and so does `item`:
+
+    RuntimeError: a Tensor with 2 elements cannot be converted to Scalar
+
+With one GPU, and on the CPU, nothing is gathered and the same lines work. What announces the vector is a warning, "Was
+asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and return a vector."
+
+## Example
+```python
+class Scored(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, y):
+        return nn.functional.cross_entropy(self.model(x), y)
+
+
+def step(model: nn.Module, x, y):
+    scored = nn.DataParallel(Scored(model))
+    loss = scored(x, y)
+    loss.backward()
+```
+
+## Use instead
+```python
+class Scored(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, y):
+        return nn.functional.cross_entropy(self.model(x), y)
+
+
+def step(model: nn.Module, x, y):
+    scored = nn.DataParallel(Scored(model))
+    loss = scored(x, y).mean()
+    loss.backward()
+```
+The mean of the means is that of the whole batch if the GPUs get parts of the same size. `.mean()` of a single number
+changes nothing, so it needs no test for the number of GPUs.
+
+## Fix safety
+There is no automatic fix: whether the parts are to be averaged or added, only the loss tells.
+
+## What it cannot see
+Models whose class is not known, such as those of `transformers` that are given labels, scalars that `forward` gets from
+other functions or keeps in containers, and losses that go through other functions before they are used. It is silent
+where the function reduces what has the same name, under whatever test.
+
+## References
+- [torch.nn.DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): "When module
+  returns a scalar (i.e., 0-dimensional tensor) in forward(), this wrapper will return a vector of length equal to
+  number of devices used in data parallelism"
+- pytorch/pytorch#9811, pytorch/pytorch#7956, eriklindernoren/PyTorch-YOLOv3#331, WisconsinAIVision/MaskPoint#7
+- The warning: airsplay/lxmert#17, Morizeyao/GPT2-Chinese#117
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.parallel import GatheredLoss
+from torchdevlint.model import Note, Report, Severity
+from torchdevlint.rules.wording import code, edit, operand
+
+SEVERITY = Severity.ERROR
+EXECUTION = None
+PROBE = '''
+"""The scalar outputs of the replicas are gathered to a vector, which has no gradient by itself."""
+import torch
+
+NEEDS = "two"
+RAISES = {"RuntimeError": ["grad can be implicitly created only for scalar outputs"]}
+
+
+class Scored(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x).mean()
+
+
+def flagged(device):
+    loss = torch.nn.DataParallel(Scored(4, 2).to("cuda:0"))(torch.rand(8, 4))
+    loss.backward()
+    return {"trained": True}
+
+
+def repaired(device):
+    loss = torch.nn.DataParallel(Scored(4, 2).to("cuda:0"))(torch.rand(8, 4)).mean()
+    loss.backward()
+    return {"trained": True}
+'''
+
+
+def check(fact: GatheredLoss) -> Iterator[Report]:
+    yield Report(
+        span=fact.at,
+        message=f"{code(fact.loss)} has one entry for each GPU of `DataParallel`, and `{fact.method}` wants one number",
+        symptom=f"RuntimeError: {fact.error}, where there is more than one GPU",
+        help=f"reduce it first: {edit(f'{operand(fact.loss)}.mean().{fact.method}()')}",
+        notes=(Note("the outputs of the GPUs are gathered here", fact.called_at),),
+    )
