@@ -107,7 +107,7 @@ def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
 def _loader(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     data = [value for _, value in arguments.positional[:1]]
     data += [arguments.keywords[name][1] for name in ("dataset", "collate_fn") if name in arguments.keywords]
-    return Library("torch.utils.data.DataLoader", children=tuple(data))
+    return Library("torch.utils.data.DataLoader", children=tuple(data), made_at=node)
 
 
 def _tensor_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

@@ -49,7 +49,7 @@ def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value 
 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
-    return _from_loader(taken) if _is_loader(node, source) and not _moves_batches(frame) else None
+    return _from_loader(frame, taken, source) if _is_loader(node, source) and not _moves_batches(frame) else None
 
 
 def _moves_batches(frame: Frame) -> bool:
@@ -74,13 +74,15 @@ def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state:
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
     if _is_loader(node, source):
-        return _from_loader(loop.target)
+        return _from_loader(frame, loop.target, source)
     if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(loop):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
 
-def _from_loader(taken: ast.AST) -> Tensor:
+def _from_loader(frame: Frame, taken: ast.AST, loader: Value) -> Tensor:
+    known = only(loader, Library)
+    frame.machine.loaders[taken] = None if known is None else known.made_at
     return Tensor(LOADER, AT_LEAST_1, (), (Step("comes from the loader here", taken),), opaque=True)
 
 

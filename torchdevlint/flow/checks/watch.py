@@ -25,8 +25,11 @@ from torchdevlint.flow.checks import (
     own_gpus,
     packed_lengths,
     pinning,
+    repeated_moves,
     samplers,
     scalar_losses,
+    unpinned,
+    waits,
     workers,
 )
 from torchdevlint.flow.state.machine import Frame, State
@@ -52,6 +55,9 @@ CHECKS: tuple[ModuleType, ...] = (
     forks,
     samplers,
     scalar_losses,
+    waits,
+    unpinned,
+    repeated_moves,
 )
 """In the order in which they are asked."""
 

@@ -23,3 +23,40 @@ class FactoryThenMove(Fact):
     arguments: str
     direct: bool
     """Whether the move follows the factory without another method between."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitInStep(Fact):
+    """A place where each training step waits for the accelerator.
+
+    `text` is the call, `kind` is ``read`` (a value goes to the host), ``print``, ``cache`` or ``synchronize``, and
+    `loop` the head of the loop of steps.
+    """
+
+    at: Span
+    text: str
+    kind: str
+    loop: Span
+
+
+@dataclass(frozen=True, slots=True)
+class UnpinnedLoader(Fact):
+    """A loader whose batches are moved to an accelerator from memory that is not pinned.
+
+    `move` is the text of the first move of a batch, at `moved_at`; `asynchronous` whether it says ``non_blocking``.
+    """
+
+    at: Span
+    move: str
+    moved_at: Span
+    asynchronous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMove(Fact):
+    """A tensor of the CPU that each round of a loop moves, though the loop changes neither it nor the device."""
+
+    at: Span
+    name: str
+    text: str
+    loop: Span

@@ -203,6 +203,8 @@ class Machine:
         """Calls that name CUDA, outside of tests for it."""
         self.naming: set[ast.AST] = set()
         """Calls that have the form of one that names CUDA, if such are wanted."""
+        self.loaders: dict[ast.AST, ast.AST | None] = {}
+        """For each place that takes batches from a loader: the call that made the loader, if it is known."""
         self.explained: set[tuple[object, ...]] = set()
         """Keys of facts that another fact says more about."""
         self.looked_at: set[ast.AST] = set()
