@@ -26,6 +26,7 @@ LAYERS: dict[str, int] = {
     "pool": 1,
     "syntax": 4,
     "project": 5,
+    "cache": 6,
     "flow": 6,
     "rules": 7,
     "suppress": 8,

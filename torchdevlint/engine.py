@@ -16,14 +16,15 @@ from itertools import chain
 from pathlib import Path
 
 from torchdevlint import rules, select, suppress
+from torchdevlint.cache import Cache, Entry
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
-from torchdevlint.project.modules import Library
-from torchdevlint.project.uses import around
-from torchdevlint.rules import Rule
+from torchdevlint.project.locate import forget
+from torchdevlint.project.modules import Library, digest_of
+from torchdevlint.project.uses import Project, Uses, around, shown
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.suppress import Suppressions
@@ -56,28 +57,52 @@ class Run:
 
 
 def check_paths(
-    files: Sequence[str], settings: Settings, jobs: int = 1, done: Callable[[], None] = lambda: None
+    files: Sequence[str],
+    settings: Settings,
+    jobs: int = 1,
+    done: Callable[[], None] = lambda: None,
+    cache: Cache | None = None,
 ) -> Run:
     """Check `files` in `jobs` processes (0: as many as the work is worth) and call `done` after each.
 
-    The outcome does not depend on `jobs` nor on the order of `files`.
+    The outcome depends neither on `jobs`, nor on the order of `files`, nor on what is in the `cache`.
     """
+    forget()
     ordered = sorted(files)
-    results = []
-    with closing(_stream(ordered, settings, jobs or automatic_jobs(ordered))) as stream:
-        for result in stream:
-            results.append(result)
+    kept = {} if cache is None else {file: _from_cache(cache, file, settings) for file in ordered}
+    results = {file: result for file, result in kept.items() if result is not None}
+    for _ in results:
+        done()
+    missing = [file for file in ordered if file not in results]
+    with closing(_stream(missing, settings, jobs or automatic_jobs(missing))) as stream:
+        for file, (result, entry) in zip(missing, stream, strict=True):
+            results[file] = result
+            if cache is not None and entry is not None:
+                cache.put(os.path.abspath(file), entry)  # noqa: PTH100 (a link stays what it is)
             done()
-    return run_of(results)
+    return run_of([results[file] for file in ordered])
 
 
-def _stream(files: Sequence[str], settings: Settings, jobs: int) -> Generator[FileResult, None, None]:
+def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
+    """The result for a file whose analysis is known to hold."""
+    try:
+        data = Path(file).read_bytes()
+        codes = frozenset(select.selected_for(settings, file))
+        reports = cache.get(os.path.abspath(file), digest_of(data), codes)  # noqa: PTH100
+        return None if reports is None else _of_reports(reports, decode(data), file, settings, codes)
+    except (OSError, UndecodableError):
+        return None
+
+
+def _stream(
+    files: Sequence[str], settings: Settings, jobs: int
+) -> Generator[tuple[FileResult, Entry | None], None, None]:
     if jobs == 1:
-        yield from (check_file(file, settings) for file in files)
+        yield from (_check_file(file, settings) for file in files)
         return
     from torchdevlint import pool
 
-    yield from pool.each(partial(check_file, settings=settings), _lost, files, jobs)
+    yield from pool.each(partial(_check_file, settings=settings), _lost, files, jobs)
 
 
 def automatic_jobs(files: Sequence[str]) -> int:
@@ -103,131 +128,172 @@ def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> R
 
 def check_file(filename: str, settings: Settings) -> FileResult:
     """Check one file of the file system."""
+    return _check_file(filename, settings)[0]
+
+
+def _check_file(filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
+    """The result for a file, with what is worth keeping of its analysis."""
     try:
         data = Path(filename).read_bytes()
     except FileNotFoundError:
-        return _failed(filename, "the file has vanished")
+        return _failed(filename, "the file has vanished"), None
     except OSError as error:
-        return _failed(filename, f"cannot be read: {error.strerror or error}")
-    return check_bytes(data, filename, settings)
+        return _failed(filename, f"cannot be read: {error.strerror or error}"), None
+    return _check(data, filename, settings)
 
 
 def check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
     """Check a file whose content is at hand; `filename` need not exist."""
+    return _check(data, filename, settings)[0]
+
+
+def _check(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
     try:
         return _check_bytes(data, filename, settings)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return _failed(filename, f"internal error: {_describe(error)}")
+        return _failed(filename, f"internal error: {_describe(error)}"), None
 
 
-def _check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
+def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
     try:
         text = decode(data)
         tree = parse(text)
     except UndecodableError as error:
-        return _invalid(InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason), "", filename, settings)
+        return _invalid(InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason), "", filename, settings), None
     except InvalidSyntaxError as error:
         at = Span(error.row, error.column, error.row, error.column)
-        return _invalid(InvalidSyntax(at, error.reason), text, filename, settings)
+        return _invalid(InvalidSyntax(at, error.reason), text, filename, settings), None
     except (TooDeepError, RecursionError, MemoryError):
-        return _failed(filename, TOO_DEEP)
+        return _failed(filename, TOO_DEEP), None
+    codes = frozenset(select.selected_for(settings, filename))
     if not may_hold_findings(data):
-        return FileResult(filename)
-    return check_tree(tree, Source(text), filename, settings)
+        return FileResult(filename), Entry(digest_of(data), codes, (), Uses())
+    project = around(filename, _LIBRARY)
+    found = _reports(tree, Source(text, tree), filename, settings, codes, project)
+    if isinstance(found, Problem):
+        return FileResult(filename, problems=(found,)), None
+    reports, problems = found
+    result = _of_reports(reports, text, filename, settings, codes, problems)
+    whole = not result.problems
+    entry = Entry(digest_of(data), codes, tuple(reports), project.uses() if project is not None else Uses())
+    return result, entry if whole else None
 
 
-def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settings, flake8: bool = False) -> FileResult:
-    """Check a file that is already parsed; if it is on disk, the other files of its project are looked into as needed.
+def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settings) -> FileResult:
+    """Check a file that flake8 has parsed; if it is on disk, the other files of its project are looked into as needed.
 
-    With `flake8`, selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
+    Selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
     """
     source.tree = tree
-    if flake8:
-        codes = frozenset(rule.code for rule in rules.all_rules() if settings.preview or not rule.preview) - ITS_OWN
-    else:
-        codes = frozenset(select.selected_for(settings, filename))
+    codes = frozenset(rule.code for rule in rules.all_rules() if settings.preview or not rule.preview) - ITS_OWN
+    found = _reports(tree, source, filename, settings, codes, around(filename, _LIBRARY))
+    if isinstance(found, Problem):
+        return FileResult(filename, problems=(found,))
+    reports, problems = found
+    return _of_reports(reports, source.text, filename, settings, codes, problems, noqa=False)
+
+
+_Reports = tuple[list[tuple[str, Report]], list[Problem]]
+
+
+def _reports(
+    tree: ast.Module,
+    source: Source,
+    filename: str,
+    settings: Settings,
+    codes: frozenset[str],
+    project: Project | None,
+) -> _Reports | Problem:
+    """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     try:
-        facts = analyse(tree, source, settings, rules.facts_of(codes), around(filename, _LIBRARY))
+        facts = analyse(tree, source, settings, rules.facts_of(codes), project)
     except (RecursionError, MemoryError):
-        return _failed(filename, TOO_DEEP)
+        return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return _failed(filename, f"internal error in the inference: {_describe(error)}")
-    found = _Findings(filename, suppress.read(source.text, noqa=not flake8), select.severities(settings), codes)
-    return _result(found, facts, codes)
+        return Problem(filename, f"internal error in the inference: {_describe(error)}")
+    return _judged(facts, filename, codes)
+
+
+def _judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> _Reports:
+    """The reports on what lies in the file itself, by code, and a problem for each rule that raised."""
+    reports: list[tuple[str, Report]] = []
+    problems: dict[str, Problem] = {}
+    subscribers = rules.by_fact()
+    for fact in facts:
+        for rule in subscribers.get(type(fact), ()):
+            if rule.code not in codes:
+                continue
+            try:
+                reports += [(rule.code, each) for each in rule.check(fact) if not each.span.file]
+            except Exception as error:  # noqa: BLE001 (the other rules still run)
+                message = f"internal error in rule {rule.code} ({rule.name}): {_describe(error)}"
+                problems.setdefault(rule.code, Problem(filename, message, rule.code))
+    return reports, list(problems.values())
 
 
 def _invalid(fact: InvalidSyntax, text: str, filename: str, settings: Settings) -> FileResult:
     """The result of a file that no other rule could look at, so that no suppression can be called unused."""
     codes = frozenset(select.selected_for(settings, filename))
-    found = _Findings(filename, suppress.read(text), select.severities(settings), codes)
-    return _result(found, [fact], frozenset())
+    reports, problems = _judged([fact], filename, codes)
+    return _of_reports(reports, text, filename, settings, codes, problems, ran=frozenset())
 
 
-def _result(found: _Findings, facts: Iterable[Fact], ran: frozenset[str]) -> FileResult:
-    """Rules, then suppressions, then what is to be said of the suppressions."""
-    diagnostics, problems = found.of(facts)
+def _of_reports(
+    reports: Iterable[tuple[str, Report]],
+    text: str,
+    filename: str,
+    settings: Settings,
+    codes: frozenset[str],
+    problems: Sequence[Problem] = (),
+    noqa: bool = True,
+    ran: frozenset[str] | None = None,
+) -> FileResult:
+    """Reports become findings: suppressions, then what is to be said of the suppressions."""
+    suppressions, severities = suppress.read(text, noqa=noqa), select.severities(settings)
+    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in reports]
     crashed = {problem.rule for problem in problems}
-    kept, unused = found.suppressions.apply(diagnostics, ran - crashed)
-    more, further = found.of(unused)
-    kept += found.suppressions.apply(more)[0]
+    kept, unused = suppressions.apply(diagnostics, (codes if ran is None else ran) - crashed)
+    more, further = _judged(unused, filename, codes)
+    kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
     first = {(each.code, each.span): each for each in reversed(kept)}
     ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
-    problems = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
-    return FileResult(found.filename, tuple(ordered), tuple(problems))
+    said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
+    return FileResult(filename, tuple(ordered), tuple(said))
 
 
-@dataclass(frozen=True)
-class _Findings:
-    """What turns the facts of one file into diagnostics; `codes` are those of the rules that run on it."""
+def _diagnostic(
+    code: str, report: Report, filename: str, suppressions: Suppressions, severities: Mapping[str, Severity]
+) -> Diagnostic:
+    rule = rules.by_code()[code]
+    return Diagnostic(
+        filename=filename,
+        span=report.span,
+        code=rule.code,
+        name=rule.name,
+        message=report.message,
+        severity=severities.get(rule.code) or report.severity or rule.severity,
+        symptom=report.symptom,
+        help=report.help,
+        url=rule.url,
+        noqa_row=suppressions.noqa_row(report.span.row),
+        related=tuple(_related(note, filename) for note in report.notes),
+        fix=report.fix,
+    )
 
-    filename: str
-    suppressions: Suppressions
-    severities: Mapping[str, Severity]
-    codes: frozenset[str]
 
-    def of(self, facts: Iterable[Fact]) -> tuple[list[Diagnostic], list[Problem]]:
-        """The findings of every rule that runs, and a problem for each rule that raised."""
-        diagnostics: list[Diagnostic] = []
-        problems: dict[str, Problem] = {}
-        subscribers = rules.by_fact()
-        for fact in facts:
-            for rule in subscribers.get(type(fact), ()):
-                if rule.code not in self.codes:
-                    continue
-                try:
-                    diagnostics += [self._diagnostic(rule, each) for each in rule.check(fact) if not each.span.file]
-                except Exception as error:  # noqa: BLE001 (the other rules still run)
-                    message = f"internal error in rule {rule.code} ({rule.name}): {_describe(error)}"
-                    problems.setdefault(rule.code, Problem(self.filename, message, rule.code))
-        return diagnostics, list(problems.values())
-
-    def _diagnostic(self, rule: Rule, report: Report) -> Diagnostic:
-        return Diagnostic(
-            filename=self.filename,
-            span=report.span,
-            code=rule.code,
-            name=rule.name,
-            message=report.message,
-            severity=self.severities.get(rule.code) or report.severity or rule.severity,
-            symptom=report.symptom,
-            help=report.help,
-            url=rule.url,
-            noqa_row=self.suppressions.noqa_row(report.span.row),
-            related=tuple(self._related(note) for note in report.notes),
-            fix=report.fix,
-        )
-
-    def _related(self, note: Note) -> Related:
-        span = note.span
-        return Related(note.message, span.file or self.filename, replace(span, file="") if span.file else span)
+def _related(note: Note, filename: str) -> Related:
+    span = note.span
+    if not span.file:
+        return Related(note.message, filename, span)
+    return Related(note.message, shown(span.file, filename), replace(span, file=""))
 
 
 def _failed(filename: str, message: str) -> FileResult:
     return FileResult(filename, problems=(Problem(filename, message),))
 
 
-def _lost(filename: str) -> FileResult:
-    return _failed(filename, "the process that analysed this file died")
+def _lost(filename: str) -> tuple[FileResult, None]:
+    return _failed(filename, "the process that analysed this file died"), None
 
 
 def _describe(error: Exception) -> str:

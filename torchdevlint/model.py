@@ -30,7 +30,8 @@ class Applicability(str, Enum):
 class Span:
     """A region of one file: 1-based rows and code-point columns, the end column exclusive.
 
-    `file` is empty for the file that is linted, else the path of the other file of the project that it lies in.
+    `file` is empty for the file that is linted, else the absolute path of the other file of the project that it lies
+    in.
     """
 
     row: int

@@ -6,6 +6,7 @@ import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import click
 
 from torchdevlint import report
 from torchdevlint.baseline import Baseline
+from torchdevlint.cache import FOLDER, Cache
 from torchdevlint.cli.baseline import hide, opened, renew
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.options import Refused, selection, settings_from
@@ -40,7 +42,13 @@ from torchdevlint.engine import Run, check_bytes, check_paths, run_of
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
 )
-@click.option("--no-cache", is_flag=True, help="Accepted, so that scripts may say it; nothing is cached yet.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor keep results of files that have not changed.")
+@click.option(
+    "--cache-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where results are kept.  [default: .torchdevlint_cache beside the configuration]",
+)
 @click.option("--stdin-filename", metavar="NAME", help="The name of the file that `-` reads from standard input.")
 @click.option("--show-files", is_flag=True, help="List the files that would be linted, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would hold, and stop.")
@@ -118,8 +126,8 @@ def _lint(
         lines = partial(_lines, stdin)
     else:
         bar = sys.stderr.isatty() and not flags["quiet"]
-        with progress(len(found.files), bar) as done:
-            run = check_paths(found.files, settings, flags["jobs"], done)
+        with progress(len(found.files), bar) as done, _cache(settings, flags) as cache:
+            run = check_paths(found.files, settings, flags["jobs"], done, cache)
     run = Run(run.results, (*found.problems, *run.problems))
     notes: list[str] = []
     if baseline is not None and flags["write_baseline"]:
@@ -128,6 +136,11 @@ def _lint(
         run, notes = hide(run, baseline, settings, lines, flags["verbose"])
     _report(run, settings, flags, lines)
     return run, notes
+
+
+def _cache(settings: Settings, flags: dict[str, Any]) -> AbstractContextManager[Cache | None]:
+    folder: Path | None = flags["cache_dir"]
+    return nullcontext() if flags["no_cache"] else Cache(folder or settings.root / FOLDER, settings)
 
 
 def _report(run: Run, settings: Settings, flags: dict[str, Any], lines: Callable[[str], Sequence[str]]) -> None:

@@ -54,7 +54,7 @@ class Plugin:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
-        result = check_tree(self.tree, Source("".join(self.lines)), self.filename, self.settings, flake8=True)
+        result = check_tree(self.tree, Source("".join(self.lines)), self.filename, self.settings)
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:

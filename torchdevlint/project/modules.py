@@ -28,8 +28,9 @@ _OF_TENSORS = re.compile(
 class ModuleFile:
     """One file of a project, parsed."""
 
-    def __init__(self, path: str, source: Source, tree: ast.Module) -> None:
+    def __init__(self, path: str, source: Source, tree: ast.Module, bytes_digest: str = "") -> None:
         self.path = path
+        self.bytes_digest = bytes_digest
         self.source = source
         self.tree = tree
         self._speaks: dict[ast.AST, bool] = {}
@@ -90,8 +91,13 @@ class ModuleFile:
         return tuple(statement for statement in self.tree.body if not is_main_guard(statement))
 
 
+def digest_of(data: bytes) -> str:
+    """A short name for some content."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
 def is_main_guard(node: ast.stmt) -> bool:
@@ -171,8 +177,9 @@ class Library:
 
 def _read(path: str) -> ModuleFile | None:
     try:
-        text = decode(Path(path).read_bytes())
+        data = Path(path).read_bytes()
+        text = decode(data)
         tree = parse(text)
     except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):
         return None
-    return ModuleFile(path, Source(text, tree), tree)
+    return ModuleFile(path, Source(text, tree), tree, digest_of(data))

@@ -7,35 +7,58 @@ from dataclasses import dataclass, field
 
 from torchdevlint.project.modules import Library, ModuleFile
 
+BELOW = -1
+"""In the place of the number of dots: a module below a package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What was asked of the other files of a project, and what they answered.
+
+    `imports` are the importing file, the name, the number of dots, and the file that it led to; `files` a path, the
+    digest of its bytes (empty if it could not be read), and for each name that was used the digest of what binds it.
+    """
+
+    imports: tuple[tuple[str, str, int, str | None], ...] = ()
+    files: tuple[tuple[str, str, dict[str, str]], ...] = ()
+
 
 @dataclass(slots=True)
 class Project:
-    """One file among those of its project, and what was asked of the others.
-
-    `path` is absolute; `shown` is the path as it was given, after whose fashion the paths of other files are shown.
-    """
+    """One file among those of its project, by its absolute path, and what was asked of the others."""
 
     path: str
-    shown: str
     library: Library
     imports: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
-    """Where imports led, by the importing file, the name and the number of dots (-1: a module below a package)."""
-    names: dict[tuple[str, str], ModuleFile | None] = field(default_factory=dict)
-    """The names that were asked of other files, which are None if they cannot be read; "" stands for all of a file."""
+    """Where imports led, by the importing file, the name and the number of dots."""
+    names: dict[str, tuple[ModuleFile | None, dict[str, None]]] = field(default_factory=dict)
+    """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
 
     def found(self, importer: str, module: str, level: int, path: str | None) -> None:
         self.imports[importer, module, level] = path
 
     def used(self, path: str, name: str, module: ModuleFile | None) -> None:
-        self.names[path, name] = module
+        self.names.setdefault(path, (module, {}))[1][name] = None
 
-    def show(self, path: str) -> str:
-        """The path of another file as a user of `shown` would write it."""
-        if not os.path.isabs(self.shown):
-            path = os.path.relpath(path)
-        return path.replace(os.sep, "/")
+    def uses(self) -> Uses:
+        """All that was asked, with the digests of the answers."""
+        imports = tuple((*question, path) for question, path in self.imports.items())
+        files = tuple(
+            (path, "" if module is None else module.bytes_digest, _digests(module, names))
+            for path, (module, names) in self.names.items()
+        )
+        return Uses(imports, files)
 
 
-def around(shown: str, library: Library) -> Project | None:
-    """The project of a file that is on disk under the path `shown`; None for text from elsewhere."""
-    return Project(os.path.abspath(shown), shown, library) if os.path.isfile(shown) else None
+def _digests(module: ModuleFile | None, names: dict[str, None]) -> dict[str, str]:
+    return {} if module is None else {name: module.digest(name) for name in names}
+
+
+def around(filename: str, library: Library) -> Project | None:
+    """The project of a file that is on disk; None for text from elsewhere."""
+    return Project(os.path.abspath(filename), library) if os.path.isfile(filename) else None
+
+
+def shown(path: str, beside: str) -> str:
+    """The absolute path of another file as who wrote the path `beside` would write it."""
+    return (path if os.path.isabs(beside) else os.path.relpath(path)).replace(os.sep, "/")

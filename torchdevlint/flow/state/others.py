@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.uses import Project
+from torchdevlint.project.uses import BELOW, Project
 from torchdevlint.source.nodes import below
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class OtherFiles:
                 if found is not None:
                     return found
         below_it = submodule(path, name)
-        self.project.found(path, name, -1, below_it)
+        self.project.found(path, name, BELOW, below_it)
         return None if below_it is None or below_it == self.home else Imported(full, below_it, "")
 
     def _from_star(self, importer: str, module: str, level: int, name: str, full: str) -> Value | None:

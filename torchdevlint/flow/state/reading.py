@@ -49,7 +49,7 @@ class Reading:
         other = self._file_of(node)
         if other is None or self.others is None:
             return self.source.span(node)
-        return replace(other.source.span(node), file=self.others.project.show(other.path))
+        return replace(other.source.span(node), file=other.path)
 
     def text_of(self, node: ast.AST) -> str:
         """The source of a node of the code that is being run; of any node while something is `told`."""

@@ -1,0 +1,200 @@
+"""Kept results: never another outcome than without them, whatever is edited, moved, or wrong with the cache."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from torchdevlint import cache as caches
+from torchdevlint import engine
+from torchdevlint.cache import Cache
+from torchdevlint.config import Settings
+from torchdevlint.engine import Run, check_paths
+
+MODULE = """class {name}({base}):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.s = torch.ones(3)
+    def forward(self, x):
+        return self.fc(x) * {factor}
+"""
+PIECES = {
+    "helpers.py": [
+        "import torch\n",
+        "from package.deep import *\n",
+        "DEVICE = torch.device('cuda')\n",
+        "DEVICE = torch.device('cpu')\n",
+        "def mask(n):\n    return torch.ones(n)\n",
+        "def mask(n):\n    return torch.ones(n, device=DEVICE)\n",
+        "# a comment\n",
+    ],
+    "package/__init__.py": ["from .deep import Base\n", "from .other import Base\n", "import torch\n", "", "x = 1\n"],
+    "package/deep.py": [
+        "import torch\nfrom torch import nn\n",
+        MODULE.format(name="Base", base="nn.Module", factor="2"),
+        "class Base:\n    pass\n",
+        "def mask(n):\n    return torch.zeros(n).cuda()\n",
+    ],
+    "package/other.py": ["from .deep import Base\n", "Base = object\n", "def broken(\n"],
+    "main.py": [
+        "import torch\nimport os\nfrom torch import nn\n",
+        "from helpers import mask, DEVICE\n",
+        "import helpers\nmask = helpers.mask\nDEVICE = helpers.DEVICE\n",
+        "from package import Base\n",
+        "x = torch.ones(3, device=DEVICE) + mask(3)\n",
+        MODULE.format(name="Net", base="Base", factor="self.s"),
+        "os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n",
+        "state = torch.load('f')  # noqa: TDL201\n",
+    ],
+}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def lint(root: Path, folder: Path | None, settings: Settings | None = None) -> Run:
+    files = [path.as_posix() for path in sorted(root.rglob("*.py"))]
+    settings = settings or Settings(root=root)
+    if folder is None:
+        return check_paths(files, settings)
+    with Cache(folder, settings) as cache:
+        return check_paths(files, settings, cache=cache)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_warm_is_cold_after_random_edits(tmp_path: Path, seed: int) -> None:
+    choose = random.Random(seed)
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "pyproject.toml", "")
+    hits = 0
+    for _ in range(25):
+        name = choose.choice(sorted(PIECES))
+        path = root / name
+        if choose.random() < 0.15 and path.exists():
+            path.unlink()
+        else:
+            write(path, "".join(each for each in PIECES[name] if choose.random() < 0.7))
+        before = lint(root, None)
+        assert lint(root, folder) == before
+        hits += len(before.diagnostics)
+    assert hits
+
+
+def test_what_has_not_changed_is_not_analysed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    for name, pieces in PIECES.items():
+        write(root / name, "".join(pieces))
+    write(root / "package/other.py", "from .deep import Base\n")
+    write(root / "main.py", "".join(each for each in PIECES["main.py"] if "environ" not in each))
+    first = lint(root, folder)
+    analysed: list[str] = []
+    check = engine._check_file
+
+    def seen(filename: str, settings: Settings) -> object:
+        analysed.append(Path(filename).name)
+        return check(filename, settings)
+
+    monkeypatch.setattr(engine, "_check_file", seen)
+    assert lint(root, folder) == first
+    assert analysed == []
+    write(root / "helpers.py", "\n# moved down\n" + "".join(PIECES["helpers.py"]))
+    lint(root, folder)
+    assert analysed == ["helpers.py"]
+    analysed.clear()
+    write(root / "helpers.py", "import torch\nDEVICE = None\n")
+    lint(root, folder)
+    assert analysed == ["helpers.py", "main.py"]
+    analysed.clear()
+    lint(root, folder, Settings(root=root, select=("TDL201",)))
+    assert analysed == []
+    lint(root, folder, Settings(root=root, select=("TDL201", "TDL501")))
+    assert len(analysed) == 5
+
+
+def test_settings_of_the_inference_are_part_of_the_key(tmp_path: Path) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    text = "import torch\nfrom inhouse import Thing\n\nclass Net(Thing):\n    def __init__(self):\n"
+    text += "        self.s = torch.ones(3)\n\n    def forward(self, x: torch.Tensor):\n        return x * self.s\n"
+    write(root / "net.py", text)
+    settings = Settings(root=root)
+    configured = replace(settings, module_bases=("inhouse.Thing",))
+    for each in (settings, configured, settings):
+        assert lint(root, folder, each) == lint(root, None, each)
+    assert lint(root, None, settings) != lint(root, None, configured)
+
+
+@pytest.mark.parametrize("damage", ["bytes", "rows", "table", "folder", "readonly", "locked"])
+def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    for name, pieces in PIECES.items():
+        write(root / name, "".join(pieces))
+    expected = lint(root, None)
+    lint(root, folder)
+    file = folder / "results.sqlite"
+    other = sqlite3.connect(file)
+    if damage == "bytes":
+        file.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 20)
+    elif damage == "rows":
+        other.execute("UPDATE results SET reports = ?, uses = '[]'", (json.dumps([["TDL004", {}]]),))
+        other.commit()
+    elif damage == "table":
+        other.execute("DROP TABLE results")
+        other.execute("CREATE TABLE results (something TEXT)")
+        other.commit()
+    elif damage == "folder":
+        other.close()
+        for each in folder.iterdir():
+            each.unlink()
+        folder.rmdir()
+        folder.write_text("a file")
+    elif damage == "readonly":
+        file.chmod(stat.S_IRUSR)
+        folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    else:
+        caches._SECONDS = 0.1
+        other.execute("BEGIN EXCLUSIVE")
+    try:
+        assert lint(root, folder) == expected
+        write(root / "main.py", "import torch\n")
+        assert lint(root, folder) == lint(root, None)
+    finally:
+        caches._SECONDS = 2.0
+        other.close()
+        if damage == "readonly":
+            folder.chmod(stat.S_IRWXU)
+
+
+def test_nothing_that_failed_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", "import torch\nstate = torch.load('f')\n")
+
+    def fails(*_: object) -> object:
+        raise ValueError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "analyse", fails)
+        assert lint(root, folder).problems
+    assert not lint(root, folder).problems
+    assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]
+
+
+def test_paths_are_shown_as_they_are_given_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "lib/helpers.py", "import torch\ndef mask(n):\n    return torch.ones(n)\n")
+    write(root / "main.py", "import torch\nfrom lib.helpers import mask\nx = torch.ones(3).cuda() + mask(3)\n")
+    write(root / "pyproject.toml", "")
+    lint(root, folder)
+    monkeypatch.chdir(root)
+    settings = Settings(root=root)
+    with Cache(folder, settings) as cache:
+        (finding,) = check_paths(["main.py"], settings, cache=cache).diagnostics
+    assert {each.filename for each in finding.related} == {"main.py", "lib/helpers.py"}

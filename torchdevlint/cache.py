@@ -1,0 +1,189 @@
+"""Results that are kept between runs, so that only what changed is analysed again.
+
+A result is kept with everything that it depends on: the content of the file, the version of the linter and of Python,
+the settings that the inference reads, where the imports that it followed led, and what binds the names that it used of
+other files. It holds as long as all of these are as they were; which rules are selected is not among them, as long as
+those were run. Only plain data is kept, as JSON in an SQLite database. Whatever is wrong with it, the run goes on
+without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from torchdevlint import __version__
+from torchdevlint.config import Settings
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
+from torchdevlint.project.locate import locate, submodule
+from torchdevlint.project.modules import Library, digest_of
+from torchdevlint.project.uses import BELOW, Uses
+
+FOLDER = ".torchdevlint_cache"
+_LAYOUT = "1"
+"""Changes with the form of what is kept."""
+_SECONDS = 2.0
+"""How long another run may keep the database to itself before this one does without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the analysis of one file gave: the reports of the rules `codes`, and what they depend on.
+
+    `digest` is that of the bytes of the file.
+    """
+
+    digest: str
+    codes: frozenset[str]
+    reports: tuple[tuple[str, Report], ...]
+    uses: Uses
+
+
+class Cache:
+    """The kept results of one folder; use it as a context, at whose end new ones are written."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self._context = _context(settings)
+        self._new: dict[str, Entry] = {}
+        self._library = Library()
+        self._digests: dict[str, str] = {}
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError, sqlite3.Error, ValueError):
+            self._write()
+        connection = self.__dict__.pop("_database", None)
+        if connection is not None:
+            connection.close()
+
+    def get(self, path: str, digest: str, codes: frozenset[str]) -> tuple[tuple[str, Report], ...] | None:
+        """The reports of the rules `codes` on the file at the absolute `path`, if they are known to hold."""
+        try:
+            row = self._rows.get(os.fsencode(path))
+            if row is None or row[0] != digest or not codes <= frozenset(row[1].split()):
+                return None
+            uses = json.loads(row[3])
+            if not self._still_holds(uses["imports"], uses["files"]):
+                return None
+            return tuple((code, _report(each)) for code, each in json.loads(row[2]) if code in codes)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return None
+
+    def put(self, path: str, entry: Entry) -> None:
+        self._new[path] = entry
+
+    @cached_property
+    def _rows(self) -> dict[bytes, tuple[str, str, str, str]]:
+        """Digest, codes, reports and uses by path, whose name need not be text."""
+        try:
+            found = self._database.execute(
+                "SELECT path, digest, codes, reports, uses FROM results WHERE context = ?", (self._context,)
+            )
+            return {path: (digest, codes, reports, uses) for path, digest, codes, reports, uses in found}
+        except (OSError, sqlite3.Error):
+            return {}
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        connection = sqlite3.connect(self.folder / "results.sqlite", timeout=_SECONDS)
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS results "
+            "(path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, reports TEXT, uses TEXT)"
+        )
+        return connection
+
+    def _write(self) -> None:
+        if not self._new:
+            return
+        rows = [
+            (
+                os.fsencode(path),
+                self._context,
+                entry.digest,
+                " ".join(sorted(entry.codes)),
+                json.dumps([(code, asdict(report)) for code, report in entry.reports]),
+                json.dumps({"imports": entry.uses.imports, "files": entry.uses.files}),
+            )
+            for path, entry in self._new.items()
+        ]
+        with self._database as connection:
+            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _still_holds(self, imports: Iterable[list[Any]], files: Iterable[list[Any]]) -> bool:
+        for importer, name, level, path in imports:
+            found = submodule(importer, name) if level == BELOW else locate(importer, name, level)
+            if found != path:
+                return False
+        return all(self._is_as_used(*each) for each in files)
+
+    def _is_as_used(self, path: str, digest: str, names: dict[str, str]) -> bool:
+        """Whether a file is as it was, or what was used of it is."""
+        if self._digest(path) == digest:
+            return True
+        module = self._library.get(path)
+        return module is not None and bool(digest) and all(module.digest(name) == each for name, each in names.items())
+
+    def _digest(self, path: str) -> str:
+        """Of the bytes of a file, which is read once in a run; empty if it cannot be read."""
+        found = self._digests.get(path)
+        if found is None:
+            try:
+                found = digest_of(Path(path).read_bytes())
+            except OSError:
+                found = ""
+            self._digests[path] = found
+        return found
+
+
+def _context(settings: Settings) -> str:
+    """What every result depends on."""
+    inference = (
+        settings.target_torch,
+        settings.module_bases,
+        settings.in_place_movers,
+        settings.batch_movers,
+        settings.device_managed_bases,
+    )
+    text = repr((_LAYOUT, __version__, _own_code(), sys.version_info[:2], inference))
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _own_code() -> float:
+    """When the linter itself was last changed, which a version does not say while it is being written."""
+    package = Path(__file__).parent
+    return max((path.stat().st_mtime for path in package.rglob("*.py")), default=0.0)
+
+
+def _report(data: dict[str, Any]) -> Report:
+    fix = data["fix"]
+    return Report(
+        span=Span(**data["span"]),
+        message=data["message"],
+        symptom=data["symptom"],
+        help=data["help"],
+        notes=tuple(Note(note["message"], Span(**note["span"])) for note in data["notes"]),
+        fix=None
+        if fix is None
+        else Fix(
+            Applicability(fix["applicability"]),
+            fix["message"],
+            tuple(Edit(edit["content"], Span(**edit["span"])) for edit in fix["edits"]),
+        ),
+        severity=None if data["severity"] is None else Severity(data["severity"]),
+    )
