@@ -520,3 +520,8 @@ def test_modules_that_have_a_device_are_listed() -> None:
         name for name, each in found.items() if hasattr(each, "device") or "self.device =" in inspect.getsource(each)
     }
     assert has == torch_api.MODULES_WITH_DEVICE
+
+
+def test_optimizers_are_all_there() -> None:
+    kinds = vars(torch.optim).items()
+    assert {name for name, each in kinds if isinstance(each, type) and name != "Optimizer"} == torch_api.OPTIMIZERS

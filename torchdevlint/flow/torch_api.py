@@ -554,6 +554,13 @@ PAIR_MODULES = frozenset("GRU LSTM LSTMCell RNN MultiheadAttention".split())
 MODULES_WITH_DEVICE = frozenset({"torch.nn.parallel.DistributedDataParallel"})
 """The Modules of torch that have an attribute `device`, which `torch.nn.Module` has not."""
 
+OPTIMIZERS = frozenset(
+    """
+    ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam RAdam RMSprop Rprop SGD SparseAdam
+    """.split()
+)
+"""The classes of torch.optim, whose first argument are parameters."""
+
 # --- checkpoints ----------------------------------------------------------------------------------------------------
 
 LOADERS = {

@@ -20,6 +20,7 @@ from torchdevlint.flow.checks import (
     device_specs,
     forks,
     forwarding,
+    leaves,
     losses,
     made_elsewhere,
     own_gpus,
@@ -58,6 +59,7 @@ CHECKS: tuple[ModuleType, ...] = (
     waits,
     unpinned,
     repeated_moves,
+    leaves,
 )
 """In the order in which they are asked."""
 

@@ -114,3 +114,19 @@ class IgnoresGivenDevice(Fact):
     why: str
     given_at: Span
     kind: str = "device"
+
+
+@dataclass(frozen=True, slots=True)
+class NonLeaf(Fact):
+    """A tensor that was made from the leaf that is meant to be trained, and takes its place.
+
+    `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
+    is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere).
+    """
+
+    at: Span
+    name: str
+    text: str
+    why: str
+    use: str
+    used_at: Span

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.functions import run_function
-from torchdevlint.flow.checks import hidden_attributes, module_devices
+from torchdevlint.flow.checks import hidden_attributes, leaves, module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.classes import is_property
@@ -53,7 +53,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         full = canonical(f"{receiver.name}.{name}")
         return Dtype() if is_dtype_name(full) else Ref(full)
     if isinstance(receiver, Tensor):
-        return _tensor_attribute(frame, node, receiver)
+        return _tensor_attribute(frame, node, state, receiver)
     if isinstance(receiver, Obj):
         return _object_attribute(frame, node, state, receiver)
     if isinstance(receiver, Cls):
@@ -83,8 +83,10 @@ _FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})
 """What outputs of pipelines hold as lists, images or arrays."""
 
 
-def _tensor_attribute(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Value:
+def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Tensor) -> Value:
     name = node.attr
+    if name == "grad":
+        leaves.note_gradient(frame, state, node)
     if name == "device":
         return Dev(receiver.device, receiver.creations)
     if name == "shape":
