@@ -138,6 +138,35 @@ def test_flake8_names_the_plugin_and_its_version() -> None:
     assert f"torchdevlint: {__version__}" in shown
 
 
+ADVICE = """
+import torch
+
+model = torch.nn.Linear(4, 2).cuda()
+mask = torch.zeros(3).to("cuda:1")
+state = torch.load("model.pt")
+"""
+
+
+def test_advice_is_the_same_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "advice.py").write_text(ADVICE)
+    found = []
+    for selection in (
+        (),
+        ("--select", "TDL"),
+        ("--extend-select", "TDL5"),
+        ("--select", "TDL", "--extend-ignore", "TDL6"),
+    ):
+        ours = [each.replace("--extend-ignore", "--ignore") for each in selection]
+        found.append(flake8_places(flake8("--isolated", *selection, ".", cwd=tmp_path)))
+        assert found[-1] == cli_places("--isolated", *ours, ".", cwd=tmp_path)
+    assert [sorted(place[3] for place in places) for places in found] == [
+        ["TDL201"],
+        ["TDL201", "TDL501", "TDL502", "TDL601"],
+        ["TDL201", "TDL501", "TDL502"],
+        ["TDL201", "TDL501", "TDL502"],
+    ]
+
+
 def test_advice_is_off_until_it_is_asked_for() -> None:
     from torchdevlint.integrations.flake8 import Plugin
 

@@ -56,3 +56,19 @@ class CudaOnlySelection(Fact):
     at: Span
     text: str
     form: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleOnMps(Fact):
+    """A tensor of float64 that goes to, or is made on, Apple's GPU, which has no such type.
+
+    `device` is the text of the device, `surely` whether it is MPS on every machine, `why` says with its place why the
+    tensor is float64, and `cast_after` is the conversion that follows the move, if one does.
+    """
+
+    at: Span
+    device: str
+    surely: bool
+    why: str
+    why_at: Span
+    cast_after: str | None
