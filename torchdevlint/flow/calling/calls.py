@@ -23,7 +23,16 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import checkpoints, forwarding, fresh_modules, loaders, losses, placement, watch
+from torchdevlint.flow.checks import (
+    checkpoints,
+    forwarding,
+    fresh_modules,
+    host_copies,
+    loaders,
+    losses,
+    placement,
+    watch,
+)
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import dotted_path
@@ -154,6 +163,7 @@ def _is_held(receiver: Obj, name: str) -> bool:
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
     """Calling a value."""
+    host_copies.note_call(frame.machine, node, callee)
     if isinstance(callee, Ref):
         found = call_library(frame, state, node, callee.name, arguments)
         watch.function(frame, state, node, callee.name, arguments, found)

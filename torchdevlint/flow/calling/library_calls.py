@@ -21,7 +21,7 @@ from torchdevlint.flow.calling.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
-from torchdevlint.flow.checks import checkpoints, environment, host_reads, losses
+from torchdevlint.flow.checks import checkpoints, environment, host_copies, host_reads, losses
 from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
@@ -61,9 +61,9 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     environment.note_call(frame, state, node, name, arguments)
     note_pipeline(name, arguments)
     if host_reads.reads_on_host(name):
-        host_reads.note_library_read(
-            frame, state, node, [e for given in arguments.pairs for e in tensor_operands(*given)]
-        )
+        operands = [e for given in arguments.pairs for e in tensor_operands(*given)]
+        host_reads.note_library_read(frame, state, node, operands)
+        host_copies.note_operands(frame, state, node, name, operands)
     if name.rpartition(".")[2] in _OTHER_RUNTIMES:
         return Guard(False)
     special = SPECIAL.get(name)

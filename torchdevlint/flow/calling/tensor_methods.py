@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.calling.factories import data_ndim
-from torchdevlint.flow.checks import environment, host_reads
+from torchdevlint.flow.checks import environment, host_copies, host_reads
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import at, choose, distribute, element_of, given_tensor, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State, under_each
@@ -69,7 +69,7 @@ def call_tensor_method(
     if name == "numpy":
         forced = arguments.value(0, "force") == Const(True)
         host_reads.note_host_read(frame, state, node, receiver_node, receiver, forced)
-        return UNKNOWN
+        return host_copies.array_of(frame, receiver)
     in_place = name.endswith("_") and not name.endswith("__")
     plain = name.rstrip("_") if in_place else name
     if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:

@@ -20,6 +20,7 @@ from torchdevlint.flow.checks import (
     device_specs,
     forks,
     forwarding,
+    host_copies,
     leaves,
     losses,
     made_elsewhere,
@@ -62,6 +63,7 @@ CHECKS: tuple[ModuleType, ...] = (
     unpinned,
     repeated_moves,
     leaves,
+    host_copies,
 )
 """In the order in which they are asked."""
 

@@ -229,6 +229,10 @@ class Machine:
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
+        self.host_copies: dict[ast.AST, int] = {}
+        """Copies to the CPU that do not block, and what `waits` was when they began."""
+        self.waits = 0
+        """How many calls so far may have waited for an accelerator."""
         self.collected: set[ast.AST] = set()
         """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
         self.moved: set[ast.AST] = set()

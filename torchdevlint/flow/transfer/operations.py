@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import environment, placement
+from torchdevlint.flow.checks import environment, host_copies, placement
 from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.state.devices import (
     CPU,
@@ -74,6 +74,7 @@ def combine(
     in_place: bool = False,
 ) -> Value:
     """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
+    host_copies.note_operands(frame, state, node, operation, operands)
     if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
         return NUMBER if all(is_number(value) for _, value in operands) else _unknown_of([v for _, v in operands])
     if not any(isinstance(value, Choice) for _, value in operands):

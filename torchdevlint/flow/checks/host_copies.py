@@ -1,0 +1,153 @@
+"""Copies to the CPU that do not block: what is read of them before anything waits (TDL011).
+
+A copy counts as done as soon as something was called that may have waited for the accelerator, wherever that is: then
+nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks.host_reads import is_off_host
+from torchdevlint.flow.facts.host_copies import ReadBeforeSync
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import CPU, TOP, Device, literal, on_cpu
+from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.values import (
+    UNKNOWN,
+    Const,
+    Dev,
+    Func,
+    Library,
+    Ref,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import nodes_in
+
+_ARRAY = "numpy.ndarray"
+_WAITS = re.compile(r"sync|wait|barrier|join|flush|finish|drain|result", re.IGNORECASE)
+"""Names of functions that may wait for an accelerator."""
+_VIEWS = frozenset(
+    """
+    view view_as reshape squeeze unsqueeze transpose permute t swapaxes movedim expand expand_as narrow select detach
+    diagonal unfold unflatten chunk split tensor_split unbind contiguous requires_grad_ numpy
+    """.split()
+)
+"""What gives the same memory, and reads nothing."""
+
+
+def _note_to(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``t.to("cpu", non_blocking=True)`` of what is on an accelerator; without the flag, it waits for all before."""
+    device = _target(arguments)
+    if device != CPU:
+        return
+    if not isinstance(receiver, Tensor):
+        frame.machine.waits += 1
+    elif not on_cpu(receiver.device):
+        if arguments.keyword_values.get("non_blocking") != Const(True):
+            frame.machine.waits += 1
+        elif is_off_host(frame, receiver) and receiver.device.name != "mps":
+            frame.machine.host_copies[node] = frame.machine.waits
+
+
+def _target(arguments: Arguments) -> Device:
+    given = arguments.get(0, "device")
+    value = UNKNOWN if given is None else given[1]
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return literal(value.value)
+    return value.device if isinstance(value, Dev) else TOP
+
+
+def array_of(frame: Frame, tensor: Tensor) -> Value:
+    """What ``.numpy()`` gives: the same memory, if a copy is still writing it."""
+    return Library(_ARRAY, children=(tensor,)) if _copy_of(frame.machine, tensor) is not None else UNKNOWN
+
+
+def _copy_of(machine: Machine, value: Value) -> ast.AST | None:
+    """The copy that nothing has waited for and that a tensor, or an array of it, is the result of."""
+    if isinstance(value, Library) and value.name == _ARRAY:
+        return _copy_of(machine, value.children[0])
+    if not isinstance(value, Tensor) or value.device != CPU or not value.steps:
+        return None
+    copy = value.steps[-1].node
+    return copy if machine.host_copies.get(copy) == machine.waits else None
+
+
+def note_read(frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Value) -> None:
+    """The CPU reads `value` at `node`."""
+    machine = frame.machine
+    copy = _copy_of(machine, value)
+    if not isinstance(copy, ast.Call) or not isinstance(copy.func, ast.Attribute):
+        return
+    source = machine.text_of(copy.func.value)
+    machine.record(
+        ("read", copy),
+        lambda: ReadBeforeSync(
+            machine.span_of(node), machine.text_of(value_node), machine.text_of(copy), machine.span_of(copy), source
+        ),
+        state,
+    )
+
+
+def note_operands(
+    frame: Frame, state: State, node: ast.AST, operation: str, operands: list[tuple[ast.expr, Value]]
+) -> None:
+    """An operation reads its operands, unless it gives another view of them."""
+    if not frame.machine.host_copies or operation.strip("`.()").rpartition(".")[2] in _VIEWS:
+        return
+    for at, value in operands:
+        note_read(frame, state, node, at, value)
+
+
+def note_call(machine: Machine, node: ast.Call, callee: Value) -> None:
+    """A call of something that may wait: by its name, or a function of the file that calls such."""
+    if not machine.host_copies:
+        return
+    if isinstance(callee, Func):
+        named = (each.attr for each in nodes_in(callee.node, ast.Attribute))
+        machine.waits += any(_WAITS.search(each) for each in named)
+    elif isinstance(callee, (Unknown, Ref)):
+        machine.waits += bool(_WAITS.search((dotted_path(node.func) or "").rpartition(".")[2]))
+
+
+def _note_own_read(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``t.item()``, ``array.mean()``; of what is elsewhere, such a method waits."""
+    read = node.func.value  # type: ignore[attr-defined]
+    if isinstance(receiver, Library) and receiver.name == _ARRAY:
+        note_read(frame, state, node, read, receiver)
+    elif not isinstance(receiver, Tensor) or not on_cpu(receiver.device):
+        frame.machine.waits += isinstance(receiver, (Tensor, Unknown)) and node.func.attr in _COPIES  # type: ignore[attr-defined]
+    elif node.func.attr in ("item", "tolist"):  # type: ignore[attr-defined]
+        note_read(frame, state, node, read, receiver)
+
+
+_COPIES = frozenset("item tolist cpu numpy".split())
+
+
+def _note_wait(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    frame.machine.waits += 1
+
+
+def _note_builtin(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """``float(t)`` and ``print(t)`` read what they are given; of what is elsewhere, they wait for it."""
+    for at, value in arguments.positional:
+        for each in (value.items or ()) if isinstance(value, Seq) else (value,):
+            note_read(frame, state, node, at, each)
+            frame.machine.waits += isinstance(each, Tensor) and not on_cpu(each.device)
+
+
+_READING = "mean sum max min std any all round astype copy argmax argsort tolist item tobytes tofile dump cpu numpy"
+METHODS = {
+    "to": _note_to,
+    **dict.fromkeys(_READING.split(), _note_own_read),
+    **dict.fromkeys("synchronize wait barrier join result".split(), _note_wait),
+}
+FUNCTIONS = dict.fromkeys(
+    (f"builtins.{name}" for name in "float int bool print list tuple sum max min str sorted any all".split()),
+    _note_builtin,
+)
