@@ -202,3 +202,34 @@ def test_order_and_company_decide_nothing(project: Files) -> None:
     alone = {name: project({name: text})[name] for name, text in reversed(files.items())}
     assert together == alone
     assert together["one.py"]
+
+
+def test_a_data_set_of_another_file_is_reported_at_its_loader(project: Files) -> None:
+    data = """
+        import torch
+        from torch.utils.data import Dataset
+
+        class Frames(Dataset):
+            def __init__(self, frames, device):
+                self.frames, self.device = frames, device
+
+            def __getitem__(self, index):
+                return self.frames[index].to(self.device)
+    """
+    train = """
+        import torch
+        from torch.utils.data import DataLoader
+        from data import Frames
+
+        def loaders(frames, device):
+            yield DataLoader(Frames(frames, device), num_workers=4)
+            yield DataLoader(Frames(frames, "cpu"), num_workers=4)
+            yield DataLoader(Frames(frames, device), num_workers=0)
+    """
+    found = project.lint({"data.py": data, "train.py": train})
+    assert not found["data.py"]
+    (finding,) = found["train.py"]
+    assert (finding.span.row, finding.code) == (6, "TDL307")
+    (note,) = finding.related
+    assert note.filename.endswith("data.py")
+    assert note.span.row == 9

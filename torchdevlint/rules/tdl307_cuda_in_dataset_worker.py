@@ -3,7 +3,8 @@
 ## What it does
 Finds a `DataLoader` with `num_workers` above 0 whose workers need an accelerator: the data set's `__getitem__` (or
 `__iter__`), the `collate_fn` or the `worker_init_fn` moves a tensor there, makes one there or sets a device, or the
-data set holds tensors that are there already. Calls of other functions and methods of the file are followed.
+data set holds tensors that are there already. Calls of other functions and methods are followed; a data set of another
+file of the project is reported at the loader.
 
 ## Why is this bad?
 On Linux, workers are forked (the default start method before Python 3.14), and a forked process cannot use CUDA once
@@ -55,7 +56,7 @@ context of its own, which takes some hundred MB.
 There is no automatic fix: whether the move goes into the training loop or the workers go away, its author decides.
 
 ## What it cannot see
-A data set in one file with its loader in another; `num_workers` that comes from elsewhere and has no default here;
+A data set that is not made in the file of its loader; `num_workers` that comes from elsewhere and has no default here;
 moves under a condition whose outcome is not known, such as `if args.gpu:`. Where the start method is set to *spawn* in
 another file, or is that by default (Windows, macOS; *forkserver* on Linux since Python 3.14), nothing raises; nor does
 it in a program whose own process leaves CUDA alone, where each worker starts a CUDA context of its own.
@@ -116,11 +117,15 @@ def check(fact: AcceleratorInWorker) -> Iterator[Report]:
         message = f"workers of a `DataLoader` read what {code(fact.text)} gave, in `{fact.function}`"
     else:
         message = f"workers of a `DataLoader` read what {code(fact.text)} gave"
+    if fact.at == fact.loader_at:
+        note = Note("it is put there here" if fact.stored else "the accelerator is used here", fact.used_at)
+    else:
+        note = Note("the loader starts workers here", fact.loader_at)
     yield Report(
         span=fact.at,
         message=f"{message}: a forked process cannot use CUDA",
         symptom="RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you "
         "must use the 'spawn' start method",
         help="leave data on the CPU in workers and move each batch in the training loop, or use `num_workers=0`",
-        notes=(Note("the loader starts workers here", fact.loader_at),),
+        notes=(note,),
     )

@@ -217,9 +217,10 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     given = spread(init, arguments) if init is not None else None
     if init is not None:
         forwarding.note_call(frame, state, node, init, arguments)
+    if given is not None:
+        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
     if init is not None and given is not None and not is_elsewhere(init):
         run_function(frame, state, node, init, *given)
-        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
     else:
         losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
     if info.resolved or info.is_module or init is not None:

@@ -11,7 +11,7 @@ from torchdevlint.flow.facts.processes import AcceleratorInWorker
 from torchdevlint.flow.kinds.options import surely_some
 from torchdevlint.flow.kinds.start_method import forks
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Tensor, Value
+from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Value
 
 _READS = ("__getitems__", "__getitem__", "__iter__")
 """What workers call of a data set, in the order in which torch looks for them."""
@@ -33,7 +33,7 @@ def _loader(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
         sample = _check(frame, state, node, function, [] if is_iterator(function) else [NUMBER])
     stored = placed_in(data)
     if stored is not None:
-        _record(frame, state, node, stored, "")
+        _record(frame, state, node, stored.steps[-1].node, "", True)
     if "collate_fn" in arguments.keywords or len(arguments.positional) > 6:
         _check(frame, state, node, arguments.value(6, "collate_fn"), [Seq(None, sample)])
     _check(frame, state, node, arguments.value(10, "worker_init_fn"), [NUMBER])
@@ -66,27 +66,26 @@ def is_iterator(function: Func) -> bool:
 def _check(frame: Frame, state: State, node: ast.Call, function: Value, arguments: list[Value]) -> Value:
     """Record what `function` does first with an accelerator, or what it reads there; give what it gives."""
     touch, given = run_in_child(frame, node, function, arguments, {})
-    machine, name = frame.machine, _name(function)
+    name = _name(function)
     if touch is None:
         stored = placed_in(given)
         if stored is not None and name:
-            _record(frame, state, node, stored, name)
+            _record(frame, state, node, stored.steps[-1].node, name, True)
         return given
-    machine.record(
-        ("worker", touch.node),
-        lambda: AcceleratorInWorker(machine.span_of(touch.node), touch.text, name, False, machine.span_of(node)),
-        state,
-    )
+    _record(frame, state, node, touch.node, name, False)
     return UNKNOWN
 
 
-def _record(frame: Frame, state: State, node: ast.Call, stored: Tensor, name: str) -> None:
-    machine, put = frame.machine, stored.steps[-1].node
-    machine.record(
-        ("worker", put),
-        lambda: AcceleratorInWorker(machine.span_of(put), machine.text_of(put), name, True, machine.span_of(node)),
-        state,
-    )
+def _record(frame: Frame, state: State, node: ast.Call, used: ast.AST, name: str, stored: bool) -> None:
+    """The finding is in this file: at what uses the accelerator, or at the loader, if that is in another one."""
+    machine = frame.machine
+
+    def fact() -> AcceleratorInWorker:
+        used_at, loader_at = machine.span_of(used), machine.span_of(node)
+        at = loader_at if used_at.file else used_at
+        return AcceleratorInWorker(at, machine.text_of(used), name, stored, used_at, loader_at)
+
+    machine.record(("worker", used), fact, state)
 
 
 def _name(function: Value) -> str:

@@ -13,13 +13,15 @@ class AcceleratorInWorker(Fact):
     """What the workers of a loader run uses an accelerator, or reads data that is there already.
 
     `text` is the call that does, or that put the data there, `stored` whether that was done beforehand, `function` what
-    workers run (``Frames.__getitem__``; empty for data that a loader is given as it is), `loader_at` the loader.
+    workers run (``Frames.__getitem__``; empty for data that a loader is given as it is); `used_at` is the call, which
+    may be in another file, and `loader_at` the loader.
     """
 
     at: Span
     text: str
     function: str
     stored: bool
+    used_at: Span
     loader_at: Span
 
 
