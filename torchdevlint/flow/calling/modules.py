@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, scalar_losses
+from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, replicas, scalar_losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -38,7 +38,9 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     if name not in data_parallel.NAMES:
         return Library(name, True, device, prefix, inner, made_at=node)
     wants, moves = data_parallel.first_gpu(frame, state, node)
-    return Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
+    wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
+    replicas.note_wrap(frame, state, node, wrapper)
+    return wrapper
 
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:

@@ -29,7 +29,7 @@ def first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None
     value = frame.evaluate(given, state) if given is not None else Const(None)
     if isinstance(value, Seq) and value.items:
         return _gpu(value.items[0]), len(value.items) == 1
-    is_all = given is None or value == Const(None) or _is_all(frame.machine.text_of(given))
+    is_all = given is None or value == Const(None) or _is_all(ast.unparse(given))
     return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
 
 
@@ -49,10 +49,11 @@ def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> No
     if first is None or found is None or found == first:
         return
     machine, moved = frame.machine, _move(module)
+    at = call if call in nodes_in(machine.tree, ast.Call) else node
     machine.record(
-        (call, "data parallel"),
+        (at, "data parallel"),
         lambda: DataParallelElsewhere(
-            machine.span_of(call),
+            machine.span_of(at),
             machine.text_of(call.args[0]) if call.args else "the model",
             first.describe(),
             "" if found == DEFAULT else found.describe(),
@@ -112,7 +113,7 @@ def _where(frame: Frame, state: State, module: Library, call: ast.Call) -> Devic
 def _current(frame: Frame, state: State) -> int | None:
     """The ordinal of the current GPU: 0, or what the only ``set_device`` of the file says; None if not known."""
     machine = frame.machine
-    if machine.tree is None or not machine.words & {"set_device", "device_of", "device"}:
+    if not machine.words & {"set_device", "device_of", "device"}:
         return 0
     chosen: list[int | None] = []
     for call in nodes_in(machine.tree, ast.Call):
@@ -129,19 +130,19 @@ def _current(frame: Frame, state: State) -> int | None:
 
 
 def _is_never_moved(frame: Frame, module: Library, call: ast.Call) -> bool:
-    """Whether a model that was made here, of layers that are known, surely stays where it was made."""
-    machine, inner = frame.machine, module.inner
-    if machine.tree is None or machine.default_changed or not call.args or not _stays_by_itself(inner):
+    """Whether a model that was made and wrapped here, of layers that are known, surely stays where it was made."""
+    machine = frame.machine
+    calls = nodes_in(machine.tree, ast.Call)
+    if machine.default_changed or not call.args or call not in calls or not _stays_by_itself(module.inner):
         return False
     ids = _given(call)
-    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not _is_all(machine.text_of(ids)):
+    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not _is_all(ast.unparse(ids)):
         return False
-    if any(
-        "device(" in machine.text_of(item.context_expr) for w in nodes_in(machine.tree, ast.With) for item in w.items
-    ):
+    contexts = [item.context_expr for block in nodes_in(machine.tree, ast.With) for item in block.items]
+    if any("device(" in ast.unparse(each) for each in contexts):
         return False
     names = _names_of(machine.tree, call)
-    for each in nodes_in(machine.tree, ast.Call):
+    for each in calls:
         if isinstance(each.func, ast.Attribute) and each.func.attr in _MOVES and _last(each.func.value) in names:
             return False
         reads = isinstance(each.func, ast.Name) and each.func.id in _PLAIN_READERS

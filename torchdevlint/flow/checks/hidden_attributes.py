@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.facts.parallel import HiddenAttribute
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -170,20 +170,7 @@ def _is_in_order(frame: Frame, attribute: str) -> bool:
         return True
     if any(not isinstance(each, ast.FunctionDef) or each.name != "__init__" for each in writers):
         return False
-    return frame.function not in [node for each in writers for node in _reached(owner, each)]
-
-
-def _reached(owner: ClassInfo, method: ast.AST) -> Iterator[ast.AST]:
-    """The methods of `owner` that `method` calls on ``self``, and those that these call."""
-    todo, seen = [method], {method}
-    while todo:
-        for call in nodes_in(todo.pop(), ast.Call):
-            path = dotted_path(call.func) or ""
-            found = owner.all_methods.get(path.removeprefix("self.")) if path.startswith("self.") else None
-            if found is not None and found[1] not in seen:
-                seen.add(found[1])
-                todo.append(found[1])
-                yield found[1]
+    return frame.function not in [node for each in writers for node in reached_from(owner, each)]
 
 
 def _is_called(frame: Frame, node: ast.Attribute) -> bool:

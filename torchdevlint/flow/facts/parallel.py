@@ -57,3 +57,21 @@ class GatheredLoss(Fact):
     method: str
     error: str
     called_at: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StateOfReplica(Fact):
+    """Something that the forward of a model in `DataParallel` does which its replicas make wrong.
+
+    `kind` is ``write`` (`text` is the attribute that is written and lost), ``parameters`` (`text` asks ``self`` for its
+    parameters, of which a replica has none) or ``device`` (`text` is a GPU that is named by its number).
+    `class_name` is the class, `wrapped_at` the wrap; `inside` is the place, where `at` is the wrap because the class is
+    in another file.
+    """
+
+    at: Span
+    kind: str
+    text: str
+    class_name: str
+    wrapped_at: Span
+    inside: Span | None = None
