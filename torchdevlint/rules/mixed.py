@@ -19,6 +19,7 @@ class Cause(Enum):
     FORWARD = "a factory in forward, or where the model is used"
     ATTRIBUTE = "a tensor that a Module keeps and does not register"
     ARGUMENT = "a factory in code that gets its device from outside"
+    LEGACY = "a type of the CPU, by which a tensor was converted or made where this code placed the other side"
     SCALAR = "a sum that starts as a tensor of the CPU, a constant that is joined to tensors, a list of scalars"
     TABLE = "an index: what it is for was made on the CPU before, elsewhere, or beside an index that was placed"
     OPERATION = "the operation: this code placed both sides itself"
@@ -31,6 +32,8 @@ def cause_of(fact: MixedDevices) -> Cause:
     if building and fact.other_origin in ("model", "argument"):
         return Cause.NONE
     where = fact.creations[0].where if fact.creations else ""
+    if fact.creations and fact.creations[0].function == "torch.Tensor.type":
+        return Cause.NONE if is_one_of_two(fact) else Cause.LEGACY
     if fact.scalar and fact.creations and (where != "init" or building):
         return Cause.SCALAR
     on_the_way = fact.entry == "forward" or (fact.entry == "method" and fact.model_side)
@@ -41,7 +44,14 @@ def cause_of(fact: MixedDevices) -> Cause:
     cause = Cause.OPERATION if where in ("", "init") or fact.other_origin == "literal" else Cause.ARGUMENT
     if fact.operation == "indexing" and (cause is Cause.OPERATION or fact.placed_here or not _is_made_here(fact)):
         return Cause.TABLE
+    if cause is Cause.OPERATION and fact.creations and _is_legacy(fact.creations[0].function):
+        return Cause.LEGACY
     return cause
+
+
+def _is_legacy(function: str) -> bool:
+    """``torch.FloatTensor`` and its kin; `torch.Tensor` among them."""
+    return function.startswith("torch.") and function.endswith("Tensor")
 
 
 def _is_made_here(fact: MixedDevices) -> bool:

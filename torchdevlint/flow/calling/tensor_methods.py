@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice, move_target
 from torchdevlint.flow.calling.factories import data_ndim
-from torchdevlint.flow.checks import environment, host_copies, host_reads
+from torchdevlint.flow.checks import environment, host_copies, host_reads, legacy_types
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import at, choose, distribute, element_of, given_tensor, is_number, sequence
 from torchdevlint.flow.state.machine import Frame, State, under_each
@@ -55,7 +55,9 @@ def call_tensor_method(
     if name == "pin_memory":
         return at(receiver, CPU)
     if name == "type" and arguments.positional:
-        return move(frame, state, node, receiver, type_device(arguments.positional[0][1]))
+        device = type_device(arguments.positional[0][1])
+        brought_down = legacy_types.brought_down(frame, node, receiver, device)
+        return brought_down or move(frame, state, node, receiver, device)
     if name == "type_as" and arguments.positional:
         return move(frame, state, node, receiver, to_device(frame, arguments))
     if name in torch_api.NEW_METHODS:

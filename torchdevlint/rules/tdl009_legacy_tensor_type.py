@@ -1,0 +1,88 @@
+"""A legacy tensor type brings a tensor to the CPU, or makes it there, where the others are on an accelerator.
+
+## What it does
+Finds `x.type(torch.FloatTensor)` of a tensor that is where the model or an argument is, whose result is then combined
+with others from there, and `torch.FloatTensor(values)` beside a tensor that the same code put on an accelerator. Such
+a type stands for two things, a dtype and the CPU. The report starts at the conversion or constructor. A legacy
+constructor in `forward` is reported by TDL003, one beside an argument by TDL014.
+
+## Why is this bad?
+`x.type(torch.FloatTensor)` was meant to convert, and also moves. On the CPU nobody notices; elsewhere the next
+operation raises
+
+    RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+
+Where nothing raises, as before `.numpy()`, it is a hidden copy that waits for the accelerator. Legacy constructors
+ignore `torch.set_default_device` and `with torch.device(..)`, and take no `device=` but the CPU.
+
+## Example
+```python
+def masked_mean(x: torch.Tensor, keep: torch.Tensor):
+    mask = keep[:, None].type(torch.FloatTensor)
+    return (x * mask).sum() / mask.sum()
+```
+
+## Use instead
+```python
+def masked_mean(x: torch.Tensor, keep: torch.Tensor):
+    mask = keep[:, None].float()
+    return (x * mask).sum() / mask.sum()
+```
+`.to(torch.float)` and `.type(torch.float)` convert as well, and stay where the tensor is; `.to(x)` and `.type_as(x)`
+take dtype and device of another one. `torch.tensor(values, device=...)` makes a tensor anywhere.
+
+## Fix safety
+There is no automatic fix: where the result is meant to be on the CPU, `.cpu()` says so, and the dtype is another
+matter.
+
+## What it cannot see
+Types that are kept in a variable which tests for CUDA, and tensors of which nothing says where they are. It is silent
+where the result stays among tensors of the CPU, is read by NumPy, or is moved afterwards.
+
+## References
+- [torch.Tensor.type](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.type.html)
+- [Data types](https://docs.pytorch.org/docs/stable/tensors.html#data-types): legacy constructors are discouraged
+- jwyang/faster-rcnn.pytorch (`gridgen.py`), badripatro/simba#15, bentrevett/pytorch-pos-tagging#5, pytorch/pytorch#729
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.model import Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report
+from torchdevlint.rules.wording import code
+
+SEVERITY = Severity.WARNING
+EXECUTION = "operation"
+PROBE = '''
+"""A conversion to `torch.DoubleTensor` also moves to the CPU; one to a dtype does not."""
+import torch
+
+NEEDS = "device"
+OBSERVES = {"stayed": False}
+
+
+def flagged(device, kind=torch.DoubleTensor):
+    return {"stayed": torch.ones(2, device=device).type(kind).device.type == device.type}
+
+
+def repaired(device):
+    return flagged(device, torch.float64)
+'''
+_CONVERSION = "torch.Tensor.type"
+
+
+def check(fact: MixedDevices) -> Iterator[Report]:
+    if cause_of(fact) is not Cause.LEGACY:
+        return
+    first = fact.creations[0]
+    other = f"{code(fact.other.text)} is on {fact.other.device}"
+    if first.function == _CONVERSION:
+        message = f"{code(first.text)} names a type of the CPU and moves there, and {other}"
+        repair = "convert the dtype alone, with `.float()`, `.long()` or `.to(dtype)`"
+    else:
+        message = f"{code(first.text)} is always on the CPU, and {other}"
+        repair = "use `torch.tensor(values, device=...)`, which can be made anywhere"
+    yield creation_report(fact, message, repair)
