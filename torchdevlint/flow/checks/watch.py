@@ -25,6 +25,7 @@ from torchdevlint.flow.checks import (
     losses,
     made_elsewhere,
     mps,
+    optimizer_order,
     own_gpus,
     packed_lengths,
     pinning,
@@ -64,6 +65,7 @@ CHECKS: tuple[ModuleType, ...] = (
     repeated_moves,
     leaves,
     host_copies,
+    optimizer_order,
 )
 """In the order in which they are asked."""
 

@@ -39,3 +39,20 @@ class WrappedStateDict(Fact):
     wrapped_at: Span
     conditional: bool
     saved_at: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerOrder(Fact):
+    """An optimizer whose state is on the CPU, since its model is moved only after that.
+
+    `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
+    name of the class, `model` the model, `move` the call at `moved_at` that moves it.
+    """
+
+    at: Span
+    kind: str
+    text: str
+    optimizer: str
+    model: str
+    move: str
+    moved_at: Span
