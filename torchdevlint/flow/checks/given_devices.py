@@ -12,9 +12,11 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_cuda, mentions_device
-from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
+from torchdevlint.flow.state.joins import settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
-from torchdevlint.flow.state.values import Dev
+from torchdevlint.flow.state.values import Choice, Const, Dev, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
@@ -53,10 +55,15 @@ def _in_a_name(frame: Frame, state: State) -> Given | None:
     """A parameter or a local name that holds a device."""
     if frame.function is None:
         return None
-    for name, value in state.env.items():
-        if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
-            continue
+    for name, held in state.env.items():
+        value = settle(held, state.conditions)
         if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
+            continue
+        if isinstance(value, Choice) and mentions_device(name) and _is_chosen([each for _, each in value.alternatives]):
+            bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
+            if bound is not None:
+                return Given(name, f"`{name}` is chosen here", bound)
+        if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
             continue
         if value.device == Device(Origin.EXPRESSION, name):
             return Given(name, f"the function is given `{name}`", frame.function)
@@ -132,14 +139,31 @@ def _of_self(frame: Frame, state: State) -> Given | None:
             if any(other.lineno <= each.lineno <= (other.end_lineno or 0) for other in inner):
                 continue
             path = dotted_path(each) or ""
-            own = path.startswith("self.") and path.count(".") == 1 and not _FOR_SOMETHING_ELSE.search(path[5:])
-            if own and not _is_literal(frame, each, state) and not _is_kept_on_cpu(frame, path):
+            own = path.startswith("self.") and not _FOR_SOMETHING_ELSE.search(path[5:])
+            if (
+                own
+                and not _is_of_a_part(info, path)
+                and not _is_literal(frame, each, state)
+                and not _is_kept_on_cpu(frame, path)
+            ):
                 return Given(path, "the object knows its device", each)
         for node in nodes_in(info.node, ast.Assign):
             path = dotted_path(node.targets[0]) or ""
             if path.startswith("self.") and mentions_device(path[5:]) and _is_choice(node.value):
                 return Given(path, "the object has chosen its device", node)
     return None
+
+
+def _is_of_a_part(info: ClassInfo, path: str) -> bool:
+    """Whether it is the device of a module that the object holds, which may be another one: ``self.teacher.device``."""
+    holder = path.rpartition(".")[0]
+    if holder == "self":
+        return False
+    called = any(dotted_path(node.func) == holder for node in nodes_in(info.node, ast.Call))
+    return called or any(
+        node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == holder
+        for node in nodes_in(info.node, ast.Attribute)
+    )
 
 
 _DEVICES: WeakKeyDictionary[ast.AST, tuple[ast.expr, ...]] = WeakKeyDictionary()
@@ -165,9 +189,20 @@ def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
-    """Whether the device that is at hand is the same literal, or the CPU."""
+    """Whether the device that is at hand is the same literal, or the CPU; not one that branches have chosen."""
     value = frame.evaluate(node, state)
+    if isinstance(value, Choice):
+        return not _is_chosen([each for _, each in value.alternatives])
     return not isinstance(value, Dev) or value.device.origin in (Origin.LITERAL, Origin.DEFAULT, Origin.TOP)
+
+
+def _is_chosen(values: list[Value]) -> bool:
+    """Whether the CPU is among these values, and a device that is none."""
+    texts = [value.value for value in values if isinstance(value, Const)]
+    devices = [value.device for value in values if isinstance(value, Dev)]
+    devices += [literal(text) for text in texts if isinstance(text, str)]
+    down = [on_cpu(each) for each in devices]
+    return len(devices) == len(values) and any(down) and not all(down)
 
 
 def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
@@ -180,7 +215,26 @@ def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
         name = node.targets[0].id
         if mentions_device(name):
             return Given(name, f"`{name}` is chosen here", node)
+    found = (_given_by_arms(node) for node in nodes_in(scope, ast.If))
+    return next((each for each in found if each is not None), None)
+
+
+def _given_by_arms(node: ast.If) -> Given | None:
+    """``if ..: device = torch.device("cuda")`` with ``else: device = torch.device("cpu")``."""
+    for target, value in _bound_in(node.body).items():
+        other = _bound_in(node.orelse).get(target)
+        if other is not None and mentions_device(target) and _are_two_sides(value, other):
+            return Given(target, f"`{target}` is chosen here", node.test)
     return None
+
+
+def _bound_in(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """What the statements of a block assign to plain names."""
+    return {
+        each.targets[0].id: each.value
+        for each in body
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    }
 
 
 def _is_choice(node: ast.expr) -> bool:
@@ -189,8 +243,12 @@ def _is_choice(node: ast.expr) -> bool:
         node = node.args[0]
     if not isinstance(node, ast.IfExp):
         return False
+    return _are_two_sides(node.body, node.orelse)
+
+
+def _are_two_sides(one_side: ast.expr, other_side: ast.expr) -> bool:
     one, other = (
-        {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (node.body, node.orelse)
+        {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (one_side, other_side)
     )
     return ("cpu" in one and _is_any_cuda(other)) or ("cpu" in other and _is_any_cuda(one))
 
