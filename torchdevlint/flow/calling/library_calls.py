@@ -21,7 +21,7 @@ from torchdevlint.flow.calling.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
-from torchdevlint.flow.checks import checkpoints, environment, host_copies, host_reads, losses
+from torchdevlint.flow.checks import checkpoints, environment, host_copies, host_reads, losses, metrics
 from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
@@ -94,6 +94,11 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     tail = name.rpartition(".")[2]
     if losses.is_metric(name):
         return losses.make_metric(frame, state, node, name, arguments) or UNKNOWN
+    if metrics.compares(name) and tail[:1].isupper():
+        return Library(name, True, made_at=node)
+    metrics.note_call(frame, state, node, name, arguments)
+    if name.startswith("torch.ops."):
+        _custom_operation(frame, state, node, name, arguments)
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])
@@ -102,6 +107,12 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     in_place = is_one_of(name, settings.in_place_movers) or libraries.moves_in_place(name)
     known = in_place or tail.endswith("Loader")
     return Library(name) if known else UNKNOWN
+
+
+def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
+    """``torch.ops.package.name(..)``: its kernel is chosen for one kind of device, and gets all of its tensors."""
+    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+    combine(frame, state, node, f"`{name}()`", operands)
 
 
 def note_pipeline(name: str, arguments: Arguments) -> None:

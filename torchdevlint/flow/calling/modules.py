@@ -8,7 +8,7 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, replicas, scalar_losses
+from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, metrics, replicas, scalar_losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -106,7 +106,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
-    if losses.is_metric(module.name):
+    if metrics.compares(module.name) or losses.is_metric(module.name):
+        metrics.note_call(frame, state, node, module.name, arguments)
         losses.note_call(frame, state, node, module, operands)
         return UNKNOWN
     if module.held is not None:
