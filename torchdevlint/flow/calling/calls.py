@@ -37,7 +37,7 @@ from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame, State, under_each
 from torchdevlint.flow.state.others import is_elsewhere
@@ -151,8 +151,16 @@ def _brought_by_kind(
         return UNKNOWN
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
-        return found
+        return found if given is None else _looked_up(given, callee, arguments) or found
     return receiver if given is not None else of_inputs(frame, node, arguments)
+
+
+def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
+    """``d.get(key, t)`` where `t` is a tensor: so is what `d` holds, which came from an argument."""
+    default = arguments.value(1, "default")
+    if callee.attr not in ("get", "pop") or not isinstance(default, Tensor):
+        return None
+    return Choice((((), given_tensor(given, callee.value)), ((), default)))
 
 
 def _is_held(receiver: Obj, name: str) -> bool:

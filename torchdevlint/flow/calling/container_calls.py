@@ -55,15 +55,26 @@ def container_method(
             if name == "append"
             else Seq(None, value if receiver.items == () else join(receiver.element, value))
         )
-        path = dotted_path(callee.value)
-        if path is not None:
-            (state.env if path in state.env else state.paths)[path] = grown
+        _keep(state, callee.value, grown)
         return UNKNOWN
     if name in ("pop", "popleft"):
         return receiver.element
     if name in ("index", "count"):
         return NUMBER
     return receiver if name in ("copy", "__reversed__") else UNKNOWN
+
+
+def _keep(state: State, node: ast.expr, grown: Seq) -> None:
+    """What a list holds after it has grown, under its name, or as every element of a dict: ``d[key].append(x)``."""
+    path = dotted_path(node)
+    if path is not None:
+        (state.env if path in state.env else state.paths)[path] = grown
+        return
+    path = dotted_path(node.value) if isinstance(node, ast.Subscript) else None
+    table = state.env if path in state.env else state.paths
+    held = table.get(path) if path is not None else None
+    if path is not None and isinstance(held, Map) and not held.items:
+        table[path] = Map((), grown, held.closed)
 
 
 def _grow_map(state: State, callee: ast.Attribute, receiver: Map, arguments: Arguments) -> Value:

@@ -188,6 +188,12 @@ def _ordered_dict(frame: Frame, state: State, node: ast.Call, arguments: Argumen
     return Map((), pair.items[1]) if isinstance(pair, Seq) and pair.items and len(pair.items) == 2 else UNKNOWN
 
 
+def _default_dict(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``defaultdict(list)``: whatever is asked for is an empty list at first."""
+    lists = arguments.values == [Ref("builtins.list")] and not arguments.keywords
+    return Map((), Seq((), UNKNOWN), closed=True) if lists else UNKNOWN
+
+
 def _partial(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     if not arguments.positional or arguments.starred or arguments.double_starred:
         return UNKNOWN
@@ -274,6 +280,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
     "collections.OrderedDict": _ordered_dict,
+    "collections.defaultdict": _default_dict,
     "torch.distributions.kl_divergence": distributions.divergence,
     "torch.distributions.kl.kl_divergence": distributions.divergence,
     "pyro.sample": distributions.sample,

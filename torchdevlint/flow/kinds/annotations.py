@@ -69,3 +69,20 @@ def annotation_name(annotation: ast.expr | None) -> str:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return annotation.value.rpartition(".")[2]
     return ""
+
+
+def named_in(annotation: ast.expr | None) -> list[ast.expr]:
+    """The types that an annotation is made of, those in quotes too: ``Foo`` and ``str`` of ``Dict[str, Foo]``."""
+    if annotation is None:
+        return []
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        try:
+            return named_in(ast.parse(annotation.value.strip(), mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError):
+            return []
+    if isinstance(annotation, ast.Subscript):
+        inside = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+        return [name for part in inside for name in named_in(part)]
+    if isinstance(annotation, ast.BinOp):
+        return [*named_in(annotation.left), *named_in(annotation.right)]
+    return [annotation] if isinstance(annotation, (ast.Name, ast.Attribute)) else []

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.functions import default_value, defaults
-from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name, contained_tensor, element_annotation
+from torchdevlint.flow.kinds.annotations import (
+    annotated_tensor,
+    annotation_name,
+    contained_tensor,
+    element_annotation,
+    named_in,
+)
 from torchdevlint.flow.kinds.docstrings import documented_tensors
 from torchdevlint.flow.kinds.followed import followed_in
 from torchdevlint.flow.kinds.taken import is_converted, takes_tensor
@@ -117,7 +124,11 @@ def _kind(
         return _tensor(frame, parameter, entry)
     if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
         return _tensor(frame, parameter, entry)
-    if parameter.annotation is not None or default is not None:
+    if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
+        return UNKNOWN
+    if default is not None and parameter.annotation is None:
+        return UNKNOWN
+    if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation):
         return UNKNOWN
     place = _place(frame, name)
     return UNKNOWN if place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name) else Unknown(given=place)
@@ -152,6 +163,22 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
     return Library(named.name) if in_place else None
+
+
+def _may_hold_tensors(frame: Frame, annotation: ast.expr) -> bool:
+    """Whether an annotation names tensors, or classes of other files that may hold some, and nothing of a data set."""
+    names = named_in(annotation)
+    if any(_OF_DATA_SETS.search(annotation_name(each)) or annotation_name(each) in _NO_TENSORS for each in names):
+        return False
+    values = (frame.evaluate(each, State({})) for each in names)
+    return any(annotated_tensor(each) for each in names) or any(
+        isinstance(value, Ref) and value.name.partition(".")[0] not in _HOLD_NO_TENSORS for value in values
+    )
+
+
+_NO_TENSORS = _NUMBER_ANNOTATIONS | {"ndarray", "array", "ArrayLike", "DataFrame", "Image"}
+_HOLD_NO_TENSORS = sys.stdlib_module_names | {"torch", "builtins", "numpy", "pandas", "PIL", "typing_extensions"}
+"""Libraries whose classes hold none, besides torch's own, which are told by their names."""
 
 
 def _tensor(frame: Frame, parameter: ast.arg, entry: Entry) -> Tensor:

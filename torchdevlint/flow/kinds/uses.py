@@ -18,7 +18,8 @@ from torchdevlint.source.nodes import below, nodes_in
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
 )
-
+_OF_ARRAYS = frozenset({"shape", "ndim"})
+_OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat16"})
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
@@ -53,7 +54,16 @@ class Uses:
     @property
     def is_tensor(self) -> bool:
         """Whether it is used as only tensors are, and nothing says that it is something else."""
-        return not self.is_container and not self.called and self.tensor_use is not None
+        return not self.is_container and not self.called and (self.tensor_use is not None or self._has_both)
+
+    @property
+    def _has_both(self) -> bool:
+        """Whether it has what arrays have and modules have not, and what modules have and arrays have not.
+
+        Where its class is asked for, each of them may be meant for another class.
+        """
+        both = self.attributes & _OF_ARRAYS and self.attributes & _OF_MODULES
+        return bool(both) and not any(_asks_for_class(call) for call, _ in self.arguments)
 
     @property
     def is_module(self) -> bool:
@@ -215,6 +225,12 @@ def bound_in_loops(function: Scope) -> frozenset[str]:
             if any(bound and start <= line <= end for line, bound, _ in places for start, end in lines)
         )
     return found
+
+
+def _asks_for_class(call: ast.Call) -> bool:
+    """``isinstance(x, ..)``, ``type(x)``, ``is_tensor(x)``."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("isinstance", "type", "hasattr") or name.startswith("is_")
 
 
 def _looped_over(source: ast.expr) -> ast.expr:
