@@ -15,20 +15,24 @@ _FUNCTIONAL = "torchmetrics.functional."
 _MOVE_THEMSELVES = frozenset("MeanMetric SumMetric MaxMetric MinMetric CatMetric RunningMean RunningSum".split())
 """Put what they are given on their own device."""
 
+_COMPARED = ("preds", "target", "indexes")
+"""Arguments that are compared under these names; without names they are the first two."""
+
 
 def compares(name: str) -> bool:
     """Whether it is a metric that compares what it is given, or a function that does what one does."""
     root, _, rest = name.partition(".")
     tail = rest.rpartition(".")[2]
     is_class = tail[:1].isupper() and tail not in _MOVE_THEMSELVES
-    return root == "torchmetrics" and (is_class or name.startswith(_FUNCTIONAL))
+    return root == "torchmetrics" and (is_class or (name.startswith(_FUNCTIONAL) and not tail.startswith("_")))
 
 
 def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
     """``metric(predictions, targets)``: nothing is moved, and sooner or later they meet."""
     if not compares(name):
         return
-    operands = [surely_tensor(*each) for pair in arguments.pairs for each in tensor_operands(*pair)]
+    compared = arguments.positional[:2] + [arguments.keywords[key] for key in _COMPARED if key in arguments.keywords]
+    operands = [surely_tensor(*each) for pair in compared for each in tensor_operands(*pair)]
     combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
 
 
