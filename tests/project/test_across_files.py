@@ -233,3 +233,28 @@ def test_a_data_set_of_another_file_is_reported_at_its_loader(project: Files) ->
     (note,) = finding.related
     assert note.filename.endswith("data.py")
     assert note.span.row == 9
+
+
+def test_texts_of_the_file_are_read_from_it_while_another_one_is_run(project: Files) -> None:
+    data = """
+        import torch
+
+        def to_gpu(x):
+            if torch.cuda.is_available():
+                x = x.cuda(non_blocking=True)
+            return x
+    """
+    train = """
+        import torch
+        from data import to_gpu
+
+        def load():
+            model = torch.nn.Linear(2, 2).cuda()
+            return model
+
+        def train(batches):
+            model = load()
+            return [model(to_gpu(each)) for each in batches]
+    """
+    longer = textwrap.dedent(train) + "\n" + textwrap.dedent(train)[1:]
+    assert not any(project({"data.py": data, "train.py": longer}).values())

@@ -68,7 +68,7 @@ def _check(
     if used is None:
         return
     machine.record(
-        ("fork", fork),
+        ("fork", touch.node, used.node),
         lambda: AcceleratorAfterFork(
             machine.span_of(fork),
             machine.text_of(fork),
