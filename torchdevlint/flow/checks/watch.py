@@ -18,7 +18,6 @@ from torchdevlint.flow.checks import (
     deprecated,
     device_numbers,
     device_specs,
-    dispatched,
     forks,
     forwarding,
     host_copies,
@@ -69,7 +68,6 @@ CHECKS: tuple[ModuleType, ...] = (
     leaves,
     host_copies,
     optimizer_order,
-    dispatched,
 )
 """In the order in which they are asked."""
 
