@@ -18,6 +18,7 @@ from torchdevlint.flow.checks import (
     deprecated,
     device_numbers,
     device_specs,
+    dispatched,
     forks,
     forwarding,
     host_copies,
@@ -68,6 +69,7 @@ CHECKS: tuple[ModuleType, ...] = (
     leaves,
     host_copies,
     optimizer_order,
+    dispatched,
 )
 """In the order in which they are asked."""
 

@@ -75,3 +75,19 @@ class StateOfReplica(Fact):
     class_name: str
     wrapped_at: Span
     inside: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedAfterDispatch(Fact):
+    """A model that ``from_pretrained`` has put on its devices is moved, or wrapped in `DataParallel`.
+
+    `method` is what moves it, empty for the wrap; `how` is ``spread`` (a device map over several devices) or
+    ``quantised`` (weights of 8 bits), `argument` what says so in the call at `loaded_at`.
+    """
+
+    at: Span
+    model: str
+    method: str
+    how: str
+    argument: str
+    loaded_at: Span
