@@ -11,6 +11,7 @@ from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives, element_of, unpacked
 from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
@@ -136,6 +137,8 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
         return Device(Origin.EXPRESSION, _text(frame, node))
     if isinstance(value, Tensor):
         return value.device
+    if isinstance(value, (Unknown, Text)) and owner_of(frame.closure) is not None:
+        return TOP
     if isinstance(value, (Unknown, Choice, Text)):
         found = (
             {as_device(frame, node, each) for _, each in alternatives(value)} if isinstance(value, Choice) else set()

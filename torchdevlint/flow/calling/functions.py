@@ -101,10 +101,15 @@ def _observe(activation: Frame, state: State) -> None:
     if function is None or activation.entry.kind == "module":
         return
     given = {name: list(tensors_in(value)) for name, value in state.env.items() if isinstance(value, (Tensor, Record))}
-    given = {name: tensors for name, tensors in given.items() if tensors}
+    given = {name: [each for each in held if _is_placed(each)] for name, held in given.items()}
+    given = {name: held for name, held in given.items() if held}
     here = all(on_cpu(each.device) or _is_just_made(each) for tensors in given.values() for each in tensors)
     for name in given:
         observed[function, name] = observed.get((function, name), True) and here
+
+
+def _is_placed(tensor: Tensor) -> bool:
+    return tensor.device != TOP or _is_just_made(tensor)
 
 
 def _is_just_made(tensor: Tensor) -> bool:
@@ -303,4 +308,5 @@ def defaults(node: FunctionNode) -> list[tuple[str, ast.expr | None]]:
 def default_value(activation: Frame, node: ast.expr) -> Value:
     """A default is evaluated where the function was defined; only what needs no local name is looked at."""
     outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
-    return outer.evaluate(node, State({}))
+    with activation.machine.reading.running(activation.closure):
+        return outer.evaluate(node, State({}))

@@ -17,6 +17,7 @@ from torchdevlint.flow.names import dotted_path, positional_names
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,
@@ -207,6 +208,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
-        device = Device(Origin.ARGUMENT, text) if dotted_path(callee.value) else TOP
+        here = dotted_path(callee.value) is not None and owner_of(frame.closure) is None
+        device = Device(Origin.ARGUMENT, text) if here else TOP
         return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN

@@ -298,7 +298,7 @@ def is_composite(info: ClassInfo) -> bool:
     forward = info.methods.get("forward")
     if forward is None or "__call__" in info.all_methods or not forward.args.args:
         return False
-    if NO_MODULE.search(" ".join((info.name, *info.library_bases))):
+    if NO_MODULE.search(" ".join((info.name, *info.base_names))):
         return False
     calls = (name for call in nodes_in(forward, ast.Call) if (name := info.public_name(call.func)) is not None)
     return any(name.startswith("torch.") for name in calls)

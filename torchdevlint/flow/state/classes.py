@@ -15,6 +15,7 @@ from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of
 from torchdevlint.flow.state.members import has_attribute
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
 from torchdevlint.source.nodes import nodes_in
@@ -76,6 +77,11 @@ class ClassInfo:
     def library_bases(self) -> tuple[str, ...]:
         """The public names of the bases that are not in this file, through the ones that are."""
         return tuple(base.name for info in self.mro for base in info.bases if isinstance(base, Ref))
+
+    @cached_property
+    def base_names(self) -> tuple[str, ...]:
+        """The names of the bases outside of this file, those of other files of the project too."""
+        return (*(info.name for info in self.mro[1:] if owner_of(info.closure) is not None), *self.library_bases)
 
     @cached_property
     def is_module(self) -> bool:
@@ -180,7 +186,7 @@ class ClassInfo:
     def _forwards_tensors(self) -> bool:
         """Whether it has a forward that takes tensors by annotation, besides `self`, and lets a base set itself up."""
         found = self.all_methods.get("forward")
-        if found is None or NO_MODULE.search(" ".join((self.name, *self.library_bases))):
+        if found is None or NO_MODULE.search(" ".join((self.name, *self.base_names))):
             return False
         spec = found[1].args
         annotated = any(annotated_tensor(each.annotation) for each in (*spec.posonlyargs, *spec.args)[1:])

@@ -276,14 +276,14 @@ class Machine:
             return
         if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
-        self._facts[key] = (self.standing, self.reading.told(make))
+        self._facts[key] = (self.standing, make())
         self._owners[key] = self.entry_owner
         self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
         if not self.muted and key not in self._facts:
-            self._facts[key] = (self.standing, self.reading.told(make))
+            self._facts[key] = (self.standing, make())
 
     def attribute_of(self, site: Site) -> tuple[str, bool] | None:
         """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.

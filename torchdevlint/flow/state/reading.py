@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, holds, owner_of
 from torchdevlint.flow.state.values import Closure
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.text import Source
-
-T = TypeVar("T")
 
 
 class Reading:
@@ -25,7 +22,8 @@ class Reading:
         self.source = source
         self.others = others
         self._other: OtherNames | None = None
-        self._telling = 0
+        self._known: dict[int, ModuleFile | None] = {}
+        """The other file that a node is in, by the node's identity; its tree keeps the node alive."""
 
     @contextmanager
     def running(self, closure: Closure) -> Iterator[None]:
@@ -36,14 +34,6 @@ class Reading:
         finally:
             self._other = around
 
-    def told(self, make: Callable[[], T]) -> T:
-        """What `make` gives, which may tell of nodes of several files."""
-        self._telling += 1
-        try:
-            return make()
-        finally:
-            self._telling -= 1
-
     def span_of(self, node: ast.AST) -> Span:
         """Where a node stands, in whichever file."""
         other = self._file_of(node)
@@ -52,12 +42,16 @@ class Reading:
         return replace(other.source.span(node), file=other.path)
 
     def text_of(self, node: ast.AST) -> str:
-        """The source of a node of the code that is being run; of any node while something is `told`."""
-        other = self._file_of(node) if self._telling else self._other and self._other.module
-        return (other or self).source.segment(node)
+        """The source of a node, of whichever file."""
+        return (self._file_of(node) or self).source.segment(node)
 
     def _file_of(self, node: ast.AST) -> ModuleFile | None:
         """The other file that a node stands in; one that was made on the way stands where code is being run."""
-        if self.others is None or not self.others.names or holds(self.tree, node):
+        if self.others is None or not self.others.names:
             return None
-        return self.others.holding(node) or (self._other.module if self._other is not None else None)
+        if id(node) not in self._known:
+            found = None if holds(self.tree, node) else self.others.holding(node)
+            if found is None and not holds(self.tree, node):
+                return self._other.module if self._other is not None else None
+            self._known[id(node)] = found
+        return self._known[id(node)]

@@ -14,7 +14,7 @@ from torchdevlint.flow.state.classes import is_property
 from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, settle
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.others import Imported
+from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.values import (
     GIVEN,
     NUMBER,
@@ -72,8 +72,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         hidden_attributes.note_attribute(frame, state, node, receiver)
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
-        found = _unknown_attribute(frame, node)
-        return receiver if isinstance(found, Unknown) and receiver.given is not None else found
+        return _attribute_of_unknown(frame, node, receiver)
     if isinstance(receiver, Seq) and name in ("values", "indices"):
         return receiver.element
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
@@ -121,6 +120,14 @@ def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if isinstance(value, Func) and is_property(value.node):
         return run_function(frame, state, node, value, (), {})
     return _unknown_attribute(frame, node) if isinstance(value, Unknown) else settle(value, state.conditions)
+
+
+def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) -> Value:
+    """What another file calls the device of something unknown says nothing here."""
+    if mentions_device(node.attr) and owner_of(frame.closure) is not None:
+        return Dev(TOP)
+    found = _unknown_attribute(frame, node)
+    return receiver if isinstance(found, Unknown) and receiver.given is not None else found
 
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
