@@ -211,8 +211,7 @@ def _script_moves(frame: Frame) -> bool:
     outside = [each for each in body if not isinstance(each, ast.ClassDef)]
     calls = [call for each in outside for call in nodes_in(each, ast.Call) if _names_cuda(call)]
     moved = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
-    texts = frame.machine.reading.told(lambda: [frame.machine.text_of(each) for each in moved])
-    return any(_MODEL.search(text) for text in texts)
+    return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
 
 
 def _is_what_it_is_for(frame: Frame) -> bool:
