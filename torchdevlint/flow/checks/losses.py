@@ -133,7 +133,7 @@ def note_moved(machine: Machine, values: list[Value]) -> None:
     for value in values:
         for each in _modules_in(value):
             if each.made_at is not None:
-                machine.moved.add(each.made_at)
+                machine.moved.add(("loss", each.made_at))
 
 
 def note_builtin(machine: Machine, name: str, arguments: Arguments) -> None:

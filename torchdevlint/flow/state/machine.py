@@ -235,8 +235,8 @@ class Machine:
         """How many calls so far may have waited for an accelerator."""
         self.collected: set[ast.AST] = set()
         """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
-        self.moved: set[ast.AST] = set()
-        """Where modules of libraries are made that the file moves, registers, or gives to what may do so."""
+        self.moved: set[tuple[object, ...]] = set()
+        """Keys of facts about modules that the file moves, registers, or gives to what may do so."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
         self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
@@ -309,7 +309,7 @@ class Machine:
             assumed, owner = self._assumes.get(key), self._owners.get(key)
             if (owner is not None and owner.in_pipeline) or key in self.explained:
                 continue
-            if key[-1] in self.moved:
+            if key in self.moved:
                 continue
             if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
                 yield fact
