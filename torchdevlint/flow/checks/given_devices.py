@@ -14,9 +14,9 @@ from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_cuda, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
-from torchdevlint.flow.state.joins import settle
+from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
-from torchdevlint.flow.state.values import Choice, Const, Dev, Value
+from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
 from torchdevlint.source.nodes import nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
@@ -190,10 +190,13 @@ def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:
 
 def _is_literal(frame: Frame, node: ast.expr, state: State) -> bool:
     """Whether the device that is at hand is the same literal, or the CPU; not one that branches have chosen."""
-    value = frame.evaluate(node, state)
-    if isinstance(value, Choice):
-        return not _is_chosen([each for _, each in value.alternatives])
-    return not isinstance(value, Dev) or value.device.origin in (Origin.LITERAL, Origin.DEFAULT, Origin.TOP)
+    held = [each for _, each in alternatives(frame.evaluate(node, state)) if each != NONE]
+    if not held or not all(isinstance(each, Dev) for each in held):
+        return not _is_chosen(held)
+    literals = {Origin.LITERAL, Origin.DEFAULT}
+    if frame.function in frame.machine.pipeline or not isinstance(node, ast.Attribute):
+        literals.add(Origin.TOP)
+    return all(each.device.origin in literals for each in held if isinstance(each, Dev)) and not _is_chosen(held)
 
 
 def _is_chosen(values: list[Value]) -> bool:
