@@ -22,6 +22,7 @@ from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.names import (
     argument_names,
     canonical,
+    dotted_path,
     is_dtype_name,
     is_one_of,
     mentions_device,
@@ -226,8 +227,14 @@ def _is_for_numpy(function: FunctionNode) -> bool:
     """
     if followed_in(function):
         return False
-    methods = {call.func.attr for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
+    calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
+    methods = {call.func.attr for call in calls if not _is_cast(call)}  # type: ignore[attr-defined]
     return "numpy" in methods and not methods & {"cpu", "to"}
+
+
+def _is_cast(call: ast.Call) -> bool:
+    """Whether it is ``t.to(torch.double)``."""
+    return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")
 
 
 def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:

@@ -267,10 +267,11 @@ class Machine:
     ) -> None:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
+        Of what another file does, only what it does on every path counts: which one is taken, its caller may know.
         Of several facts with one `key`, the first of the highest standing stays. It falls if the fact takes the
         `argument` of the function that was entered to be elsewhere, and calls of this file give it one of the CPU.
         """
-        if self.muted or state.without_accelerator:
+        if self.muted or state.without_accelerator or (state.conditions and self.reading.is_elsewhere):
             return
         if key in self._facts and self._facts[key][0] >= self.standing:
             return

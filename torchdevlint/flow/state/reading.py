@@ -25,6 +25,11 @@ class Reading:
         self._known: dict[int, ModuleFile | None] = {}
         """The other file that a node is in, by the node's identity; its tree keeps the node alive."""
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the code that is being run is that of another file."""
+        return self._other is not None
+
     @contextmanager
     def running(self, closure: Closure) -> Iterator[None]:
         """While code is run that sees these names, which tell the file that it is from."""
