@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.locate import locate, submodule
@@ -177,17 +178,17 @@ def is_worth_running(function: Func) -> bool:
     return names.module.speaks_of_tensors(function.node)
 
 
+_NODES: WeakKeyDictionary[ast.Module, frozenset[int]] = WeakKeyDictionary()
+
+
 def holds(tree: ast.Module, node: ast.AST) -> bool:
     """Whether the very node is one of the tree."""
-    row = getattr(node, "lineno", None)
-    if row is None:
-        return False
-    for statement in tree.body:
-        first = min((statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))))
-        if first <= row <= (statement.end_lineno or row):
-            level = [statement]
-            while level:
-                if any(each is node for each in level):
-                    return True
-                level = below(level)
-    return False
+    found = _NODES.get(tree)
+    if found is None:
+        level: list[ast.AST] = [tree]
+        ids: set[int] = set()
+        while level:
+            ids.update(map(id, level))
+            level = below(level)
+        found = _NODES[tree] = frozenset(ids)
+    return id(node) in found

@@ -22,8 +22,6 @@ class Reading:
         self.source = source
         self.others = others
         self._other: OtherNames | None = None
-        self._known: dict[int, ModuleFile | None] = {}
-        """The other file that a node is in, by the node's identity; its tree keeps the node alive."""
 
     @property
     def is_elsewhere(self) -> bool:
@@ -54,9 +52,7 @@ class Reading:
         """The other file that a node stands in; one that was made on the way stands where code is being run."""
         if self.others is None or not self.others.names:
             return None
-        if id(node) not in self._known:
-            found = None if holds(self.tree, node) else self.others.holding(node)
-            if found is None and not holds(self.tree, node):
-                return self._other.module if self._other is not None else None
-            self._known[id(node)] = found
-        return self._known[id(node)]
+        if holds(self.tree, node):
+            return None
+        other = self._other.module if self._other is not None else None
+        return other if other is not None and holds(other.tree, node) else self.others.holding(node) or other
