@@ -27,8 +27,6 @@ def loader(x, y, device):
 ```
 
 ## Use instead
-Pin what is on the CPU and move it afterwards,
-
 ```python
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -37,7 +35,7 @@ def train(model, x, y, device):
     for inputs, labels in loader:
         step(model, inputs.to(device, non_blocking=True), labels.to(device, non_blocking=True))
 ```
-or, where all data is on the GPU, leave `pin_memory` out.
+That pins what is on the CPU and moves it afterwards. Where all data is on the GPU, leave `pin_memory` out.
 
 ## Fix safety
 There is no automatic fix: which of the two is meant, the move or the pinning, is the author's to say.
