@@ -197,6 +197,9 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Obj):
         return _call_object(frame, state, node, callee, arguments)
     if isinstance(callee, Library) and callee.module:
+        if not callee.name.startswith("torch."):
+            operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
+            placement.note_layer_input(frame, state, node, operands)
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
         module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
