@@ -19,6 +19,7 @@ import measured
 from corpus import CorpusError
 
 OURS = "torchdevlint"
+IN_REPOSITORY = "torchdevlint in the repository"
 GREP = "grep"
 EXPRESSIONS = {
     "load": r"\btorch\.load\((?!.*map_location)",
@@ -111,13 +112,13 @@ def _finding(path: str, code: str, spans: Sequence[tuple[int, int]]) -> Finding:
 
 
 def _read_ours(output: str) -> list[Finding]:
-    found = []
-    for item in json.loads(output):
-        places = [
-            place for place in item.get("related", ()) if place.get("filename", item["filename"]) == item["filename"]
-        ]
-        found.append(_finding(item["filename"], item["code"], [_span(place) for place in (item, *places)]))
-    return found
+    return [_finding(item["filename"], item["code"], spans_of(item)) for item in json.loads(output)]
+
+
+def spans_of(item: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """The rows of a finding of ours, and of what it names as related in the same file."""
+    related = [place for place in item["related"] if place["filename"] == item["filename"]]
+    return tuple(_span(place) for place in (item, *related))
 
 
 def _span(place: Mapping[str, Any]) -> tuple[int, int]:
@@ -144,5 +145,5 @@ _TOOLS = {
 }
 MODULES = {"torchfix": "torchfix", "torch-preflight": "torch_preflight"}
 """Peers that are started as ``python -m MODULE``."""
-NAMES = (*_TOOLS, GREP)
+NAMES = (OURS, IN_REPOSITORY, *(name for name in _TOOLS if name != OURS), GREP)
 """All linters, in the order in which they are shown."""

@@ -3,6 +3,7 @@
     python benchmarks/realbugs/run.py score                fetch and check out what is not there, lint, print the table
     python benchmarks/realbugs/run.py score --peers torchfix,torch-preflight,grep
     python benchmarks/realbugs/run.py update               score and make the result the stored one
+    python benchmarks/realbugs/run.py repositories         score with the rest of the repository around each file
     python benchmarks/realbugs/run.py table                write the stored scores into docs/ecosystem.md (--check)
     python benchmarks/realbugs/run.py misses               what torchdevlint misses, with code (--unexplained)
     python benchmarks/realbugs/run.py explain ID.. --reason "why it is missed"
@@ -36,6 +37,7 @@ import records  # noqa: E402
 import score as scores_of  # noqa: E402
 import table as page_of  # noqa: E402
 import tables  # noqa: E402
+import whole  # noqa: E402
 from corpus import CorpusError  # noqa: E402
 from records import Records  # noqa: E402
 from score import Score  # noqa: E402
@@ -75,6 +77,20 @@ def update(options: argparse.Namespace) -> int:
     _print_changes(wanted, new, options.data)
     scores_of.store(new, options.data)
     _drop_stale_reasons(wanted, options.data)
+    return 0
+
+
+def repositories(options: argparse.Namespace) -> int:
+    wanted = records.load(options.data)
+    _report(files_of.fetch(wanted.cases, options.clones, options.host))
+    found = whole.run(shlex.split(options.linter), wanted.cases, options.clones)
+    new = [scores_of.score(found, wanted)]
+    alone = [one for one in scores_of.load(options.data) if one.linter == linters.OURS]
+    _print_scores(wanted, [*alone, *new])
+    for one in alone:
+        print(f"found and quiet in the repository only: {', '.join(sorted(set(new[0].quiet) - set(one.quiet))) or '-'}")
+        print(f"found and quiet alone only: {', '.join(sorted(set(one.quiet) - set(new[0].quiet))) or '-'}")
+    scores_of.store(new, options.data)
     return 0
 
 
@@ -145,9 +161,10 @@ def _without(wanted: Records, lacking: Iterable[str]) -> Records:
 
 def _score_all(wanted: Records, options: argparse.Namespace) -> list[Score]:
     peers = [name.strip() for name in options.peers.split(",") if name.strip()]
-    unknown = sorted(set(peers) - set(linters.NAMES))
+    known = [name for name in linters.NAMES if name != linters.IN_REPOSITORY]
+    unknown = sorted(set(peers) - set(known))
     if unknown:
-        raise CorpusError(f"unknown peer {', '.join(unknown)} (known: {', '.join(linters.NAMES)})")
+        raise CorpusError(f"unknown peer {', '.join(unknown)} (known: {', '.join(known)})")
     results = []
     for name in dict.fromkeys([linters.OURS, *peers]):
         print(f"{name} ..", file=sys.stderr)
@@ -213,12 +230,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     linting = argparse.ArgumentParser(add_help=False)
     linting.add_argument("--linter", default=f"{shlex.quote(sys.executable)} -m torchdevlint", help="command to run")
-    linting.add_argument("--peers", default="", help=f"comma-separated: {', '.join(linters.NAMES[1:])}; default: none")
+    linting.add_argument("--peers", default="", help=f"comma-separated: {', '.join(linters.NAMES[2:])}; default: none")
     linting.add_argument("--python", default=sys.executable, help="interpreter that has the peers; default: this one")
 
     commands.add_parser("fetch", parents=[common, cloning]).set_defaults(run=fetch)
     commands.add_parser("checkout", parents=[common, cloning, filing]).set_defaults(run=checkout)
-    for run in (score, update):
+    for run in (score, update, repositories):
         commands.add_parser(run.__name__, parents=[common, cloning, filing, linting]).set_defaults(run=run)
     rendering = commands.add_parser("table", parents=[common])
     rendering.add_argument("--page", type=Path, default=ROOT / "docs" / "ecosystem.md")

@@ -1,0 +1,62 @@
+"""Each record in its repository: the file is linted where it stands, with the Python files of the commit around it.
+
+What the linter says of a file alone is `linters.run`; this shows what the other files add.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import measured
+from checkout import clone_of
+from corpus import CorpusError
+from linters import IN_REPOSITORY, Finding, Run, spans_of
+from records import Bug, LookAlike
+
+ARGUMENTS = ("check", "--output-format", "json", "--isolated", "--no-cache", "--exit-zero")
+
+
+def run(command: Sequence[str], cases: Iterable[Bug | LookAlike], clones: Path) -> Run:
+    """Lint the file of each record in the trees of its commits. Raises CorpusError for a commit that is not there."""
+    findings: list[Finding] = []
+    started, cpu = time.perf_counter(), 0.0
+    for case in cases:
+        for kind, commit in case.sources:
+            with tempfile.TemporaryDirectory() as scratch:
+                _extract(case, commit, clones, Path(scratch))
+                result = measured.run(
+                    [*command, *ARGUMENTS, case.path], cwd=Path(scratch), extra_env={"PYTHONHASHSEED": "0"}
+                )
+            if result.returncode != 0:
+                raise CorpusError(f"{case.id}: {result.stderr.strip()[-500:]}")
+            cpu += result.cpu
+            findings += [Finding(case.id, kind, item["code"], spans_of(item)) for item in json.loads(result.stdout)]
+    return Run(IN_REPOSITORY, "", tuple(findings), time.perf_counter() - started, cpu)
+
+
+def _extract(case: Bug | LookAlike, commit: str, clones: Path, target: Path) -> None:
+    """Write the Python files of a commit, and mark their root as that of a project."""
+    clone = clone_of(case.repo, clones)
+    if clone is None:
+        raise CorpusError(f"{case.id}: no clone of {case.repo}")
+    done = subprocess.run(
+        ["git", "archive", "--format=tar", commit, "--", ":(glob)**/*.py"],
+        cwd=clone,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        check=False,
+    )
+    if done.returncode:
+        raise CorpusError(f"{case.id}: git archive: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
+    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+        archive.extractall(target, filter="data")
+    (target / "setup.cfg").touch()
