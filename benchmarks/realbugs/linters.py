@@ -117,7 +117,8 @@ def _read_ours(output: str) -> list[Finding]:
 
 def spans_of(item: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     """The rows of a finding of ours, and of what it names as related in the same file."""
-    related = [place for place in item["related"] if place["filename"] == item["filename"]]
+    places = item.get("related", ())
+    related = [place for place in places if place.get("filename", item["filename"]) == item["filename"]]
     return tuple(_span(place) for place in (item, *related))
 
 
