@@ -60,7 +60,7 @@ PROBE = '''
 """A conversion to `torch.DoubleTensor` also moves to the CPU; one to a dtype does not."""
 import torch
 
-NEEDS = "device"
+NEEDS = "accelerator"
 OBSERVES = {"stayed": False}
 
 
