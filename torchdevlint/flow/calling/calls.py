@@ -107,6 +107,10 @@ def call_attribute(
         path = dotted_path(callee)
         if path is not None and path in state.paths:
             return call_value(frame, state, node, state.paths[path], arguments)
+    if callee.attr == "forward" and isinstance(receiver, Unknown) and isinstance(callee.value, ast.Attribute):
+        holder = frame.evaluate(callee.value.value, state)
+        if isinstance(holder, Obj) and _is_held(holder, callee.value.attr):
+            return _brought_by_kind(frame, state, node, callee.value, holder, arguments)
     found = attribute(frame, callee, state, receiver)
     if isinstance(found, Dev) and isinstance(receiver, Unknown):
         return unknown_method(frame, state, node, callee, arguments)

@@ -23,6 +23,7 @@ from torchdevlint.flow.state.values import (
     Seq,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 from torchdevlint.flow.transfer.operations import Operands, combine
@@ -217,9 +218,16 @@ def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -
     """What a module of unknown class gives for tensors where it is: something on its device."""
     if on_cpu(device) or device == TOP:
         return UNKNOWN
-    if any(isinstance(value, Tensor) and (value.device == device or value.opaque) for _, value in operands):
+    if any(_is_there(value, device) for _, value in operands):
         return Tensor(device, None, (), steps, opaque=True)
     return UNKNOWN
+
+
+def _is_there(value: Value, device: Device) -> bool:
+    """Whether a value is a tensor there, or came from an input that is."""
+    if isinstance(value, Unknown):
+        return value.given == device
+    return isinstance(value, Tensor) and (value.device == device or value.opaque)
 
 
 def follows_input(operands: Operands) -> Value:

@@ -12,11 +12,12 @@ from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, menti
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.classes import is_property
 from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import distribute, settle
+from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.values import (
     GIVEN,
+    NONE,
     NUMBER,
     NUMBERS,
     UNKNOWN,
@@ -112,7 +113,20 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         found = _unknown_attribute(frame, node)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
-    return settle(value, state.conditions)
+    value = settle(value, state.conditions)
+    return _one_device(frame, node, value) if mentions_device(node.attr) else value
+
+
+def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
+    """The device that an object keeps, which is one of several, or one that is not known: whatever it is, it is one."""
+    held = [each for _, each in alternatives(value) if each != NONE]
+    known = [each for each in held if isinstance(each, Dev) and not each.creations]
+    texts = [each for each in held if isinstance(each, Const) and isinstance(each.value, str)]
+    if not known or len(known) + len(texts) < len(held) or frame.function in frame.machine.pipeline:
+        return value
+    if len(held) == 1 and known[0].device != TOP:
+        return value
+    return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
 
 
 def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Record) -> Value:
