@@ -3,8 +3,7 @@
 A program is an ordinary script: it says what it shows in its docstring and the rest in comments of its own lines,
 
     # library: gpytorch         the distribution that it needs beside torch (``libraries/``)
-    # rule: TDL003              the rule by which `torchdevlint check` finds the bug of a program in ``broken/``,
-    # rule: TDL010, planned     one that will, or
+    # rule: TDL003              the rule by which `torchdevlint check` finds the bug of a program in ``broken/``, or
     # rule: none: because ..    why none does
     # accelerators: 2           how many it needs for its bug to show, if not one; 0 is a machine without any
     loss = f(x, y)  # dies here: "a part of the text of the error"

@@ -70,6 +70,178 @@ def plot(model: torch.nn.Module, device):
     x = torch.ones(8, 8).to(device)
     return model(x).detach().numpy()
 """
+TABLE = """\
+import torch
+
+
+def look_up(device: torch.device):
+    table = torch.eye(8)
+    rows = torch.arange(4).to(device)
+    return table[rows]
+"""
+TOTAL = """\
+import torch
+
+
+def mean_loss(model: torch.nn.Module, device: torch.device):
+    model = model.to(device)
+    total = torch.tensor(0.0)
+    for _ in range(3):
+        total += model(torch.ones(8, 8, device=device)).sum()
+    return total
+"""
+LEGACY = """\
+import torch
+
+
+def total():
+    x = torch.ones(8).cuda()
+    return x + torch.FloatTensor(8)
+"""
+CRITERION = """\
+import torch
+
+
+def train(device: torch.device):
+    model = torch.nn.Linear(8, 2).to(device)
+    criterion = torch.nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0]))
+    x = torch.ones(4, 8, device=device)
+    y = torch.zeros(4, dtype=torch.long, device=device)
+    return criterion(model(x), y)
+"""
+LENGTHS = """\
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence
+
+
+def pack(device: torch.device):
+    x = torch.ones(4, 3, 2, device=device)
+    lengths = torch.tensor([3, 2, 2, 1], device=device)
+    return pack_padded_sequence(x, lengths, batch_first=True)
+"""
+BUILT_IN_FORWARD = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.first(x)
+        return torch.nn.Linear(8, 8)(x)
+"""
+PARALLEL = """\
+import torch
+
+
+def train():
+    model = torch.nn.DataParallel(torch.nn.Linear(8, 2))
+    return model(torch.ones(4, 8).cuda())
+"""
+NOT_HANDED_ON = """\
+import torch
+
+
+def mask(size, device=None):
+    return torch.ones(size, size)
+"""
+NO_LEAF = """\
+import torch
+
+
+def fit(device: torch.device):
+    w = torch.zeros(3, requires_grad=True).to(device)
+    return torch.optim.SGD([w], lr=0.1)
+"""
+NO_DEVICE = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x) + torch.ones(8, device=self.device)
+"""
+NO_SUCH_DEVICE = """\
+import torch
+
+
+def place(x: torch.Tensor):
+    return x.to("gpu")
+"""
+NUMBER = """\
+import torch
+
+
+def like(x: torch.Tensor):
+    return torch.zeros(8, device=x.get_device())
+"""
+MAYBE_CPU = """\
+import torch
+
+
+def build():
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.nn.Linear(8, 8).cuda(device)
+"""
+SHUFFLED = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def count():
+    torch.set_default_device("cuda")
+    return len(list(DataLoader(TensorDataset(torch.arange(4)), shuffle=True)))
+"""
+PINNED = """\
+import torch
+
+
+def buffer():
+    return torch.ones(8, device="cuda").pin_memory()
+"""
+IN_REPLICAS = """\
+import torch
+
+
+class Net(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x) + torch.ones(8, device=next(self.parameters()).device)
+
+
+def train():
+    model = torch.nn.DataParallel(Net(8, 8).cuda())
+    return model(torch.ones(8, 8).cuda())
+"""
+GATHERED = """\
+import torch
+
+
+class Scored(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x).mean()
+
+
+def train():
+    model = torch.nn.DataParallel(Scored(8, 8).cuda())
+    model(torch.ones(8, 8).cuda()).backward()
+"""
+WRAPPED_NAMES = """\
+import torch
+
+
+class Net(torch.nn.Linear):
+    names = ["cat", "dog"]
+
+
+def names():
+    return torch.nn.DataParallel(Net(2, 2)).names
+"""
 OTHER_DEVICE = """\
 import torch
 

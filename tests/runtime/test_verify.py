@@ -58,6 +58,8 @@ MIXED = {"self": "cuda:0", "other": "cpu"}
 STAYED = {"after the statement": "float32 on cpu", "what it made": "float32 on cuda:0"}
 HERE = {"x": "float32 tensor 8x8 on cpu", "device": "cuda:0"}
 KEYS = {"keys saved": ["module.weight", "module.bias"], "keys expected": ["weight", "bias"]}
+ON_CPU = {"x": "float32 tensor 8x8 on cpu"}
+DEVICE = {"device": "cuda:0"}
 LINEAR = {"model": "nn.Linear(8, 8)"}
 ALL_EIGHT = {"devices seen before": 8, "devices seen after": 8}
 
@@ -86,6 +88,65 @@ CONFIRMED: dict[str, Expected] = {
     "numpy": Expected(
         "TDL006", SYNTHESISED, snippets.NUMPY, "TypeError: can't convert cuda:0 device type tensor to numpy.",
         {"self": "cuda:0"}, {**LINEAR, "device": "cuda:0"},
+    ),
+    "a table that is read with a device's indices": Expected(
+        "TDL007", SYNTHESISED, snippets.TABLE, "RuntimeError: indices should be either on cpu or on the same device",
+        {"self": "cpu", "indices": "cuda:0"}, DEVICE,
+    ),
+    "a total": Expected(
+        "TDL008", SYNTHESISED, snippets.TOTAL, SAME_DEVICE, {"other": "cuda:0", "self": "cpu"}, {**LINEAR, **DEVICE}
+    ),
+    "a type of tensors": Expected("TDL009", SYNTHESISED, snippets.LEGACY, SAME_DEVICE, MIXED),
+    "a criterion, sliced": Expected(
+        "TDL010", SLICE, snippets.MISSING + snippets.CRITERION, SAME_DEVICE, {"self": "cuda:0", "weight": "cpu"}, DEVICE
+    ),
+    "lengths": Expected(
+        "TDL013", SYNTHESISED, snippets.LENGTHS, "RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor",
+        {"lengths": "cuda:0"}, DEVICE,
+    ),
+    "a layer that is made in forward": Expected(
+        "TDL105", SYNTHESISED, snippets.BUILT_IN_FORWARD, SAME_DEVICE, {"self": "cpu", "mat1": "cuda:0"}, X
+    ),
+    "a device that is not handed on": Expected(
+        "TDL310", SYNTHESISED, snippets.NOT_HANDED_ON, None, {"result": "cpu", "arguments": "cuda:0"},
+        {"size": "8", **DEVICE},
+    ),
+    "a wrapper around the CPU": Expected(
+        "TDL401", SYNTHESISED, snippets.PARALLEL, "RuntimeError: module must have its parameters and buffers on device"
+    ),
+    "no leaf": Expected(
+        "TDL104", SYNTHESISED, snippets.NO_LEAF, "ValueError: can't optimize a non-leaf Tensor", None, DEVICE
+    ),
+    "no leaf, sliced": Expected(
+        "TDL104", SLICE, snippets.MISSING + snippets.NO_LEAF, "ValueError: can't optimize a non-leaf Tensor", None,
+        DEVICE,
+    ),
+    "a Module's device": Expected(
+        "TDL107", SYNTHESISED, snippets.NO_DEVICE, "AttributeError: 'Net' object has no attribute 'device'", None,
+        ON_CPU,
+    ),
+    "no device": Expected(
+        "TDL303", SYNTHESISED, snippets.NO_SUCH_DEVICE, "RuntimeError: Expected one of cpu, cuda,", None, ON_CPU
+    ),
+    "the number of no GPU": Expected(
+        "TDL304", SYNTHESISED, snippets.NUMBER, "RuntimeError: Device index must not be negative", None, ON_CPU
+    ),
+    "a device that may be the CPU": Expected(
+        "TDL305", SYNTHESISED, snippets.MAYBE_CPU, "RuntimeError: Invalid device, must be cuda device"
+    ),
+    "a loader that shuffles": Expected(
+        "TDL306", SYNTHESISED, snippets.SHUFFLED,
+        "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
+    ),
+    "pinned memory": Expected("TDL309", SYNTHESISED, snippets.PINNED, "RuntimeError: cannot pin 'torch.cuda.Float"),
+    "a replica's parameters": Expected(
+        "TDL402", SYNTHESISED, snippets.IN_REPLICAS, "StopIteration: Caught StopIteration in replica 0 on device 0."
+    ),
+    "a gathered loss": Expected(
+        "TDL403", SYNTHESISED, snippets.GATHERED, "RuntimeError: grad can be implicitly created only for scalar"
+    ),
+    "an attribute of the model inside": Expected(
+        "TDL406", SYNTHESISED, snippets.WRAPPED_NAMES, "AttributeError: 'DataParallel' object has no attribute 'names'"
     ),
     "another device than the one that is given": Expected(
         "TDL012", SYNTHESISED, snippets.OTHER_DEVICE, SAME_DEVICE, {"self": "cuda:1", "other": "cuda:0"},
@@ -179,6 +240,7 @@ def test_every_mode_is_confirmed_at_every_rung_that_it_can_have() -> None:
         rungs.setdefault(mode_of(expected.code), set()).add(expected.rung)
     assert rungs == {
         "operation": {SYNTHESISED, SLICE},
+        "exception": {SYNTHESISED, SLICE},
         "movement": {SYNTHESISED, SLICE},
         "registration": {SYNTHESISED},
         "prefix": {SYNTHESISED, SLICE},
@@ -895,6 +957,42 @@ INCONCLUSIVE = {
             return model.state_dict()
         """,
         "nothing was saved", "nothing was saved",
+    ),
+    "an exception that does not come": Silent(
+        "TDL104", "torch.zeros(3, requires_grad=True)", """\
+        import torch
+
+
+        def fit(device):
+            w = torch.zeros(3, requires_grad=True)
+            return torch.optim.SGD([w.to(device).detach().requires_grad_()], lr=0.1)
+        """,
+        "it ran, and nothing was raised", "it ran, and nothing was raised",
+    ),
+    "an exception of the same class": Silent(
+        "TDL104", "w.to(device)", """\
+        import torch
+
+
+        def fit(device):
+            w = torch.zeros(3)
+            w = w.to(device)
+            if w.is_cuda and w.device.type != "cpu":
+                raise ValueError("can't fit this on an accelerator")
+        """,
+        "another error than on the CPU: ValueError: can't fit", "it ran, and nothing was raised",
+    ),
+    "an exception before the flagged lines": Silent(
+        "TDL104", "w.sum()", """\
+        import torch
+
+
+        def fit(device):
+            w = torch.zeros(3, requires_grad=True).to(device)
+            torch.optim.SGD([w], lr=0.1)
+            return w.sum()
+        """,
+        "another error than on the CPU: ValueError: can't optimize", "it ran, and nothing was raised",
     ),
 }  # fmt: skip
 

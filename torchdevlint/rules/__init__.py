@@ -29,6 +29,7 @@ from torchdevlint.model import Report, Severity
 
 EXECUTIONS = {
     "operation": "the flagged code runs with everything on an accelerator: a device error, or a result elsewhere",
+    "exception": "the flagged code runs, on the machine that the rule is about: the very exception that it tells of",
     "movement": "the flagged code runs with tensors that are elsewhere: where they are after the statement",
     "registration": "the class is constructed and moved: what stays behind, or is no parameter",
     "checkpoint": "the flagged load reads a file from an accelerator on a machine without one",

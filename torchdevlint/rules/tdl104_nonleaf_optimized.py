@@ -62,7 +62,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """A leaf that is moved to an accelerator gives a tensor that no optimizer takes; one that is made there is taken."""
 import torch

@@ -66,7 +66,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """`"gpu"` is no device type, `"0"` no device string, and a comma makes a tuple of a device."""
 import torch

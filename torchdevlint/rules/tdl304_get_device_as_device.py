@@ -50,7 +50,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """The number that `get_device()` gives for a tensor of the CPU is no device; `.device` is one."""
 import torch

@@ -50,7 +50,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """`.cuda(device)` refuses the CPU, which `.to(device)` takes like any other device."""
 import torch

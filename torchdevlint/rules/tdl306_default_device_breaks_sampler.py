@@ -52,7 +52,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """With an accelerator as the default device, a loader that shuffles needs a generator of that device."""
 import torch

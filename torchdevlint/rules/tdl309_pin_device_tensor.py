@@ -61,7 +61,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """A loader cannot pin batches that are on a CUDA device; it pins those that are on the CPU."""
 import torch

@@ -57,7 +57,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
-EXECUTION = None
+EXECUTION = "operation"
 PROBE = '''
 """What a function makes without handing on its `device` is on the default device, whatever it is told."""
 import torch

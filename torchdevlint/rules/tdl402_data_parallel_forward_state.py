@@ -77,7 +77,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.WARNING
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """A replica has no parameters to iterate over."""
 import torch

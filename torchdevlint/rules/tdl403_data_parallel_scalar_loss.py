@@ -78,7 +78,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """The scalar outputs of the replicas are gathered to a vector, which has no gradient by itself."""
 import torch

@@ -79,7 +79,7 @@ from torchdevlint.model import Note, Report, Severity
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "exception"
 PROBE = '''
 """`DataParallel` has no attribute of the model that it wraps; the model inside has."""
 import torch

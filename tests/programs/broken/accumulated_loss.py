@@ -1,6 +1,6 @@
 """A scalar on the CPU takes a GPU loss in place: as an input it would be allowed, as an output it is not."""
 
-# rule: TDL004
+# rule: TDL008
 import torch
 from torch import nn
 

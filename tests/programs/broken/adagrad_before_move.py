@@ -1,6 +1,6 @@
 """Adagrad makes its state when it is built: the model must be moved before that."""
 
-# rule: TDL203, planned
+# rule: TDL203
 import torch
 from torch import nn
 

@@ -1,6 +1,6 @@
 """A module must be on the first GPU before DataParallel calls it."""
 
-# rule: TDL401, planned
+# rule: TDL401
 # accelerators: 2
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """With a default device, a shuffling loader draws with a generator of the CPU."""
 
-# rule: TDL306, planned
+# rule: TDL306
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 

@@ -1,6 +1,6 @@
 """A table on the CPU, indexed by labels on the GPU."""
 
-# rule: TDL004
+# rule: TDL007
 import torch
 
 torch.manual_seed(0)

@@ -1,6 +1,6 @@
 """The lengths of a packed sequence must be on the CPU."""
 
-# rule: TDL013, planned
+# rule: TDL013
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence
 

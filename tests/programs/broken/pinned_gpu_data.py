@@ -1,6 +1,6 @@
 """Data that is on the GPU already cannot be pinned."""
 
-# rule: TDL309, planned
+# rule: TDL309
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 

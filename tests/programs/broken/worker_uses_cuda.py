@@ -1,6 +1,6 @@
 """A forked worker moves its samples to the GPU that its parent uses already."""
 
-# rule: TDL307, planned
+# rule: TDL307
 import torch
 from torch.utils.data import DataLoader, Dataset
 

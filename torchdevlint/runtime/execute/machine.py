@@ -34,23 +34,27 @@ class Machine:
         return (there, here) if code == "TDL005" else (there,)
 
 
-def control() -> Machine:
-    """Become a machine with accelerators that are the CPU under another name."""
+def control(count: int = 2) -> Machine:
+    """Become a machine with accelerators that are the CPU under another name, or without any."""
     from torchdevlint.runtime.simulated import install
 
-    recorder = Recorder(backend=SIMULATED, accelerators=2)
-    install(2, flat=True, recorder=recorder)
+    recorder = Recorder(backend=SIMULATED, accelerators=count)
+    install(count, flat=True, recorder=recorder)
+    if not count:
+        return Machine(CPU, None, recorder)
     return Machine(torch.device("cuda:0"), torch.device("cuda:1"), recorder)
 
 
 def accelerated(device: str, count: int = 2, kind: str = "cuda") -> Machine:
-    """Become a machine with simulated accelerators, or watch the real one that `device` names."""
+    """Become a machine with simulated accelerators, or none, or watch the real one that `device` names."""
     recorder = Recorder(backend=device, accelerators=count, kind=kind)
     recording.start(recorder)
     if device == SIMULATED:
         from torchdevlint.runtime.simulated import install
 
         install(count, kind, recorder=recorder)
+        if not count:
+            return Machine(CPU, None, recorder)
         second = torch.device(kind, 1) if count > 1 else None
         return Machine(torch.device(kind, 0), second, recorder)
     from torchdevlint.runtime.record import hardware

@@ -75,6 +75,13 @@ def of_error(error: BaseException, target: Target) -> Observation:
     return Observation(None, f"a device error at {where} comes first: {told[:300]}", told, steps, observed)
 
 
+def of_claim(error: BaseException) -> Observation:
+    """For an exception that the rule tells of in so many words."""
+    cut(error)
+    steps = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
+    return Observation(True, "", f"{type(error).__name__}: {text_of(error)}", steps)
+
+
 def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -> Observation:
     """For findings at which nothing raises: where the tensors are that the flagged line made."""
     seen: dict[str, Any] = {}

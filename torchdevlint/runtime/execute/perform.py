@@ -45,7 +45,7 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
         if request["rung"] == "slice" and not request.get("first", 0):
             return {"program": 0, "values": {}, "runs": 0}
         return {"program": None, "why": "the flagged statement is executed by itself", "runs": 0}
-    setting = control().settings(target.code)[0]
+    setting = control(0 if target.on_cpu else 2).settings(target.code)[0]
     reasons, runs = [], 0
     watch = LineWatch(target.path)
     try:
@@ -58,6 +58,8 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
                     with watch, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
                         program.run(values, setting)
                 except BaseException as error:  # noqa: BLE001 (SystemExit is an answer as well)
+                    if target.is_claimed(error, watch.rows):
+                        return Run(None, frozenset(watch.rows).union(*program.wanted))
                     return Run(error, frozenset(watch.rows))
                 return Run(None, frozenset(watch.rows))
 
@@ -91,7 +93,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 (the user's own statement)
             why = f"by itself the statement raises {told(error)}"
         return {**Observation(None, why).to_json(), "inputs": {}}
-    machine = accelerated(request["device"], request["accelerators"])
+    machine = accelerated(request["device"], 0 if target.on_cpu else request["accelerators"])
     programs = _programs(request, target)
     program = next(each for number, each in enumerate(programs) if number == request["program"])
     values = request["values"]
@@ -135,11 +137,15 @@ def _observed(
     except Exception as error:  # noqa: BLE001 (what the user's code raises is what is asked for)
         if movement is not None and movement.seen is not None:
             return movement.seen
+        if target.is_claimed(error, watch.rows):
+            return observe.of_claim(error)
         return observe.of_error(error, target)
     if movement is not None:
         return movement.seen or Observation(None, "the statement did not run to its end")
     if mode == "prefix":
         return keys.observation()
+    if mode == "exception":
+        return Observation(None, "it ran, and nothing was raised")
     if mode == "registration":
         return observe.of_registration(instance, target, setting)
     if any(rows.isdisjoint(watch.rows) for rows in program.wanted):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from torchdevlint.runtime.execute.errors import text_of
 
 _TAKEN = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -53,6 +56,10 @@ class Target:
     notes: tuple[Region, ...]
     silent: bool = False
     """Nothing raises: what is wrong is where a result is."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """The exceptions that the rule tells of: a class, and words that are all in its text."""
+    on_cpu: bool = False
+    """It shows on a machine without accelerators."""
     source: str = field(default="", repr=False)
 
     @cached_property
@@ -63,6 +70,13 @@ class Target:
     def rows(self) -> frozenset[int]:
         """All lines that the finding speaks of."""
         return frozenset(row for region in (self.at, *self.notes) for row in range(region.row, region.end_row + 1))
+
+    def is_claimed(self, error: BaseException, ran: Set[int]) -> bool:
+        """Whether an exception is one that the rule tells of, after the flagged lines ran."""
+        if not any(self.at.holds(row) for row in ran):
+            return False
+        words = _words(text_of(error))
+        return any(type(error).__name__ == name and _words(text) <= words for name, text in self.claims)
 
     @cached_property
     def spans(self) -> tuple[frozenset[int], ...]:
@@ -104,8 +118,14 @@ def read_target(finding: dict[str, Any]) -> Target:
         at=Region(*finding["at"]),
         notes=tuple(Region(*note) for note in finding["notes"]),
         silent=finding["silent"],
+        claims=tuple((name, text) for name, text in finding["claims"]),
+        on_cpu=finding["on_cpu"],
         source=source,
     )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[^\s,;:.()'\"`]+", text))
 
 
 def _decoded(data: bytes) -> str:

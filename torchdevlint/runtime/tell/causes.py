@@ -1,7 +1,8 @@
 """Which rule finds a device error without running the program, and what to do about it.
 
 First the linter reads the files that the error and its operands name. A finding that covers one of their lines is the
-cause. Otherwise the situation tells which rule is about it: that is then said as such, since the rule did not find it.
+cause; so is the only finding of the rule that is about an error with such a text. Otherwise the situation tells which
+rule is about it: that is then said as such, since the rule did not find it.
 """
 
 from __future__ import annotations
@@ -35,24 +36,38 @@ class Cause:
 
 def cause(error: DeviceError) -> Cause:
     """The cause of `error`. Reads the files that it names, and executes nothing."""
-    found = _finding(error)
+    wanted = _wanted(error)
+    findings = _findings(wanted)
+    found = _covering(findings, wanted)
     if found is not None:
         return Cause(found.code, found.name, found.help or _plain_fix(error), found)
     code, fix = _situation(error)
+    same = [one for one in findings if one.code == code and _of_text(error) is not None]
+    if len(same) == 1:
+        return Cause(same[0].code, same[0].name, same[0].help or fix, same[0])
     rule = rules.by_code().get(code or "")
     return Cause(rule.code, rule.name, fix) if rule is not None else Cause(None, "", fix)
 
 
-def _finding(error: DeviceError) -> Diagnostic | None:
-    """The finding that covers a line of the error: best one that starts where the operand to be repaired was made."""
+def _wanted(error: DeviceError) -> list[Site]:
+    """The lines of an error: where the operand to be repaired was made comes first."""
     stray = _stray(error)
     wanted: list[Site] = []
     for site in (stray and stray.lost, stray and stray.created, error.site):
         wanted += _lines(site)
     for operand in error.operands:
         wanted += [*_lines(operand.created), *_lines(operand.moved)]
+    return wanted
+
+
+def _findings(wanted: Sequence[Site]) -> list[Diagnostic]:
+    """All that the linter finds in the user's files among these."""
     files = sorted({site.filename for site in wanted if is_users(site.filename) and Path(site.filename).is_file()})
-    findings = [one for file in files for one in _checked(file)]
+    return [one for file in files for one in _checked(file)]
+
+
+def _covering(findings: Sequence[Diagnostic], wanted: Sequence[Site]) -> Diagnostic | None:
+    """The finding that covers a line of the error: best one that starts where the first of them is."""
     for covers in (_starts_at, _tells_of):
         for site in wanted:
             for diagnostic in findings:
@@ -168,14 +183,18 @@ NOTHING = "bring all operands to one device before this line"
 
 def _situation(error: DeviceError) -> tuple[str | None, str]:
     """The rule that is about such an error, and a sentence on what to do."""
-    for pattern, code, fix in TEXTS:
-        if re.search(pattern, error.text):
-            return code, fix
+    said = _of_text(error)
+    if said is not None:
+        return said
     stray = _stray(error)
     if stray is None:
         return None, NOTHING
     fitting = next((rule for rule, fits in SITUATIONS if fits(error, stray)), None)
     return fitting, _filled(FIXES.get(fitting or "", MOVE), error, stray)
+
+
+def _of_text(error: DeviceError) -> tuple[str, str] | None:
+    return next(((code, fix) for pattern, code, fix in TEXTS if re.search(pattern, error.text)), None)
 
 
 def _plain_fix(error: DeviceError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,11 @@ from torchdevlint import rules
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime.backends import CPU, SIMULATED
 from torchdevlint.runtime.child import GIB, Limits
+from torchdevlint.runtime.verify.probe import Probe, read
 from torchdevlint.runtime.verify.server import Answer, Server
 from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict
 
+_EXCEPTION = re.compile(r"\b(\w+(?:Error|Iteration)): (.+?)(?:,? where .*| \(.*\))?$")
 ALWAYS_SIMULATED = ("checkpoint", "environment")
 """What is about machines that this one is not."""
 
@@ -45,12 +48,12 @@ class Climb:
 
 def climb(diagnostic: Diagnostic, order: Order, server: Server) -> Climb:
     """Execute one finding on the first rung that says something of it."""
-    mode = rules.by_code()[diagnostic.code].execution
-    if mode is None or diagnostic.cell is not None or order.device == CPU:
+    rule = rules.by_code()[diagnostic.code]
+    if rule.execution is None or diagnostic.cell is not None or order.device == CPU:
         return Climb(None)
     reasons: list[tuple[Rung, str]] = []
     for rung in _rungs(diagnostic, order):
-        judgement, why = _step(diagnostic, mode, rung, order, server)
+        judgement, why = _step(diagnostic, rule, rung, order, server)
         if judgement is not None:
             return Climb(judgement, tuple(reasons))
         reasons.append((rung, why))
@@ -64,10 +67,13 @@ def _rungs(diagnostic: Diagnostic, order: Order) -> Iterator[Rung]:
     yield Rung.SLICE
 
 
-def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: Server) -> tuple[Judgement | None, str]:
-    device = SIMULATED if mode in ALWAYS_SIMULATED else order.device
+def _step(
+    diagnostic: Diagnostic, rule: rules.Rule, rung: Rung, order: Order, server: Server
+) -> tuple[Judgement | None, str]:
+    mode, finding = rule.execution or "", _finding(diagnostic, rule)
+    device = SIMULATED if mode in ALWAYS_SIMULATED or finding["on_cpu"] else order.device
     request: dict[str, Any] = {
-        "finding": _finding(diagnostic),
+        "finding": finding,
         "mode": mode,
         "rung": rung.value,
         "device": device,
@@ -95,7 +101,7 @@ def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: S
             return None, "; ".join(dict.fromkeys(reasons))
     verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
     evidence = Evidence(shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
-    reason = _reason(verdict, rung, mode, found["runs"])
+    reason = _reason(verdict, rung, mode, found["runs"], finding["on_cpu"])
     return Judgement(verdict, rung, device.partition(":")[0], order.torch, reason, "", evidence), ""
 
 
@@ -106,7 +112,7 @@ def _why(answer: Answer, what: str, key: str) -> str:
     return f"{what} {answer.ended}: {told}"
 
 
-def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int) -> str:
+def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) -> str:
     tries = "at the first try" if runs == 1 else f"after {runs} tries"
     what = {
         Rung.EXAMPLE: "your own entry",
@@ -118,13 +124,16 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int) -> str:
     if mode in ALWAYS_SIMULATED:
         return "the flagged statement shows the symptom when it is executed"
     some = rung is Rung.SLICE
+    if on_cpu:
+        return f"{what} raise{'' if some else 's'} what the finding tells of, where there is no accelerator ({tries})"
     runs_there = f"run{'' if some else 's'} where every accelerator is the CPU"
     found = runs_there if rung is Rung.EXAMPLE else f"{runs_there} ({tries})"
     return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
 
 
-def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
+def _finding(diagnostic: Diagnostic, rule: rules.Rule) -> dict[str, Any]:
     """What the child needs to know of a finding."""
+    told = rule.execution == "exception" and rule.probe is not None
     span, here = diagnostic.span, diagnostic.filename
     notes = [one.span for one in diagnostic.related if one.filename == here]
     return {
@@ -133,4 +142,13 @@ def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "at": [span.row, span.column, span.end_row, span.end_column],
         "notes": [[one.row, one.column, one.end_row, one.end_column] for one in notes],
         "silent": diagnostic.symptom.startswith("nothing raises"),
+        "claims": _claims(diagnostic, read(rule.probe or "")) if told else [],
+        "on_cpu": told and read(rule.probe or "").needs == "cpu",
     }
+
+
+def _claims(diagnostic: Diagnostic, probe: Probe) -> list[tuple[str, str]]:
+    """The exceptions that a finding tells of: the one in its symptom, and those that its rule's probe raises."""
+    claims = [(name, part) for name, parts in probe.raises for part in parts]
+    found = _EXCEPTION.search(diagnostic.symptom)
+    return [*claims, *([(found[1], found[2])] if found else [])]
