@@ -65,20 +65,11 @@ def test_no_evidence_for_a_tensor(body: str) -> None:
     ("body", "flag"),
     [
         ("x(1)", "called"),
-        ("x[0]", "indexed"),
-        ("for y in x: pass", "iterated"),
-        ("len(x)", "iterated"),
-        ("for a, b in zip(y, x): pass", "iterated"),
-        ("[y for y in x]", "iterated"),
-        ("y = 1 - x", "operand"),
         ("torch.zeros(2, x)", "sized"),
         ("for i in range(x): pass", "sized"),
         ("y.to(x)", "device"),
         ("y.cuda(x)", "device"),
         ("torch.zeros(3, device=x)", "device"),
-        ("if x: pass", "condition"),
-        ("y = 1 if x else 2", "condition"),
-        ("while x: pass", "condition"),
         ("torch.exp(x)", "torch_argument"),
     ],
 )
@@ -88,12 +79,12 @@ def test_what_each_use_says(body: str, flag: str) -> None:
 
 
 def test_a_path_is_known_under_its_own_name() -> None:
-    found = usages(ast.parse("y = self.config.width * self.scale.unsqueeze(0)").body)
+    found = usages(ast.parse("y = torch.zeros(self.config.width) * self.scale.unsqueeze(0)").body)
     assert found["self.scale"].tensor
     assert found["self.scale"].attributes == {"unsqueeze"}
     assert found["self.config"].attributes == {"width"}
     assert not found["self.config"].tensor
-    assert found["self.config.width"].operand
+    assert found["self.config.width"].sized
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from torchdevlint.runtime.execute.errors import told
 from torchdevlint.runtime.execute.repair import changed, repairs
@@ -37,7 +37,6 @@ class Found:
     values: Values | None
     runs: int
     why: str = ""
-    tried: list[str] = field(default_factory=list)
 
 
 def search(

@@ -24,14 +24,10 @@ class Usage:
 
     attributes: set[str] = field(default_factory=set)
     called: bool = False
-    indexed: bool = False
-    iterated: bool = False
-    operand: bool = False
     sized: bool = False
     """It is a size, or goes through `range`."""
     device: bool = False
     """It is handed on as a device."""
-    condition: bool = False
     rank: int = 0
     """How many dimensions are unpacked or named, 0 if nothing says so."""
     at_least: int = 0
@@ -72,7 +68,6 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
         _look_at_call(node, evidence)
     elif isinstance(node, ast.Subscript):
         if usage := evidence(node.value):
-            usage.indexed = True
             if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
                 usage.keys.append(node.slice.value)
             if isinstance(node.slice, ast.Tuple):
@@ -83,10 +78,6 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
         shape = node.value
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and (usage := evidence(shape.value)):
             _index(usage, node.slice)
-    elif isinstance(node, ast.BinOp):
-        for side in (node.left, node.right):
-            if usage := evidence(side):
-                usage.operand = True
     elif isinstance(node, (ast.For, ast.comprehension)):
         iterated, target = node.iter, node.target
         wrapper = dotted(iterated.func) if isinstance(iterated, ast.Call) and iterated.args else None
@@ -95,11 +86,7 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
                 target = target.elts[1]
             iterated = iterated.args[0]
         if usage := evidence(iterated):
-            usage.iterated = True
             usage.elements.append(target)
-    elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
-        if usage := evidence(node.test):
-            usage.condition = True
     elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
         usage, other = evidence(node.left), node.comparators[0]
         if usage and isinstance(other, ast.Constant):
@@ -131,8 +118,6 @@ def _look_at_call(node: ast.Call, evidence: Evidence) -> None:
         elif root in ("torch", "F") and number == 0:
             usage.torch_argument = True
             usage.rank = usage.rank or _RANKS.get(name, 0)
-        elif name in ("len", "enumerate", "zip"):
-            usage.iterated = True
     for keyword in node.keywords:
         if keyword.arg == "device" and (usage := evidence(keyword.value)):
             usage.device = True
