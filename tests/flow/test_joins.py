@@ -7,7 +7,7 @@ alternative whose conditions hold there. Joining and choosing must neither lose 
 from __future__ import annotations
 
 import ast
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given
@@ -159,6 +159,20 @@ def test_distribute_keeps_the_conditions(value: Value) -> None:
         renamed = distribute(value, rename)
         for world in WORLDS:
             assert possible(renamed, world) == {rename(each) for each in possible(value, world)}
+
+
+def test_what_became_one_becomes_one_with_a_third() -> None:
+    """No two alternatives that are left could be one, whatever order the paths came in."""
+    a, b = KEYS[:2]
+    paths: list[Conditions] = [((a, True), (b, True)), ((a, False),), ((a, True), (b, False))]
+    for order in permutations(paths):
+        assert choose([(held, NONE) for held in order]) == NONE
+
+
+@given(st.lists(st.tuples(conditions, labelled), min_size=1, max_size=4))
+def test_choosing_again_changes_nothing(pairs: list[tuple[Conditions, Value]]) -> None:
+    chosen = choose(pairs)
+    assert choose(list(alternatives(chosen))) == chosen
 
 
 @given(st.lists(st.tuples(conditions, values), min_size=1, max_size=9), values)

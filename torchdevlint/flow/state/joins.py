@@ -133,14 +133,16 @@ def _extend(conditions: Conditions, more: Conditions) -> Conditions:
     return conditions + tuple(each for each in more if each not in conditions)
 
 
-def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value) -> None:
+def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, before: int | None = None) -> None:
+    """Adds one alternative; what it becomes one with may become one with others in turn."""
     for place, (other_at, other) in enumerate(merged):
         conditions = _either(at, other_at)
         both = merge(other, value) if conditions is not None else None
         if both is not None and conditions is not None:
-            merged[place] = (conditions, both)
+            del merged[place]
+            _add(merged, conditions, both, place if before is None else min(place, before))
             return
-    merged.append((at, value))
+    merged.insert(len(merged) if before is None else before, (at, value))
 
 
 def _either(one: Conditions, other: Conditions) -> Conditions | None:
