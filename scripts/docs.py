@@ -2,6 +2,8 @@
 
 python scripts/docs.py           writes what differs
 python scripts/docs.py --check   writes nothing, names what is stale, exits 1 if anything is
+
+Where a rule cannot be loaded, a command of the README fails or a conflict is not resolved, nothing is written at all.
 """
 
 from __future__ import annotations
@@ -82,15 +84,21 @@ SHOWN = re.compile(r"(```text\n\$ torchdevlint ([^\n]+)\n).*?(```)", re.DOTALL)
 """A command of the README, and what it prints."""
 
 
+CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
+
+
 def output(arguments: str) -> str:
     command = [sys.executable, "-m", "torchdevlint", *arguments.split(), "--isolated", "--color", "never"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False).stdout
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    if not done.stdout or done.returncode not in (0, 1):
+        raise ValueError(f"`torchdevlint {arguments}` ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def readme(text: str) -> str:
     """`text` with real output under its commands and the rule table between its markers.
 
-    Raises ValueError when the markers are gone.
+    Raises ValueError when the markers are gone, or a command prints nothing, as one that fails does.
     """
     text = SHOWN.sub(lambda shown: f"{shown[1]}{output(shown[2])}{shown[3]}", text)
     before, begin, rest = text.partition(BEGIN)
@@ -143,6 +151,14 @@ def pages() -> dict[Path, str]:
     }
 
 
+def unconflicted(wanted: dict[Path, str]) -> dict[Path, str]:
+    """`wanted` as it is; raises ValueError if a page, or what it is made of, is in the middle of a merge."""
+    found = [path.relative_to(ROOT).as_posix() for path, text in wanted.items() if CONFLICT.search(text)]
+    if found:
+        raise ValueError(f"conflict markers in {', '.join(found)}")
+    return wanted
+
+
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Generated files that are missing or say something else, and rule pages without a rule."""
     different = {path for path, text in wanted.items() if content(path) != text}
@@ -158,7 +174,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is stale")
     check = parser.parse_args().check
-    wanted = pages()
+    try:
+        wanted = unconflicted(pages())
+    except ValueError as error:
+        print(f"nothing is written: {error}", file=sys.stderr)
+        return 2
     outdated = stale(wanted)
     for path in outdated:
         print(f"{'stale' if check else 'written'}: {path.relative_to(ROOT).as_posix()}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from scripts.docs import pages, readme, stale
+from scripts.docs import pages, readme, stale, unconflicted
 from scripts.new_rule import scaffold
 from tests.casefile import read_file
 from tests.conftest import ROOT, python
@@ -35,6 +36,23 @@ def test_the_check_names_what_is_stale_and_fails() -> None:
 def test_a_readme_without_its_markers_is_refused() -> None:
     with pytest.raises(ValueError, match="lacks the markers"):
         readme("# no table here")
+
+
+def test_a_linter_that_fails_does_not_empty_the_readme(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], 1, stdout="", stderr="SyntaxError: invalid syntax")
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(ValueError, match=r"examples/char_rnn\.py` ended with 1: SyntaxError"):
+        readme(README)
+
+
+@pytest.mark.parametrize("line", ["<<<<<<< HEAD", ">>>>>>> w-other"])
+def test_nothing_is_written_in_the_middle_of_a_merge(line: str) -> None:
+    page = ROOT / "docs" / "index.md"
+    assert unconflicted({page: "a <<<<<<< b"}) == {page: "a <<<<<<< b"}
+    with pytest.raises(ValueError, match=r"conflict markers in docs/index\.md"):
+        unconflicted({page: f"mine\n{line}\ntheirs\n"})
 
 
 def test_the_readme_lists_every_rule() -> None:
