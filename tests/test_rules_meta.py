@@ -11,7 +11,7 @@ from tests.casefile import lint, settings_for
 from torchdevlint import rules
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.model import Severity
-from torchdevlint.rules import HEADINGS, Rule, all_rules
+from torchdevlint.rules import HEADINGS, Rule, all_rules, tdl001_unassigned_tensor_move
 
 FOLDER = Path(rules.__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -43,6 +43,24 @@ def test_every_module_beside_the_registry_is_a_rule() -> None:
 def test_every_fact_has_a_rule() -> None:
     subscribed = {fact for rule in all_rules() for fact in rule.facts}
     assert subscribed == set(all_facts().values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("EXECUTION", "operations", "EXECUTION is none of operation, movement"),
+        ("SEVERITY", "error", "SEVERITY is no Severity: 'error'"),
+        ("__doc__", "", "lacks a docstring"),
+    ],
+)
+def test_what_a_rule_declares_is_checked(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = all_rules()
+    monkeypatch.setattr(tdl001_unassigned_tensor_move, name, value)
+    all_rules.cache_clear()
+    with pytest.raises(ValueError, match=f"tdl001_unassigned_tensor_move.*{message}"):
+        all_rules()
+    monkeypatch.undo()
+    assert all_rules() == before
 
 
 @each_rule

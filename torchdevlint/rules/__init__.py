@@ -134,6 +134,10 @@ def _rule(module_name: str) -> Rule:
     missing = [name for name in ("SEVERITY", "EXECUTION", "PROBE", "check", "__doc__") if not hasattr(module, name)]
     if missing or not module.__doc__:
         raise ValueError(f"{module_name} lacks {', '.join(missing) or 'a docstring'}")
+    if not isinstance(module.SEVERITY, Severity):
+        raise ValueError(f"{module_name}: SEVERITY is no Severity: {module.SEVERITY!r}")
+    if module.EXECUTION is not None and module.EXECUTION not in EXECUTIONS:
+        raise ValueError(f"{module_name}: EXECUTION is none of {', '.join(EXECUTIONS)}: {module.EXECUTION!r}")
     hint = typing.get_type_hints(module.check)["fact"]
     facts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return Rule(
