@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -160,14 +160,23 @@ def _context(settings: Settings) -> str:
         settings.batch_movers,
         settings.device_managed_bases,
     )
-    text = repr((_LAYOUT, __version__, _own_code(), sys.version_info[:2], inference))
+    own_code = sorted(_own_code(str(Path(__file__).parent)))
+    text = repr((_LAYOUT, __version__, own_code, sys.version_info[:2], inference))
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def _own_code() -> float:
-    """When the linter itself was last changed, which a version does not say while it is being written."""
-    package = Path(__file__).parent
-    return max((path.stat().st_mtime for path in package.rglob("*.py")), default=0.0)
+def _own_code(folder: str) -> Iterator[tuple[str, int, int]]:
+    """The files of the linter itself as they are, since it can change without its version while it is being written.
+
+    To look at all 350 of them takes 0.7 ms in a start of 300, so an installed linter is looked at as well.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _own_code(entry.path)
+            elif entry.name.endswith(".py"):
+                found = entry.stat()
+                yield entry.path, found.st_mtime_ns, found.st_size
 
 
 def _report(data: dict[str, Any]) -> Report:
