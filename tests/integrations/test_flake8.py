@@ -21,7 +21,7 @@ Place = tuple[str, int, int, str, str]
 
 
 def flake8(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return python("-m", "flake8", FORMAT, *arguments, cwd=cwd, stdin=stdin)
+    return python("-m", "tests.integrations.lone_flake8", FORMAT, *arguments, cwd=cwd, stdin=stdin)
 
 
 def flake8_places(done: subprocess.CompletedProcess[str]) -> set[Place]:
