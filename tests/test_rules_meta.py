@@ -48,7 +48,7 @@ def test_every_fact_has_a_rule() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("EXECUTION", "operations", "EXECUTION is none of operation, movement"),
+        ("EXECUTION", "operations", "EXECUTION is none of operation, "),
         ("SEVERITY", "error", "SEVERITY is no Severity: 'error'"),
         ("__doc__", "", "lacks a docstring"),
     ],
