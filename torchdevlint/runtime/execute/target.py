@@ -56,11 +56,11 @@ class Target:
     notes: tuple[Region, ...]
     silent: bool = False
     """Nothing raises: what is wrong is where a result is."""
+    source: str = field(default="", repr=False)
     claims: tuple[tuple[str, str], ...] = ()
     """The exceptions that the rule tells of: a class, and words that are all in its text."""
     on_cpu: bool = False
     """It shows on a machine without accelerators."""
-    source: str = field(default="", repr=False)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -118,8 +118,8 @@ def read_target(finding: dict[str, Any]) -> Target:
         at=Region(*finding["at"]),
         notes=tuple(Region(*note) for note in finding["notes"]),
         silent=finding["silent"],
-        claims=tuple((name, text) for name, text in finding["claims"]),
-        on_cpu=finding["on_cpu"],
+        claims=tuple((name, text) for name, text in finding.get("claims", ())),
+        on_cpu=finding.get("on_cpu", False),
         source=source,
     )
 

@@ -48,12 +48,12 @@ class Climb:
 
 def climb(diagnostic: Diagnostic, order: Order, server: Server) -> Climb:
     """Execute one finding on the first rung that says something of it."""
-    rule = rules.by_code()[diagnostic.code]
-    if rule.execution is None or diagnostic.cell is not None or order.device == CPU:
+    mode = rules.by_code()[diagnostic.code].execution
+    if mode is None or diagnostic.cell is not None or order.device == CPU:
         return Climb(None)
     reasons: list[tuple[Rung, str]] = []
     for rung in _rungs(diagnostic, order):
-        judgement, why = _step(diagnostic, rule, rung, order, server)
+        judgement, why = _step(diagnostic, mode, rung, order, server)
         if judgement is not None:
             return Climb(judgement, tuple(reasons))
         reasons.append((rung, why))
@@ -67,10 +67,8 @@ def _rungs(diagnostic: Diagnostic, order: Order) -> Iterator[Rung]:
     yield Rung.SLICE
 
 
-def _step(
-    diagnostic: Diagnostic, rule: rules.Rule, rung: Rung, order: Order, server: Server
-) -> tuple[Judgement | None, str]:
-    mode, finding = rule.execution or "", _finding(diagnostic, rule)
+def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: Server) -> tuple[Judgement | None, str]:
+    finding = _finding(diagnostic)
     device = SIMULATED if mode in ALWAYS_SIMULATED or finding["on_cpu"] else order.device
     request: dict[str, Any] = {
         "finding": finding,
@@ -131,8 +129,9 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
     return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
 
 
-def _finding(diagnostic: Diagnostic, rule: rules.Rule) -> dict[str, Any]:
+def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
     """What the child needs to know of a finding."""
+    rule = rules.by_code()[diagnostic.code]
     told = rule.execution == "exception" and rule.probe is not None
     span, here = diagnostic.span, diagnostic.filename
     notes = [one.span for one in diagnostic.related if one.filename == here]
