@@ -258,3 +258,116 @@ def test_texts_of_the_file_are_read_from_it_while_another_one_is_run(project: Fi
     """
     longer = textwrap.dedent(train) + "\n" + textwrap.dedent(train)[1:]
     assert not any(project({"data.py": data, "train.py": longer}).values())
+
+
+def test_a_place_that_another_file_chooses_by_the_number_of_a_device(project: Files) -> None:
+    helpers = """
+        import torch
+
+        def device_of(tensor):
+            return tensor.get_device() if tensor.is_cuda else -1
+
+        def positions(size, device):
+            if device > -1:
+                return torch.cuda.LongTensor(size, device=device).fill_(1).cumsum(0) - 1
+            else:
+                return torch.arange(0, size, dtype=torch.long)
+
+        def select(target, indices):
+            offsets = positions(indices.size(0), device_of(indices)) * target.size(1)
+            return target.index_select(0, (indices + offsets).view(-1))
+    """
+    test = """
+        import numpy
+        import torch
+        from helpers import select
+        from pruner import Pruner
+
+        def test_pruner():
+            items = torch.randn(3, 4, 5)
+            indices = Pruner()(items)
+            numpy.testing.assert_array_equal(select(items, indices).data.numpy(), items.numpy())
+    """
+    found = project({"helpers.py": helpers, "test.py": test})
+    assert found == {"helpers.py": set(), "test.py": set()}
+
+
+def test_a_model_that_is_not_moved_has_the_layers_of_its_base_where_it_was_made(project: Files) -> None:
+    models = """
+        import torch
+        from base import Base
+
+        class Softmax(Base):
+            def forward(self, embeddings):
+                return torch.matmul(embeddings, self.layer.weight.t())
+    """
+    base = """
+        from torch import nn
+
+        class Base(nn.Module):
+            def __init__(self, layer):
+                super().__init__()
+                self.layer = layer
+    """
+    test = """
+        import torch
+        from models import Softmax
+
+        def run(layer):
+            softmax = Softmax(layer)
+            return softmax(torch.rand(100, 12))
+
+        def run_elsewhere(layer, device):
+            softmax = Softmax(layer).to(device)
+            return softmax(torch.rand(100, 12))
+    """
+    found = project({"base.py": base, "models.py": models, "test.py": test})
+    assert {code for rows in found.values() for _, code in rows} <= {"TDL005", "TDL014"}
+    assert not any(row < 7 for row, _ in found["test.py"])
+
+
+def test_a_test_for_tracing_in_another_file(project: Files) -> None:
+    utils = """
+        def is_torch_fx_proxy(x):
+            import torch.fx
+            return isinstance(x, torch.fx.Proxy)
+    """
+    model = """
+        import torch
+        from utils import is_torch_fx_proxy
+
+        def shift(labels: torch.Tensor, start: int):
+            if is_torch_fx_proxy(labels):
+                return torch.cat([torch.full(labels.shape[:-1] + (1,), start), labels[..., :-1]], dim=-1)
+            return labels
+    """
+    assert project({"utils.py": utils, "model.py": model}) == {"utils.py": set(), "model.py": set()}
+
+
+def test_a_generic_base_in_another_file(project: Files) -> None:
+    base = """
+        from typing import Generic, TypeVar
+        from torch import nn
+
+        Kind = TypeVar("Kind")
+
+        class Step(nn.Module, Generic[Kind]):
+            pass
+
+        class BasicStep(Step[int]):
+            pass
+    """
+    step = """
+        import torch
+        from torch import nn
+        from base import BasicStep
+
+        class CoverageStep(BasicStep):
+            def __init__(self):
+                super().__init__()
+                self.multiplier = nn.Parameter(torch.FloatTensor([1.0]))
+
+            def scores(self, actions: torch.Tensor):
+                return actions + self.multiplier * actions.sum(0)
+    """
+    assert project({"base.py": base, "step.py": step}) == {"base.py": set(), "step.py": set()}

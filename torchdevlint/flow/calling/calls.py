@@ -10,7 +10,7 @@ from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.calling.container_calls import container_method
 from torchdevlint.flow.calling.functions import run_function, spread
-from torchdevlint.flow.calling.library_calls import call_library
+from torchdevlint.flow.calling.library_calls import OTHER_RUNTIMES, call_library
 from torchdevlint.flow.calling.module_methods import call_module_method
 from torchdevlint.flow.calling.modules import call_module, follows_input, given_by, opaque_result
 from torchdevlint.flow.calling.tensor_methods import call_tensor_method, tensor_operands
@@ -49,6 +49,7 @@ from torchdevlint.flow.state.values import (
     Const,
     Dev,
     Func,
+    Guard,
     Library,
     Loaded,
     Map,
@@ -184,14 +185,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
         return of_inputs(frame, node, arguments)
     if isinstance(callee, Func):
-        placement.note_default(frame, state, node, callee, arguments)
-        forwarding.note_call(frame, state, node, callee, arguments)
-        given = spread(callee, arguments)
-        found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
-        if found == UNKNOWN and is_elsewhere(callee):
-            return of_inputs(frame, node, arguments)
-        declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
-        return as_tensor(of_inputs(frame, node, arguments, declared), node) if declared else found
+        return _call_function(frame, state, node, callee, arguments)
     if isinstance(callee, RecordType):
         return _make_record(callee, arguments)
     if isinstance(callee, Partial):
@@ -214,6 +208,19 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
     return UNKNOWN
+
+
+def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> Value:
+    if callee.qualname in OTHER_RUNTIMES:
+        return Guard(False)
+    placement.note_default(frame, state, node, callee, arguments)
+    forwarding.note_call(frame, state, node, callee, arguments)
+    given = spread(callee, arguments)
+    found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
+    if found == UNKNOWN and is_elsewhere(callee):
+        return of_inputs(frame, node, arguments)
+    declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
+    return as_tensor(of_inputs(frame, node, arguments, declared), node) if declared else found
 
 
 def _super(frame: Frame) -> Value:

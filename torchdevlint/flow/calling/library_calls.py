@@ -43,7 +43,7 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.flow.transfer.objects import elements, on_the_model
 from torchdevlint.flow.transfer.operations import combine
 
-_OTHER_RUNTIMES = frozenset(
+OTHER_RUNTIMES = frozenset(
     "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
 )
 """Tests for a program that is traced, scripted or exported: a path of its own."""
@@ -64,7 +64,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         operands = [e for given in arguments.pairs for e in tensor_operands(*given)]
         host_reads.note_library_read(frame, state, node, operands)
         host_copies.note_operands(frame, state, node, name, operands)
-    if name.rpartition(".")[2] in _OTHER_RUNTIMES:
+    if name.rpartition(".")[2] in OTHER_RUNTIMES:
         return Guard(False)
     special = SPECIAL.get(name)
     if special is not None:

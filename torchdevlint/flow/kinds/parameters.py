@@ -210,7 +210,12 @@ def _place(frame: Frame, name: str) -> Device:
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS or (kind == "function" and _is_for_numpy(function)):
         return TOP
-    return Device(Origin.ARGUMENT, name)
+    return TOP if _is_test_case(frame.entry.owner) else Device(Origin.ARGUMENT, name)
+
+
+def _is_test_case(owner: ClassInfo | None) -> bool:
+    """Whether a class is a test case, whose methods get what its own tests make."""
+    return owner is not None and any(name.endswith("TestCase") for name in owner.base_names)
 
 
 def _is_autograd(frame: Frame, entry: Entry) -> bool:

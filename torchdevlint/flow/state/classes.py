@@ -27,7 +27,7 @@ _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Dec
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
 NO_MODULE = re.compile(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
-_OTHER_FRAMEWORKS = ("mxnet.", "tensorflow.", "keras.", "paddle.", "mindspore.", "flax.", "chainer.", "tf.")
+_NO_MODULES_THERE = tuple("torch. builtins. mxnet. tensorflow. keras. paddle. mindspore. flax. chainer. tf.".split())
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 
 
@@ -90,7 +90,8 @@ class ClassInfo:
         if any(is_module_class(name) or is_one_of(name, configured) for name in self.library_bases):
             return True
         names = [name for name in self.library_bases if name.partition(".")[0] not in sys.stdlib_module_names]
-        if any(name.startswith(("torch.", "builtins.", *_OTHER_FRAMEWORKS)) for name in names) or not names:
+        unknown = any(not isinstance(base, (Cls, Ref, RecordType)) for info in self.mro for base in info.bases)
+        if any(name.startswith(_NO_MODULES_THERE) for name in names) or not (names or unknown):
             return False
         if any(info._holds_parameters for info in self.mro):
             return True

@@ -163,6 +163,8 @@ def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
 
 
 def _is_layer_of_self(frame: Frame, node: ast.expr) -> bool:
-    """``self.layer`` in a Module, for a layer that a base in another file made."""
+    """``self.layer`` in a Module that is where the model is, for a layer that a base in another file made."""
     named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return named and frame.owner is not None and frame.owner.is_module
+    if not named or frame.owner is None or not frame.owner.is_module:
+        return False
+    return not isinstance(frame.receiver, Obj) or frame.receiver.device == MODEL

@@ -11,7 +11,7 @@ from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -93,7 +93,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
     _refine_empty(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)
-        _refine_tensor(frame, test, holds)
+        _refine_tensor(frame, test, holds, fails)
         return
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
@@ -155,15 +155,24 @@ def _is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 
 
-def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None) -> None:
-    """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor."""
-    if holds is None or not test.args or not isinstance(test.args[0], ast.Name):
+def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor, or that it is none."""
+    state = holds or fails
+    if state is None or not test.args or not isinstance(test.args[0], ast.Name):
         return
     name = test.args[0].id
-    if not isinstance(frame.evaluate(test.args[0], holds), Unknown):
+    value = frame.evaluate(test.args[0], state)
+    if not isinstance(value, (Unknown, Choice)):
         return
-    asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, holds)
-    if isinstance(asked, Ref) and (asked.name == "torch.is_tensor" or asked.name in torch_api.TENSOR_CLASSES):
+    asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, state)
+    if not isinstance(asked, Ref) or (asked.name != "torch.is_tensor" and asked.name not in torch_api.TENSOR_CLASSES):
+        return
+    if isinstance(value, Choice):
+        for arm, unwanted in ((holds, Const), (fails, Tensor)):
+            left = [each for each in value.alternatives if not isinstance(each[1], unwanted)]
+            if arm is not None and left:
+                arm.env[name] = choose(left)
+    elif holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
 

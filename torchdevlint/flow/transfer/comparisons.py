@@ -10,6 +10,7 @@ from typing import Any
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import CPU, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
@@ -25,13 +26,14 @@ from torchdevlint.flow.transfer import operations
 
 
 def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
+    """What a comparison gives. A number that a function of another file asks about says where its argument is."""
     left = frame.evaluate(node.left, state)
     rights = [frame.evaluate(each, state) for each in node.comparators]
     if len(rights) > 1:
         return UNKNOWN
     symbol, right = node.ops[0], rights[0]
     ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
-    if ordinal is not None:
+    if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
         return ordinal
     if isinstance(symbol, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(symbol, ast.IsNot))

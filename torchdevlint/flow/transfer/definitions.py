@@ -60,7 +60,7 @@ def _apply_decorators(
 
 def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     machine = frame.machine
-    bases = [frame.evaluate(base, state) for base in node.bases if not isinstance(base, ast.Starred)]
+    bases = [_base(frame, base, state) for base in node.bases if not isinstance(base, ast.Starred)]
     classes = machine.classes if owner_of(frame.closure) is None else machine.classes_elsewhere
     info = classes.get(node)
     if info is None:
@@ -90,3 +90,12 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                     info.attributes.setdefault(target.id, value)
                     inner.env[target.id] = value
     state.touched, frame.context = inner.touched, context
+
+
+def _base(frame: Frame, node: ast.expr, state: State) -> Value:
+    """A base class; ``Base[Kind]`` is `Base` itself."""
+    value = frame.evaluate(node, state)
+    if not isinstance(node, ast.Subscript):
+        return value
+    generic = frame.evaluate(node.value, state)
+    return generic if isinstance(generic, (Cls, Ref)) else value

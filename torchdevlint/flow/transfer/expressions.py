@@ -89,8 +89,9 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
     if isinstance(left, Seq) and isinstance(right, Seq):
         return concatenated(left, right)
-    if isinstance(left, Seq) and isinstance(node.op, ast.Mult):
-        return Seq(None, left.element)
+    repeated = next((each for each in (left, right) if isinstance(each, Seq)), None)
+    if repeated is not None and isinstance(node.op, ast.Mult):
+        return Seq(None, repeated.element)
     if is_number(left) and is_number(right):
         return NUMBER
     if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
@@ -219,7 +220,7 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
             found: Value = dict(value.items).get(index.value, value.element)
             return found
         held = [each for _, each in value.items]
-        of_data = value.closed and held and all(isinstance(each, (Seq, Const)) for each in held)
+        of_data = value.closed and held and all(isinstance(each, (Seq, Const, Func)) for each in held)
         return join_all(held if of_data else [*held, value.element])
     if isinstance(value, Library) and value.module:
         return item_of(value, isinstance(node.slice, ast.Slice), index)
