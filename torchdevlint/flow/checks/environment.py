@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import children, hardcoded, placement
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
+from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.joins import is_number
@@ -99,12 +100,14 @@ def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> 
         state.touched = Touch(node, text, effect)
 
 
-def note_item(frame: Frame, state: State, target: ast.Subscript, value: Value) -> None:
+def note_item(
+    frame: Frame, state: State, target: ast.Subscript, value: Value, value_node: ast.expr | None = None
+) -> None:
     """``os.environ[name] = value``."""
     if not _is_environ(frame, target.value, state):
         return
     name = frame.evaluate(target.slice, state)
-    _check(frame, state, target, name, value)
+    _check(frame, state, target, name, value, value_node)
 
 
 def _is_environ(frame: Frame, node: ast.expr, state: State) -> bool:
@@ -113,32 +116,35 @@ def _is_environ(frame: Frame, node: ast.expr, state: State) -> bool:
 
 def _set_by_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
     given = arguments.values
-    if len(given) < 2:
+    if len(given) < 2 or arguments.starred:
         return
     if len(given) > _SETTERS[name] and _is_visible_devices(given[0]):
         found = ", ".join(frame.machine.text_of(each) for each, _ in arguments.positional)
         values = ",".join(str(value.value) for value in given[1:] if isinstance(value, Const))
         _malformed(frame, node, "arguments", found, f'"{torch_api.VISIBLE_DEVICES}", "{values}"')
         return
-    _check(frame, state, node, given[0], given[1])
+    _check(frame, state, node, given[0], given[1], arguments.positional[1][0])
 
 
 def _update(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
-    for name, (_, value) in arguments.keywords.items():
-        _check(frame, state, node, Const(name), value)
+    for name, (value_node, value) in arguments.keywords.items():
+        _check(frame, state, node, Const(name), value, value_node)
     for value in arguments.values:
         if isinstance(value, Map):
             for key, each in value.items:
                 _check(frame, state, node, Const(key), each)
 
 
-def _check(frame: Frame, state: State, node: ast.AST, name: Value, value: Value) -> None:
+def _check(
+    frame: Frame, state: State, node: ast.AST, name: Value, value: Value, value_node: ast.expr | None = None
+) -> None:
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return
     if not _is_visible_devices(name):
         if _is_misspelt(name.value):
             _malformed(frame, node, "name", name.value, torch_api.VISIBLE_DEVICES)
         return
+    value = as_parsed(frame, value_node, value)
     if is_number(value) or isinstance(value, Seq) or (isinstance(value, Const) and not isinstance(value.value, str)):
         found = str(value.value) if isinstance(value, Const) else "a list" if isinstance(value, Seq) else "a number"
         _malformed(frame, node, "value", found, f'"{found}"' if isinstance(value, Const) else "str(..)")

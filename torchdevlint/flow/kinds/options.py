@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import Const, Guard, Value
+from torchdevlint.flow.state.values import NUMBER, NUMBERS, Const, Guard, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 
 _COUNTS = ("cpu_count", "device_count")
@@ -35,6 +36,55 @@ def surely_true(frame: Frame, node: ast.expr, value: Value) -> bool:
     return value == Const(True) or (isinstance(default, ast.Constant) and default.value is True)
 
 
+def as_parsed(frame: Frame, node: ast.expr | None, value: Value) -> Value:
+    """`value`, or where `node` is an option that a parser of this file makes a number or a list of, one of those.
+
+    Not if the option is assigned somewhere, as in ``args.gpu = str(args.gpu)``: the assignment may have come first.
+    """
+    tree = frame.machine.tree
+    if not isinstance(node, ast.Attribute) or not isinstance(value, Unknown) or tree is None:
+        return value
+    if dotted_path(node.value) not in _parsed_in(tree) or _is_assigned(tree, node.attr):
+        return value
+    kinds = [_kind_of(frame, call) for call in _options(tree, node.attr)]
+    return kinds[0] if kinds and kinds[0] is not None and all(each == kinds[0] for each in kinds) else value
+
+
+def _parsed_in(tree: ast.Module) -> set[str | None]:
+    """What is given the name of the outcome of a parser: ``args = parser.parse_args()``."""
+    found: set[str | None] = set()
+    for each in nodes_in(tree, ast.Assign):
+        function = each.value.func if isinstance(each.value, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in ("parse_args", "parse_known_args"):
+            for target in each.targets:
+                found.add(dotted_path(target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target))
+    return found - {None}
+
+
+def _is_assigned(tree: ast.Module, name: str) -> bool:
+    stored = any(each.attr == name and isinstance(each.ctx, ast.Store) for each in nodes_in(tree, ast.Attribute))
+    named = any(each.id in ("setattr", "vars") for each in nodes_in(tree, ast.Name))
+    return stored or named or any(each.attr == "__dict__" for each in nodes_in(tree, ast.Attribute))
+
+
+def _kind_of(frame: Frame, option: ast.Call) -> Value | None:
+    """A number or a list, where an option is surely one of them (or None, which no use of them allows either)."""
+    said = {each.arg: each.value for each in option.keywords}
+    if None in said or "action" in said:
+        return None
+    kind, default = said.get("type"), said.get("default")
+    is_number = isinstance(kind, ast.Name) and kind.id in ("int", "float") and kind.id not in frame.machine.globals
+    several = said.get("nargs", ast.Constant("?"))
+    if not isinstance(several, ast.Constant):
+        return None
+    if several.value in ("?", None):
+        return NUMBER if is_number else None
+    if several.value not in ("+", "*") and not isinstance(several.value, int):
+        return None
+    listed = default is None or isinstance(default, (ast.List, ast.Tuple))
+    return NUMBERS if listed or (isinstance(default, ast.Constant) and default.value is None) else None
+
+
 def _is_some(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -44,10 +94,16 @@ def _default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Name) and frame.function is not None:
         return dict(defaults(frame.function)).get(node.id)
     if isinstance(node, ast.Attribute) and frame.machine.tree is not None:
-        for call in nodes_in(frame.machine.tree, ast.Call):
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _is_for(call, node.attr):
-                return next((each.value for each in call.keywords if each.arg == "default"), None)
+        for call in _options(frame.machine.tree, node.attr):
+            return next((each.value for each in call.keywords if each.arg == "default"), None)
     return None
+
+
+def _options(tree: ast.Module, name: str) -> Iterator[ast.Call]:
+    """The calls that add an option of a command line that is read as an attribute with that name."""
+    for call in nodes_in(tree, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and _is_for(call, name):
+            yield call
 
 
 def _is_for(call: ast.Call, name: str) -> bool:

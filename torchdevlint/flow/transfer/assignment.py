@@ -131,7 +131,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
 
 
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
-    environment.note_item(frame, state, target, value)
+    environment.note_item(frame, state, target, value, value_node)
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
     root = dotted_path(target.value)
