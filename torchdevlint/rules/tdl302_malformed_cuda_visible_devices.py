@@ -35,8 +35,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "2,3")
 There is no automatic fix: a right spelling makes an assignment work that never did.
 
 ## What it cannot see
-Values whose type is not known: `args.gpu` is a number or a string, depending on the parser, which is read where it is in
-the same file and nothing assigns the option. Names that are computed, and variables of shells, launchers and
+Values whose type is not known: `args.gpu` is a number or a string, depending on the parser, which is read where it is
+in the same file and nothing assigns the option. Names that are computed, and variables of shells, launchers and
 configuration files. It does not know which device numbers exist.
 
 ## References
