@@ -12,6 +12,7 @@ from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import to_device
 from torchdevlint.flow.checks import loaders
 from torchdevlint.flow.facts.tensors import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.names import dotted_path
@@ -134,9 +135,18 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
     if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
         steps = found[0].steps  # type: ignore[attr-defined]
         return frame.machine.evidence(steps[:1])
-    if not isinstance(node, ast.Name) or not isinstance(value, Unknown):
+    if not isinstance(value, Unknown):
         return None
-    return _used_as_tensor(frame, node)
+    evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
+    return evidence if evidence is not None else _shown_by_model(frame, node, state)
+
+
+def _shown_by_model(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
+    shown = part_shown_by(frame, node, state) if isinstance(node, ast.Name) else entry_shown_by(frame, node, state)
+    if shown is None:
+        return None
+    text = f"`{frame.machine.text_of(node)}` is a tensor by what is done here"
+    return ((text, frame.machine.span_of(shown)),)
 
 
 def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
@@ -239,7 +249,7 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
         return any(_tensor_evidence(frame, each, state) is not None for each in source.elts)
     scope, root = frame.function or frame.machine.tree, _container_of(source)
     uses = uses_in(scope).get(root.id) if scope is not None and isinstance(root, ast.Name) else None
-    return uses is not None and not _holds_graphs(frame) and _used_as_batch(frame, uses, state)
+    return uses is not None and not holds_graphs(frame) and _used_as_batch(frame, uses, state)
 
 
 def _container_of(source: ast.expr) -> ast.expr:
@@ -255,13 +265,6 @@ def _container_of(source: ast.expr) -> ast.expr:
 
 
 _SAME_ELEMENTS = frozenset("enumerate list tuple reversed sorted iter set".split())
-
-
-def _holds_graphs(frame: Frame) -> bool:
-    """Whether the file imports a library whose batches move in place."""
-    return any(
-        isinstance(value, Ref) and value.name.startswith("torch_geometric") for value in frame.machine.globals.values()
-    )
 
 
 def _used_as_batch(frame: Frame, uses: Uses, state: State) -> bool:

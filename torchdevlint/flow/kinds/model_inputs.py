@@ -1,0 +1,167 @@
+"""What is a tensor because a model takes it: entries of a dict of inputs, and the first part of a pair.
+
+Only moves that are thrown away ask: what is given to a model may also be a batch whose ``to`` works in place, so more
+is needed than the call alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.kinds.parameters import is_tensor_by_use
+from torchdevlint.flow.kinds.taken import takes_tensor
+from torchdevlint.flow.kinds.uses import Scope, Uses, uses_in
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.joins import is_module
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import Library, Ref
+from torchdevlint.source.nodes import nodes_in
+
+_RUNS_IT = frozenset({"forward", "generate"})
+_ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
+"""What says of something that is called that it is a module."""
+_OF_OUTPUTS = torch_api.TENSOR_ONLY_ATTRIBUTES | torch_api.TENSOR_ONLY_METHODS | {"argmax", "max", "shape", "squeeze"}
+"""What says of the outcome of a model that it is a tensor: that it is no array is known."""
+
+
+def entry_shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None:
+    """What says that ``inputs["key"]`` is a tensor: a tokenizer made it, or a model takes it by that key."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return None
+    scope, name = frame.function or frame.machine.tree, node.value.id
+    uses = uses_in(scope).get(name) if scope is not None else None
+    if scope is None or uses is None or not isinstance(node.slice, ast.Constant) or not uses.text_keys:
+        return None
+    if uses.is_module or uses.item_attributes & (torch_api.MODULE_ONLY_ATTRIBUTES | {"()"}):
+        return None
+    made = [each.value for each in nodes_in(scope, ast.Assign) if name in map(dotted_path, each.targets)]
+    if made and all(_gives_tensors(each) for each in made):
+        return made[0]
+    if holds_graphs(frame):
+        return None
+    spread = (call for call in uses.spread_in if any(_is_spread(each, name) for each in call.keywords))
+    taken = (call for call in nodes_in(scope, ast.Call) if _takes_entry(call, name, node.slice.value))
+    return next((call for call in (*spread, *taken) if _runs_model(frame, call, state)), None)
+
+
+def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
+    """What says that one part of a pair is a tensor: a model takes it first, and a loss takes what the model gives."""
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if scope is not None else None
+    if scope is None or uses is None or uses.is_module or uses.is_container or uses.called or holds_graphs(frame):
+        return None
+    if not _is_part(scope, node.id):
+        return None
+    calls = (call for call, place in uses.arguments if place == 0)
+    return next((each for each in calls if _runs_model(frame, each, state) and _is_tensor(frame, each, state)), None)
+
+
+def holds_graphs(frame: Frame) -> bool:
+    """Whether the file imports a library whose batches move in place."""
+    return any(
+        isinstance(value, Ref) and value.name.startswith("torch_geometric") for value in frame.machine.globals.values()
+    )
+
+
+def _gives_tensors(node: ast.expr) -> bool:
+    """``tokenizer(texts, return_tensors="pt")`` and the like."""
+    asked = [each.value for each in node.keywords if each.arg == "return_tensors"] if isinstance(node, ast.Call) else []
+    return bool(asked) and isinstance(asked[0], ast.Constant) and asked[0].value == "pt"
+
+
+def _is_spread(keyword: ast.keyword, name: str) -> bool:
+    return keyword.arg is None and dotted_path(keyword.value) == name
+
+
+def _takes_entry(call: ast.Call, name: str, key: object) -> bool:
+    return any(
+        isinstance(each, ast.Subscript)
+        and dotted_path(each.value) == name
+        and isinstance(each.slice, ast.Constant)
+        and each.slice.value == key
+        for each in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
+
+
+def _runs_model(frame: Frame, call: ast.Call, state: State) -> bool:
+    """Whether what is called is a module: by inference, or since it is moved, trained or asked for parameters."""
+    callee = call.func
+    if isinstance(callee, ast.Attribute) and callee.attr in _RUNS_IT:
+        callee = callee.value
+    if is_module(frame.evaluate(callee, state)):
+        return True
+    path, around = dotted_path(callee), frame.owner.node if frame.owner is not None else frame.function
+    return path is not None and any(
+        each.attr in _ONLY_CALLED_MODULES and dotted_path(each.value) == path
+        for each in nodes_in(around or frame.machine.tree, ast.Attribute)
+    )
+
+
+def _is_part(scope: Scope, name: str) -> bool:
+    """Whether a loop or an assignment takes it out of a tuple."""
+    pairs = [each.target for each in nodes_in(scope, ast.For) if not _is_numbered(each.iter)]
+    pairs += [
+        each.target.elts[1] for each in nodes_in(scope, ast.For) if _is_numbered(each.iter) and _is_pair(each.target)
+    ]
+    pairs += [each.targets[0] for each in nodes_in(scope, ast.Assign) if not isinstance(each.value, ast.Tuple)]
+    return any(name in map(dotted_path, each.elts) for target in pairs for each in _tuples(target))
+
+
+def _is_numbered(source: ast.expr) -> bool:
+    """Whether a loop goes over pairs of a number or key and something: ``enumerate(loader)``, ``found.items()``."""
+    while isinstance(source, ast.Call):
+        called = (dotted_path(source.func) or "").rpartition(".")[2]
+        if called in ("enumerate", "items"):
+            return True
+        if not source.args:
+            break
+        source = source.args[0]
+    return False
+
+
+def _is_pair(target: ast.expr) -> TypeGuard[ast.Tuple]:
+    return isinstance(target, ast.Tuple) and len(target.elts) == 2
+
+
+def _tuples(target: ast.expr) -> Iterator[ast.Tuple | ast.List]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        yield target
+        for each in target.elts:
+            yield from _tuples(each)
+
+
+def _is_tensor(frame: Frame, made: ast.Call, state: State) -> bool:
+    """Whether the result of a call is a tensor by what is done with it, there or under a name."""
+    scope = frame.function or frame.machine.tree
+    if any(each.value is made and each.attr in _OF_OUTPUTS for each in nodes_in(scope, ast.Attribute)):
+        return True
+    if any(made in call.args[:1] and _is_loss(frame, call, state) for call in nodes_in(scope, ast.Call)):
+        return True
+    for each in nodes_in(scope, ast.Assign):
+        target = each.targets[0]
+        if each.value is not made or not isinstance(target, ast.Name) or scope is None:
+            continue
+        uses = uses_in(scope).get(target.id) or Uses()
+        if is_tensor_by_use(frame, scope, target.id, frame.owner, 1):
+            return True
+        if any(place == 0 and _is_loss(frame, call, state) for call, place in uses.arguments):
+            return True
+    return False
+
+
+def _is_loss(frame: Frame, call: ast.Call, state: State) -> bool:
+    """Whether a call takes a tensor first: a function or loss of torch, or one whose result is differentiated."""
+    callee = frame.evaluate(call.func, state)
+    if isinstance(callee, Ref):
+        return takes_tensor(callee.name, 0)
+    if isinstance(callee, Library):
+        return callee.name.startswith("torch.nn.")
+    scope = frame.function or frame.machine.tree
+    for each in nodes_in(scope, ast.Assign):
+        target = each.targets[0]
+        if each.value is call and isinstance(target, ast.Name) and scope is not None:
+            return "backward" in (uses_in(scope).get(target.id) or Uses()).attributes
+    return False
