@@ -5,6 +5,7 @@
     python scripts/ecosystem.py update             lint and make the result the snapshot
     python scripts/ecosystem.py judge              findings nobody has judged yet, with their code
     python scripts/ecosystem.py judge ID.. --verdict true --reason "why"
+    python scripts/ecosystem.py advice             lint with the rules that are off, draw a sample to judge
     python scripts/ecosystem.py table              write the precision tables into docs/ecosystem.md (--check: compare)
     python scripts/ecosystem.py pin NAME==VERSION  add a release to the list
 
@@ -34,6 +35,9 @@ from corpus import CorpusError, Release
 from verdicts import Finding, Verdict
 
 HERE = Path(__file__).resolve().parent
+ADVICE = ("TDL5", "TDL6")
+"""The rules that are off by default."""
+MOST_DRAWN = 30
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,20 @@ def update(options: argparse.Namespace) -> int:
     return 0
 
 
+def advice(options: argparse.Namespace) -> int:
+    results = _lint_all(options, ["--select", ",".join(ADVICE)])
+    if _status(results):
+        return 2
+    drawn = verdicts.draw((finding for result in results for finding in result.findings), options.draw)
+    verdicts.save_drawn(drawn, options.data)
+    for code, among in sorted({each.finding.code: each.among for each in drawn}.items()):
+        print(f"{code}: {sum(each.finding.code == code for each in drawn)} of {among} drawn")
+    return 0
+
+
 def judge(options: argparse.Namespace) -> int:
     snapshot, judged = verdicts.load_snapshot(options.data), verdicts.load_verdicts(options.data)
+    snapshot += [each.finding for each in verdicts.load_drawn(options.data)]
     if options.ids:
         return _record(options, snapshot, judged)
     if options.verdict or options.reason:
@@ -100,11 +116,16 @@ def judge(options: argparse.Namespace) -> int:
 
 
 def table(options: argparse.Namespace) -> int:
-    releases = corpus.load(options.data)
-    text = tables.render(releases, verdicts.load_snapshot(options.data), verdicts.load_verdicts(options.data))
+    releases, judged = corpus.load(options.data), verdicts.load_verdicts(options.data)
+    texts = {"ecosystem": tables.render(releases, verdicts.load_snapshot(options.data), judged)}
+    drawn = verdicts.load_drawn(options.data)
+    if drawn:
+        texts["advice"] = tables.render_drawn(drawn, judged)
     if options.check:
-        return tables.check(options.page, "ecosystem", text, "python scripts/ecosystem.py table")
-    tables.refresh(options.page, "ecosystem", text)
+        command = "python scripts/ecosystem.py table"
+        return max(tables.check(options.page, name, text, command) for name, text in texts.items())
+    for name, text in texts.items():
+        tables.refresh(options.page, name, text)
     return 0
 
 
@@ -116,17 +137,17 @@ def pin(options: argparse.Namespace) -> int:
     return 0
 
 
-def _lint_all(options: argparse.Namespace) -> list[Linted]:
+def _lint_all(options: argparse.Namespace, more: Sequence[str] = ()) -> list[Linted]:
     chosen = _chosen(options)
     results = []
     for number, release in enumerate(chosen, start=1):
         print(f"[{number}/{len(chosen)}] {release.label}", file=sys.stderr)
-        results.append(_lint_one(release, corpus.folder(release, options.cache), options))
+        results.append(_lint_one(release, corpus.folder(release, options.cache), options, more))
     return results
 
 
-def _lint_one(release: Release, root: Path, options: argparse.Namespace) -> Linted:
-    command = [*shlex.split(options.linter), "check", "--output-format", "json", "--isolated", "--no-cache"]
+def _lint_one(release: Release, root: Path, options: argparse.Namespace, more: Sequence[str]) -> Linted:
+    command = [*shlex.split(options.linter), "check", "--output-format", "json", "--isolated", "--no-cache", *more]
     done = measured.run([*command, "--jobs", str(options.jobs), "."], cwd=root)
     try:
         raw: list[dict[str, Any]] = json.loads(done.stdout)
@@ -242,6 +263,9 @@ def _parser() -> argparse.ArgumentParser:
 
     for run in (lint, diff, update):
         commands.add_parser(run.__name__, parents=[common, chosen, linting]).set_defaults(run=run)
+    drawing = commands.add_parser("advice", parents=[common, chosen, linting])
+    drawing.add_argument("--draw", type=int, default=MOST_DRAWN, help="findings of each rule; default: %(default)s")
+    drawing.set_defaults(run=advice)
     judging = commands.add_parser("judge", parents=[common, chosen])
     judging.add_argument("ids", nargs="*", metavar="ID", help="ids or keys of findings in the snapshot")
     judging.add_argument("--verdict", choices=tuple(verdicts.VERDICTS))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from corpus import SETS, CorpusError, Release
-from verdicts import Finding, Tally, Verdict, tally
+from verdicts import Drawn, Finding, Tally, Verdict, tally
 
 SET_TITLES = {"gating": "Gating set", "extended": "Extended set"}
 COUNTS = ("findings", "true", "harmless", "false", "not judged", "consequential", "precision")
@@ -65,6 +65,18 @@ def render(releases: Sequence[Release], snapshot: Sequence[Finding], judged: Map
             sections += [f"### {SET_TITLES[name]}", _per_rule(findings, judged), _per_release(chosen, findings, judged)]
             sections += _exceptions(findings, judged)
     return "\n\n".join(sections)
+
+
+def render_drawn(drawn: Sequence[Drawn], judged: Mapping[str, Verdict]) -> str:
+    """Precision per rule of a sample, beside how many findings it was drawn from."""
+    findings = [each.finding for each in drawn]
+    among = {each.finding.code: each.among for each in drawn}
+    rows = [
+        [code, among[code], *_cells(tally([f for f in findings if f.code == code], judged))] for code in sorted(among)
+    ]
+    total = ["**all**", sum(among.values()), *_cells(tally(findings, judged))]
+    table = markdown(("rule", "findings", "drawn", *COUNTS[1:]), [*rows, total])
+    return "\n\n".join([table, *_exceptions(findings, judged)])
 
 
 def _per_rule(findings: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:

@@ -2,7 +2,7 @@
 
 `snapshot.jsonl` holds one finding a line, `verdicts.jsonl` one judgement a line, both in `scripts/ecosystem/` and both
 joined by `key`: release, path, code, a hash of the flagged source line and its occurrence. Code that moves up or down
-in its file keeps its key.
+in its file keeps its key. Of the rules that are off by default, `advice.jsonl` holds a sample.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ class Finding:
     def id(self) -> str:
         """A short name to type; `key` is what is stored."""
         return _hash(self.key)[:8]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A finding that was drawn from the `among` findings of its rule."""
+
+    finding: Finding
+    among: int
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,32 @@ def load_snapshot(data: Path) -> list[Finding]:
 
 def save_snapshot(findings: Iterable[Finding], data: Path) -> None:
     jsonl.write(data / "snapshot.jsonl", [asdict(f) for f in sorted(findings, key=lambda finding: finding.order)])
+
+
+def draw(findings: Iterable[Finding], count: int) -> list[Drawn]:
+    """At most `count` findings of each rule: those whose keys have the smallest hashes, whatever their order."""
+    held = sorted(findings, key=lambda finding: _hash(f"drawn {finding.key}"))
+    among = Counter(finding.code for finding in held)
+    taken = Counter[str]()
+    drawn = []
+    for finding in held:
+        taken[finding.code] += 1
+        if taken[finding.code] <= count:
+            drawn.append(Drawn(finding, among[finding.code]))
+    return sorted(drawn, key=lambda each: each.finding.order)
+
+
+def load_drawn(data: Path) -> list[Drawn]:
+    """The stored sample, sorted; none if nothing is stored yet."""
+    rows = jsonl.read(data / "advice.jsonl")
+    try:
+        return [Drawn(Finding(**{name: row[name] for name in row if name != "among"}), row["among"]) for row in rows]
+    except (KeyError, TypeError) as error:
+        raise CorpusError(f"{data / 'advice.jsonl'}: {error}") from error
+
+
+def save_drawn(drawn: Iterable[Drawn], data: Path) -> None:
+    jsonl.write(data / "advice.jsonl", [{**asdict(each.finding), "among": each.among} for each in drawn])
 
 
 def load_verdicts(data: Path) -> dict[str, Verdict]:

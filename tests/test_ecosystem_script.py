@@ -71,7 +71,7 @@ class Workplace:
         options = ["--data", str(self.data), "--cache", str(self.root / "cache")]
         if command == "table":
             options = options[:2]
-        if command in ("lint", "diff", "update"):
+        if command in ("lint", "diff", "update", "advice"):
             options += ["--linter", shlex.join([sys.executable, str(self.root / "linter.py")])]
         line = [sys.executable, str(ECOSYSTEM), command, *options, *arguments]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
@@ -210,6 +210,30 @@ def test_table_counts_verdicts_and_rounds_precision_down(place: Workplace) -> No
     assert place.run("table", "--page", str(page), "--check").returncode == 0
 
 
+def test_a_sample_of_rules_that_are_off_is_drawn_judged_and_tabulated(place: Workplace) -> None:
+    place.add(
+        "alpha", {"alpha/a.py": "".join(f"zeros({n})  # BUG\n" for n in range(9)), "alpha/b.py": "load()  # BUG\n"}
+    )
+    done = place.run("advice", "--draw", "4")
+    assert done.stdout.splitlines() == ["TDL003: 4 of 9 drawn", "TDL201: 1 of 1 drawn"], done.stderr
+    drawn = place.rows("advice.jsonl")
+    place.run("advice", "--draw", "4")
+    assert place.rows("advice.jsonl") == drawn
+    place.run("advice", "--draw", "3")
+    assert [row for row in drawn if row in place.rows("advice.jsonl")] == place.rows("advice.jsonl")
+    keys = [str(row["key"]) for row in place.rows("advice.jsonl")]
+    assert "not judged: 4" in place.run("judge").stdout
+    place.run("judge", keys[0], "--verdict", "false", "--reason", "no tensor")
+    page = place.root / "page.md"
+    text = "<!-- ecosystem:begin -->\n<!-- ecosystem:end -->\n<!-- advice:begin -->\n<!-- advice:end -->\n"
+    page.write_text(text, encoding="utf-8")
+    assert place.run("table", "--page", str(page), "--check").returncode == 1
+    assert place.run("table", "--page", str(page)).returncode == 0
+    assert "| TDL003 | 9 | 3 | 0 | 0 | 1 | 2 | 0.0 % | 0.0 % |" in page.read_text(encoding="utf-8")
+    assert "false: no tensor" in page.read_text(encoding="utf-8")
+    assert place.run("table", "--page", str(page), "--check").returncode == 0
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -305,7 +329,7 @@ def test_the_stored_data_is_sound() -> None:
         "torch_geometric",
         "accelerate",
     }
-    for name in ("snapshot.jsonl", "verdicts.jsonl"):
+    for name in ("snapshot.jsonl", "verdicts.jsonl", "advice.jsonl"):
         path = data / name
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         keys = [row["key"] for row in rows]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
-from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
+from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, tensors_in
 from torchdevlint.flow.state.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
@@ -88,9 +88,11 @@ def run_function(
 
 def _where_all_agree(value: Value) -> Value:
     """What a function of another file gives: unknown where its tensors are in different places, which it decides."""
-    tensors = [each for _, each in alternatives(value) if isinstance(each, Tensor)]
-    places = {(each.device, each.device == DEFAULT and bool(each.creations)) for each in tensors}
-    return Tensor(TOP) if len(places) > 1 and len(tensors) == len(alternatives(value)) else value
+    held = [each for _, each in alternatives(value)]
+    places = {each.device for each in held if isinstance(each, Tensor)}
+    if len(places) < 2:
+        return value
+    return Tensor(TOP) if all(isinstance(each, Tensor) for each in held) else UNKNOWN
 
 
 def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
