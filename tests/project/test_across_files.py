@@ -371,3 +371,41 @@ def test_a_generic_base_in_another_file(project: Files) -> None:
                 return actions + self.multiplier * actions.sum(0)
     """
     assert project({"base.py": base, "step.py": step}) == {"base.py": set(), "step.py": set()}
+
+
+def test_a_class_that_a_constructor_defines_sees_the_layers_where_the_model_was_made(project: Files) -> None:
+    models = """
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+
+        class Inner(nn.Module):
+            def forward(self, tokens):
+                return self.embed(tokens)
+
+        class Decoder(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.words = nn.Parameter(torch.randn(size, 8))
+
+                def embed(tokens):
+                    return F.embedding(tokens, self.words)
+
+                class Embedding(Inner):
+                    def embed(self, tokens):
+                        return embed(tokens)
+
+                self.inner = Embedding()
+
+            def forward(self, tokens):
+                return self.inner(tokens)
+    """
+    test = """
+        import torch
+        from models import Decoder
+
+        def run():
+            decoder = Decoder(100)
+            return decoder(torch.randint(100, (2, 3))).shape
+    """
+    assert project({"models.py": models, "test.py": test}) == {"models.py": set(), "test.py": set()}

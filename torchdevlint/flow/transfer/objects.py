@@ -11,7 +11,19 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin,
 from torchdevlint.flow.state.joins import alternatives, at, blurred, distribute, join, sites_in
 from torchdevlint.flow.state.machine import Entry, Frame
 from torchdevlint.flow.state.records import of_itself
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Library, Map, Obj, Seq, Site, Step, Tensor, Value
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Choice,
+    Library,
+    Map,
+    Obj,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Value,
+)
 
 _MAX_ACTIVE = 20
 """How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
@@ -63,6 +75,8 @@ def relocate(value: Value, device: Device) -> Value:
     """An attribute as seen from an instance on `device`, where the summary says the model's device."""
     if device == MODEL:
         return value
+    if isinstance(value, Obj) and _is_defined_inside(value.info):
+        return UNKNOWN
     target = TOP if device == DEFAULT else device
     if isinstance(value, Tensor) and value.device == MODEL:
         return replace(value, device=target)
@@ -73,6 +87,12 @@ def relocate(value: Value, device: Device) -> Value:
     if isinstance(value, Choice):
         return distribute(value, lambda each: relocate(each, device))
     return value
+
+
+def _is_defined_inside(info: ClassInfo) -> bool:
+    """Whether a method defines the class, which may see the `self` of the summary."""
+    scopes = info.closure.scopes
+    return any(each is not scopes[-1] for each in scopes)
 
 
 def write_attribute(receiver: Value, name: str, value: Value) -> Value:
