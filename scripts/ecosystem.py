@@ -35,6 +35,10 @@ from corpus import CorpusError, Release
 from verdicts import Finding, Verdict
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from torchdevlint.rules import all_rules  # noqa: E402
+
 ADVICE = ("TDL5", "TDL6")
 """The rules that are off by default."""
 MOST_DRAWN = 30
@@ -117,7 +121,8 @@ def judge(options: argparse.Namespace) -> int:
 
 def table(options: argparse.Namespace) -> int:
     releases, judged = corpus.load(options.data), verdicts.load_verdicts(options.data)
-    texts = {"ecosystem": tables.render(releases, verdicts.load_snapshot(options.data), judged)}
+    rules = [rule.code for rule in all_rules() if rule.default and not rule.preview]
+    texts = {"ecosystem": tables.render(releases, verdicts.load_snapshot(options.data), judged, rules)}
     drawn = verdicts.load_drawn(options.data)
     if drawn:
         texts["advice"] = tables.render_drawn(drawn, judged)

@@ -52,9 +52,17 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def render(releases: Sequence[Release], snapshot: Sequence[Finding], judged: Mapping[str, Verdict]) -> str:
-    """Precision per rule and per release for each set, and the findings that were not judged true, with reasons."""
-    sections = []
+def render(
+    releases: Sequence[Release], snapshot: Sequence[Finding], judged: Mapping[str, Verdict], rules: Sequence[str] = ()
+) -> str:
+    """Precision per rule of all, and per rule and release of each set, with the findings that were not judged true.
+
+    Those of the `rules` that found nothing are named.
+    """
+    silent = [code for code in rules if code not in {finding.code for finding in snapshot}]
+    sections = ["### All releases", _per_rule(snapshot, judged)] if snapshot else []
+    if snapshot and silent:
+        sections.append(f"Without a finding here, so that their precision is not measured: {', '.join(silent)}.")
     for name in SETS:
         chosen = [release for release in releases if release.set == name]
         labels = {release.label for release in chosen}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -204,6 +205,7 @@ def test_table_counts_verdicts_and_rounds_precision_down(place: Workplace) -> No
     assert "| TDL003 | 4 | 2 | 1 | 0 | 1 | 66.6 % | 100.0 % |" in text
     assert "| alpha 1.0 | 10 | 4 | 2 | 1 | 0 | 1 | 66.6 % | 100.0 % |" in text
     assert "- TDL003 alpha-1.0 `alpha/a.py:3`, harmless: never called" in text
+    assert re.search(r"Without a finding here.*: TDL001, TDL002, TDL004,", text)
     assert "old" not in text
     assert text.startswith("# Page\n<!-- ecosystem:begin -->")
     assert text.endswith("<!-- ecosystem:end -->\nafter\n")
