@@ -15,7 +15,7 @@ from torchdevlint.flow.calling.tensor_methods import (
 from torchdevlint.flow.checks import checkpoints
 from torchdevlint.flow.checks.loaded_data import DATASET_FILE
 from torchdevlint.flow.kinds import ranks, start_method
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import element_of, join_all, sequence
@@ -95,9 +95,13 @@ def _environment_get(frame: Frame, state: State, node: ast.Call, arguments: Argu
 
 
 def _rank(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """The number of this process among all, or in a group of them."""
+    """The number of this process among all, or in a group of them; a group that is None at first may be set later."""
     group = arguments.get(0, "group")
-    return Number(node) if group is None or group[1] == NONE else NUMBER
+    if group is None:
+        return Number(node)
+    given = frame.function is not None and dotted_path(group[0]) in argument_names(frame.function)
+    whole = given or isinstance(group[0], ast.Constant)
+    return Number(node) if whole and group[1] == NONE else NUMBER
 
 
 def _available(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
