@@ -98,7 +98,7 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
     yield Report(
         span=fact.at,
         message=(
-            f"{name} is where the loader made it, but {code(fact.other.text)} is on {fact.other.device}; "
+            f"{name} is where the {fact.made_by} made it, but {code(fact.other.text)} is on {fact.other.device}; "
             f"they meet in {fact.operation}"
         ),
         symptom=(

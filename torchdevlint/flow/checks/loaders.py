@@ -38,6 +38,7 @@ _MANAGED = frozenset(
 )
 """Words of files whose loaders or trainers move batches themselves."""
 _MOVES = frozenset({"to", "cuda"})
+_FROM_DATA = "comes from the data set here"
 _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 """Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
 
@@ -50,6 +51,22 @@ def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
     return _from_loader(frame, taken, source) if _is_loader(node, source) and not _moves_batches(frame) else None
+
+
+def item_of_data(frame: Frame, taken: ast.AST, data: Library, sliced: bool = False) -> Value:
+    """``data[i]`` of a `TensorDataset`, or of a part of one, with tensors of the CPU; what others give is open."""
+    if data.name == "torch.utils.data.Subset" and len(data.children) == 1 and isinstance(data.children[0], Library):
+        return item_of_data(frame, taken, data.children[0], sliced)
+    if data.name != "torch.utils.data.TensorDataset" or _moves_batches(frame):
+        return UNKNOWN
+    return sequence([_item_of_tensor(taken, each, sliced) for each in data.children])
+
+
+def _item_of_tensor(taken: ast.AST, whole: Value, sliced: bool) -> Value:
+    if not isinstance(whole, Tensor) or not on_cpu(whole.device):
+        return UNKNOWN
+    ndim = whole.ndim if sliced or not whole.ndim or whole.ndim < 0 else whole.ndim - 1
+    return Tensor(LOADER, None if ndim == AT_LEAST_1 and not sliced else ndim, (), (Step(_FROM_DATA, taken),))
 
 
 def _moves_batches(frame: Frame) -> bool:
@@ -75,6 +92,9 @@ def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state:
     source = frame.evaluate(node, state)
     if _is_loader(node, source):
         return _from_loader(frame, loop.target, source)
+    if isinstance(source, Library):
+        sample = item_of_data(frame, loop.target, source)
+        return None if sample == UNKNOWN else sample
     if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(loop):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
@@ -199,7 +219,12 @@ def record(
     machine.record(
         ("batch", loaded),
         lambda: BatchNotMoved(
-            machine.span_of(node), operation, machine.text_of(stayed[0]), machine.span_of(taken), other
+            machine.span_of(node),
+            operation,
+            machine.text_of(stayed[0]),
+            machine.span_of(taken),
+            other,
+            "data set" if steps and steps[0].text == _FROM_DATA else "loader",
         ),
         state,
     )

@@ -72,10 +72,10 @@ class DeadLoopMove(Fact):
 
 @dataclass(frozen=True, slots=True)
 class BatchNotMoved(Fact):
-    """A batch from a loader that reaches the model, a criterion or another half of the batch where it was collated.
+    """A batch or sample that reaches the model, a criterion or another part of it where the loader or data set made it.
 
     `name` is the part that stayed (``labels``), `loaded_at` the loop that takes it from the loader, `at` the operation,
-    `other` what it meets there: the model, or the part that was moved.
+    `other` what it meets there: the model, or the part that was moved; `made_by` is what it came from.
     """
 
     at: Span
@@ -83,6 +83,7 @@ class BatchNotMoved(Fact):
     name: str
     loaded_at: Span
     other: Operand
+    made_by: str = "loader"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
-from torchdevlint.flow.checks import selection, wrappers
+from torchdevlint.flow.checks import loaders, selection, wrappers
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import (
@@ -224,6 +224,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return join_all(held if of_data else [*held, value.element])
     if isinstance(value, Library) and value.module:
         return item_of(value, isinstance(node.slice, ast.Slice), index)
+    if isinstance(value, Library):
+        return loaders.item_of_data(frame, node, value, isinstance(node.slice, ast.Slice))
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
