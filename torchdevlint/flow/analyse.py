@@ -13,6 +13,7 @@ from torchdevlint.flow.checks import forwarding, hardcoded
 from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
+from torchdevlint.flow.checks.grown_attributes import keep_grown
 from torchdevlint.flow.checks.overrides import check_classes
 from torchdevlint.flow.checks.returns import check_returns
 from torchdevlint.flow.facts import all_facts
@@ -173,6 +174,8 @@ def _enter_methods(
         end = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
         if name == "__init__" and end is not None:
             info.touched = end.touched
+            if info.is_module:
+                keep_grown(info, end)
             if info.is_module or is_composite(info):
                 check_containers(machine, info, end)
 
