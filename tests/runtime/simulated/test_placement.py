@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.data import DataLoader, random_split
 
 from torchdevlint.runtime.record.recorder import Recorder, story_of
 from torchdevlint.runtime.simulated import simulate
@@ -277,6 +278,34 @@ def test_what_numpy_may_have() -> None:
 def test_printing_says_where_a_tensor_is() -> None:
     assert repr(torch.ones(1, device="cuda:1")) == "tensor([1.], device='cuda:1')"
     assert repr(torch.ones(1)) == "tensor([1.])"
+
+
+@pytest.mark.parametrize("sorted_", [True, False])
+def test_lengths_of_a_packed_sequence_are_on_the_cpu(sorted_: bool) -> None:
+    given, lengths = torch.rand(3, 2, 4, device="cuda"), torch.tensor([3, 2] if sorted_ else [2, 3])
+    packed = nn.utils.rnn.pack_padded_sequence(given, lengths, enforce_sorted=sorted_)
+    output, _ = nn.LSTM(4, 5).cuda()(packed)
+    padded, found = nn.utils.rnn.pad_packed_sequence(output)
+    assert (padded.device, found.device) == (FIRST, CPU)
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.lt(torch.arange(3, device="cuda"), found[:, None])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
+def test_splits_and_shuffles_take_the_generator_of_the_default_tensor_type() -> None:
+    """`random_split` has a name of its own for `torch.randperm`."""
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    try:
+        for make in (
+            lambda: random_split([1, 2, 3, 4], [2, 2]),
+            lambda: list(DataLoader([1, 2, 3], shuffle=True)),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
+                make()
+        first, second = random_split([1, 2, 3, 4], [2, 2], generator=torch.Generator("cuda"))
+        assert sorted([*first, *second]) == [1, 2, 3, 4]
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
 
 
 def test_inference_mode() -> None:

@@ -15,7 +15,7 @@ from torchdevlint.runtime.simulated.operators import COMPOSITE
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.story import refused, reported
-from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, claim_of, device_of, storage_of
+from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, claim_of, device_of, storage_of
 from torchdevlint.runtime.simulated.tensors.mode import tensors_in
 
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -155,6 +155,19 @@ def _checked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def _padded(original: Callable[..., Any]) -> Callable[..., Any]:
+    """aten/src/ATen/native/PackedSequence.cpp, `_pad_packed_sequence`: the lengths are made in C++, on the CPU."""
+
+    @functools.wraps(original)
+    def padded(*args: Any, **kwargs: Any) -> Any:
+        output, lengths = original(*args, **kwargs)
+        if claim_of(lengths) is None and type(lengths) is torch.Tensor:
+            simulation().created(lengths, CPU, "_pad_packed_sequence")
+        return output, lengths
+
+    return padded
+
+
 def group_by_device_and_dtype(tensor_lists: Sequence[Sequence[Any]], with_indices: bool = False) -> dict[Any, Any]:
     """Groups for the `_foreach_` functions (torch/csrc/Module.cpp, aten/src/ATen/native/ForeachUtils.h).
 
@@ -181,7 +194,7 @@ def patches() -> Iterator[Patch]:
     attention = _attention(torch._C._nn.scaled_dot_product_attention)
     yield torch._C._nn, "scaled_dot_product_attention", attention
     yield torch.nn.functional, "scaled_dot_product_attention", attention
-    yield torch._VF, "_pad_packed_sequence", _checked("_pad_packed_sequence", torch._VF._pad_packed_sequence)
+    yield torch._VF, "_pad_packed_sequence", _padded(_checked("_pad_packed_sequence", torch._VF._pad_packed_sequence))
     for name in ("tensor_split", "quantile", "nanquantile", "meshgrid"):
         yield torch, name, _checked(name, getattr(torch, name))
         if hasattr(torch.Tensor, name):

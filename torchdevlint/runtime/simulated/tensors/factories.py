@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import torch
+import torch.utils.data.dataset
 from torch.utils._device import DeviceContext, _device_constructors
 
 from torchdevlint.runtime.record.sites import user_line
@@ -295,6 +296,8 @@ def patches() -> Iterator[Patch]:
     for name in FACTORIES:
         if hasattr(torch, name):
             yield torch, name, _factory(name, getattr(torch, name))
+    dataset = torch.utils.data.dataset  # whose `random_split` calls a `randperm` of its own
+    yield dataset, "randperm", _factory("randperm", dataset.randperm)
     yield torch, "range", _range(torch.range)
     for name in FFT_FACTORIES:
         yield torch.fft, name, _factory(name, getattr(torch.fft, name))
