@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
-from torchdevlint.flow.names import argument_names
+from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
+from torchdevlint.source.nodes import nodes_in
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
+_LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
+_LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
 _STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "module.", "_orig_mod.", "_orig_mod"})
 
 
@@ -48,6 +52,26 @@ def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
     if given is None or given[1] != Const(None):
         return given is not None
     return isinstance(given[0], ast.IfExp) or _is_parameter(frame, given[0])
+
+
+def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) -> bool:
+    """Whether one arm says ``load(p, map_location=..)`` and the other ``load(p)``: one for each kind of machine."""
+    if not one or not other or not frame.machine.words & _LOADERS:
+        return False
+    here, there = _loaded_in(frame, one), _loaded_in(frame, other)
+    return not here[True].isdisjoint(there[False]) or not there[True].isdisjoint(here[False])
+
+
+def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
+    """The first arguments of calls that load, by whether the call says where to."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for part in body:
+        for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):
+            if call.args:
+                placed = any(each.arg == "map_location" for each in call.keywords)
+                placed = placed or (len(call.args) > 1 and (dotted_path(call.func) or "").endswith(_LOADS))
+                found[placed].add(frame.machine.text_of(call.args[0]))
+    return found
 
 
 def _is_parameter(frame: Frame, node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
-from torchdevlint.flow.checks import loaders, selection, wrappers
+from torchdevlint.flow.checks import checkpoints, loaders, selection, wrappers
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import (
@@ -153,6 +153,8 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
         state.guarded, state.cuda_of = guarded, cuda_of
         return value
     one, other = arms(frame, node.test, state)
+    if checkpoints.places_load(frame, [node.body], [node.orelse]):
+        one.guarded = other.guarded = True
     one.cuda_of = asked_tensor(frame, node.test, node.orelse) or one.cuda_of
     wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)
     if not one.alive or not other.alive:

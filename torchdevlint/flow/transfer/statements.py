@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.checks import environment, loaders, losses, moves, returns, selection, wrappers
+from torchdevlint.flow.checks import (
+    checkpoints,
+    environment,
+    loaders,
+    losses,
+    moves,
+    returns,
+    selection,
+    wrappers,
+)
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import element_of, is_number, join, sequence
 from torchdevlint.flow.state.machine import Frame, State
@@ -17,7 +26,6 @@ from torchdevlint.flow.transfer.comparisons import compares_devices
 from torchdevlint.flow.transfer.definitions import define_class, define_function
 from torchdevlint.flow.transfer.imports import import_modules, import_names
 from torchdevlint.flow.transfer.patterns import captured
-from torchdevlint.source.nodes import nodes_in
 
 _MAX_REPEATED_LOOPS = 3
 _NEVER_RETURN = frozenset(
@@ -139,7 +147,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if compares_devices(node.test) and isinstance(node.body[-1], ast.Raise):
         fails.without_accelerator = True
     other = node.orelse or (frame.following if isinstance(node.body[-1], ast.Return) else [])
-    if _places_load_of(frame, node.body, other) or _places_load_of(frame, other, node.body):
+    if checkpoints.places_load(frame, node.body, other):
         holds.guarded = fails.guarded = True
     wrappers.refine_by_use(frame, node.body, node.orelse, holds, fails)
     execute(frame, node.body, holds)
@@ -149,25 +157,6 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     state.guarded = guarded
     if state.alive and holds.alive and fails.alive:
         state.conditions = before
-
-
-def _places_load_of(frame: Frame, body: list[ast.stmt], other: list[ast.stmt]) -> bool:
-    """Whether `body` says ``load(p, map_location=..)`` and `other` ``load(p)``: one for each kind of machine."""
-    if not body or not other or "map_location" not in frame.machine.words:
-        return False
-    here, there = _firsts_of_calls(frame, body), _firsts_of_calls(frame, other)
-    return not here[True].isdisjoint(there[False])
-
-
-def _firsts_of_calls(frame: Frame, body: list[ast.stmt]) -> dict[bool, set[str]]:
-    """The first arguments of calls, by whether the call has a `map_location`."""
-    found: dict[bool, set[str]] = {True: set(), False: set()}
-    for part in body:
-        for call in nodes_in(part, ast.Call):
-            if call.args:
-                placed = any(each.arg == "map_location" for each in call.keywords)
-                found[placed].add(frame.machine.text_of(call.args[0]))
-    return found
 
 
 def _decides(frame: Frame, test: ast.expr, state: State) -> bool:
@@ -259,7 +248,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
 
 def _try(frame: Frame, node: ast.Try, state: State) -> None:
     before, guarded = state.copy(), state.guarded
-    if any(_places_load_of(frame, each.body, node.body) for each in node.handlers):
+    if any(checkpoints.places_load(frame, each.body, node.body) for each in node.handlers):
         state.guarded = True
     execute(frame, node.body, state)
     state.guarded = guarded
