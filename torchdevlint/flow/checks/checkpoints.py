@@ -11,14 +11,16 @@ from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
 from torchdevlint.source.nodes import nodes_in
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 _LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
 _LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
-_STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "module.", "_orig_mod.", "_orig_mod"})
+_PREFIXES = ("module.", "_orig_mod.")
+_LENGTHS = frozenset(map(len, _PREFIXES))
+_STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "_orig_mod", *_PREFIXES})
 
 
 def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -119,9 +121,17 @@ def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]
     return []
 
 
+def _strips(machine: Machine) -> bool:
+    """Whether the file takes prefixes off keys: it names one, or drops as many characters, as in ``key[7:]``."""
+    of_names = (each.slice for each in nodes_in(machine.tree, ast.Subscript) if isinstance(each.value, ast.Name))
+    slices = (each for each in of_names if isinstance(each, ast.Slice) and each.upper is None)
+    starts = (each.lower.value for each in slices if isinstance(each.lower, ast.Constant))
+    return bool(_STRIPPING_WORDS & machine.words) or any(each in _LENGTHS for each in starts)
+
+
 def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
     machine = frame.machine
-    if _STRIPPING_WORDS & machine.words:
+    if _strips(machine):
         return
     place = node if held.function is frame.function else held.node or node
     machine.record_anyway(
@@ -150,7 +160,7 @@ def load_state_dict(
     saved = value if isinstance(value, StateDict) and not value.prefix else None
     if isinstance(value, Loaded):
         saved = machine.saved.get(value.path)
-    if prefix and saved is not None and isinstance(target, Library) and not _STRIPPING_WORDS & machine.words:
+    if prefix and saved is not None and isinstance(target, Library) and not _strips(machine):
         made_at = target.made_at or node
         machine.record_anyway(
             ("load into wrapper", node),
