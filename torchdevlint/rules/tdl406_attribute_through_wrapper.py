@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `wrapped.names` and `wrapped.generate(...)` where `wrapped` is `nn.DataParallel(model)`,
-`DistributedDataParallel(model)` or `AveragedModel(model)`, and the name is none of the wrapper's own.
+`DistributedDataParallel(model)` or `AveragedModel(model)`, and the name is none of the wrapper's own. What the
+`prepare` of accelerate gives is `DistributedDataParallel(model)` where several processes run.
 
 ## Why is this bad?
 The wrapper is a Module of its own, which holds the model as its attribute `module` and hands nothing else through:
@@ -49,25 +50,26 @@ def train(model=Net()):
     return names
 ```
 After the wrap it is `model.module.names`, or `getattr(model, "module", model).names` where the wrap depends on the
-machine. A method that runs the network does so on one GPU when it is called through `.module`; to use all of them, let
-`forward` call it.
+machine; for accelerate it is `accelerator.unwrap_model(model).names`. A method that runs the network does so on one GPU
+when it is called through `.module`; to use all of them, let `forward` call it.
 
 ## Fix safety
 There is no automatic fix: calling a method through `.module` goes around the wrapper, which with
 `DistributedDataParallel` leaves gradients unsynchronised.
 
 ## What it cannot see
-Wrappers that were made in another file, wrappers of other libraries, and models that are wrapped by one method of a
-class and read by another one when it is not sure which of them runs first. Names that begin with an underscore are
-reported only where the class of the model is known to have them; `wrapped.device` is left to TDL107. It is silent
-where the function asks with `hasattr` or catches the `AttributeError`, and where the file puts such an attribute on a
-wrapper.
+Wrappers that were made in another file, wrappers of other libraries, an `Accelerator` that is an argument, and models
+that are wrapped by one method of a class and read by another one when it is not sure which of them runs first. Names
+that begin with an underscore are reported only where the class of the model is known to have them; `wrapped.device` is
+left to TDL107. It is silent where the function asks with `hasattr` or catches the `AttributeError`, and where the file
+puts such an attribute on a wrapper.
 
 ## References
 - [torch.nn.DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
 - [torch.nn.parallel.DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
 - `DataParallel`: naver/deep-image-retrieval#5, epfml/attention-cnn#11, nashory/pggan-pytorch#60, Jungjee/ASVspoof_PA#7
 - `DistributedDataParallel`: huggingface/transformers#18974, huggingface/diffusers#8477
+- [accelerate: `unwrap_model`](https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.unwrap_model)
 """
 
 from __future__ import annotations
@@ -104,6 +106,7 @@ def repaired(device):
 def check(fact: HiddenAttribute) -> Iterator[Report]:
     wrapper = fact.wrapper.rpartition(".")[2]
     some = ", on some paths only," if fact.conditional else ""
+    some = ", with several processes," if fact.unwrap else some
     yield Report(
         span=fact.at,
         message=f"`{wrapper}` does not hand `{fact.attribute}` through{_owner(fact)}",
@@ -124,5 +127,7 @@ def _when(fact: HiddenAttribute) -> str:
 
 def _help(fact: HiddenAttribute) -> str:
     model, call = operand(fact.model), "(...)" if fact.called else ""
+    if fact.unwrap:
+        return f"ask the model inside: {edit(f'{fact.unwrap}({fact.model}).{fact.attribute}{call}')}"
     inside = f"getattr({fact.model}, 'module', {fact.model})" if fact.conditional else f"{model}.module"
     return f"ask the model inside: {edit(f'{inside}.{fact.attribute}{call}')}"

@@ -5,6 +5,7 @@ that speaks about files which none of the tests below lets through must widen th
 
 * a name of PyTorch, which comes from an import whose text contains ``torch`` (also ``pytorch_lightning``,
   ``torchvision``, a ``# torchdevlint:`` comment), or is the word ``cuda`` in any case;
+* ``accelerate``, which wraps models;
 * a tensor that is known by its use alone, in a file that never names torch: it is reported for a call that changes its
   device or dtype, such as ``.to(``;
 * an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
@@ -51,7 +52,7 @@ def may_hold_findings(data: bytes) -> bool:
 
 
 def _mentions(data: bytes) -> bool:
-    if b"torch" in data:
+    if b"torch" in data or b"accelerate" in data:
         return True
     lower = data.lower()
     if b"cuda" in lower or _SUPPRESSION.search(lower):

@@ -13,6 +13,7 @@ from torchdevlint.flow.calling.functions import run_function, spread
 from torchdevlint.flow.calling.library_calls import OTHER_RUNTIMES, call_library
 from torchdevlint.flow.calling.module_methods import call_module_method
 from torchdevlint.flow.calling.modules import call_module, follows_input, given_by, opaque_result
+from torchdevlint.flow.calling.prepared import prepare
 from torchdevlint.flow.calling.tensor_methods import call_tensor_method, tensor_operands
 from torchdevlint.flow.calling.unknown_calls import (
     LEAVES_TENSORS,
@@ -42,6 +43,7 @@ from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame, State, under_each
 from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.values import (
+    NONE,
     TEXT,
     UNKNOWN,
     Choice,
@@ -90,8 +92,11 @@ def call_attribute(
 ) -> Value:
     """``receiver.name(..)``."""
     if isinstance(receiver, Choice):
-        if len(receiver.alternatives) > _MAX_DISTRIBUTED:
+        there = [each for each in receiver.alternatives if each[1] != NONE]
+        if len(there) > _MAX_DISTRIBUTED:
             return UNKNOWN
+        if len(there) == _MAX_DISTRIBUTED < len(receiver.alternatives):
+            receiver = Choice(tuple(there))
         path = dotted_path(callee.value)
         if path is not None and path not in state.env:
             state.paths.setdefault(path, receiver)
@@ -152,8 +157,17 @@ def _brought_by_kind(
         tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
-    if not isinstance(receiver, Unknown):
-        return UNKNOWN
+    if isinstance(receiver, Unknown):
+        return _method_of_unknown(frame, state, node, callee, receiver, arguments)
+    return UNKNOWN
+
+
+def _method_of_unknown(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Unknown, arguments: Arguments
+) -> Value:
+    given = receiver.given
+    if receiver.made_by and callee.attr == "prepare":
+        return prepare(frame, node, receiver, arguments)
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
         return found if given is None else _looked_up(given, callee, arguments) or found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling import distributions, gradients
+from torchdevlint.flow.calling import distributions, gradients, prepared
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.python_calls import is_instance
 from torchdevlint.flow.calling.tensor_methods import (
@@ -297,6 +297,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "functools.partial": _partial,
     "itertools.chain": _chained,
     "apex.amp.initialize": _prepared,
+    "accelerate.Accelerator": prepared.make_accelerator,
+    "accelerate.accelerator.Accelerator": prepared.make_accelerator,
     **start_method.MAKERS,
     "copy.deepcopy": _first_argument,
     "copy.copy": _first_argument,

@@ -43,9 +43,17 @@ def note_attribute(frame: Frame, state: State, node: ast.Attribute, receiver: Li
             machine.span_of(made_at),
             "" if defined_by is None else defined_by.name,
             conditional,
+            _unwrap(made_at),
         ),
         state,
     )
+
+
+def _unwrap(made_at: ast.AST) -> str:
+    """``accelerator.unwrap_model``, for a model that ``accelerator.prepare(..)`` has wrapped."""
+    callee = made_at.func if isinstance(made_at, ast.Call) else None
+    path = dotted_path(callee.value) if isinstance(callee, ast.Attribute) and callee.attr == "prepare" else None
+    return f"{path}.unwrap_model" if path else ""
 
 
 def _class_that_defines(inner: Value | None, name: str) -> ClassInfo | None:

@@ -14,7 +14,8 @@ class HiddenAttribute(Fact):
 
     `model` is the text of the wrapper, `wrapper` its class and `wrapped_at` where it is made; `class_name` is the class
     of the model inside if that defines the attribute, else empty; `called` whether it is a method that is called;
-    `conditional` whether the wrap happens on some paths only.
+    `conditional` whether the wrap happens on some paths only. `unwrap` is the function that gives the model inside, if
+    the library that wrapped it has one.
     """
 
     at: Span
@@ -25,6 +26,7 @@ class HiddenAttribute(Fact):
     wrapped_at: Span
     class_name: str
     conditional: bool
+    unwrap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

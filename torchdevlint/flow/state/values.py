@@ -38,10 +38,11 @@ class Unknown(Value):
     """Anything. Never leads to a finding.
 
     `given` says that it came from an input of `forward` or from an argument: if it turns out to be a tensor, it is on
-    that device.
+    that device. `made_by` is the class of another library that it is an instance of, where that matters.
     """
 
     given: Device | None = None
+    made_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
