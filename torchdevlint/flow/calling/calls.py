@@ -32,6 +32,7 @@ from torchdevlint.flow.checks import (
     loaders,
     losses,
     placement,
+    unseen_layers,
     watch,
 )
 from torchdevlint.flow.kinds import ranks
@@ -133,6 +134,7 @@ def _brought_by_kind(
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
         placement.note_layer_input(frame, state, node, operands)
         if _is_held(receiver, callee.attr):
+            unseen_layers.note_call(frame, state, node, callee, receiver, operands)
             return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
         if is_module_by_use(frame, callee):
             return follows_input(operands)

@@ -1,0 +1,94 @@
+"""Layers of classes that are not known here: `forward` gives one what it makes on the default device."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.kinds.annotations import annotation_name
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Tensor, Value
+from torchdevlint.flow.transfer.operations import Operands, combine
+from torchdevlint.source.nodes import nodes_in
+
+_FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
+"""Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
+_MAY_STAY = re.compile(r"len|size|shape|count|num|step|cpu|host|seed", re.IGNORECASE)
+_LAYER = re.compile(r"_?(?:[A-Z][a-z0-9]+)*[A-Z]\w*")
+_NO_LAYER = re.compile(
+    r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transform|Scheduler|Collat|Builder|Factory"
+)
+
+
+def note_call(frame: Frame, state: State, node: ast.Call, layer: ast.expr, owner: Obj, operands: Operands) -> None:
+    """``self.layer(torch.zeros(..))`` in `forward`, where ``self.layer`` surely is a Module of another class."""
+    if frame.context != "forward" or owner.device != MODEL:
+        return
+    made = [each for each in operands if _is_filled_here(*each)]
+    path = dotted_path(layer) or ""
+    if not made or not path.startswith("self.") or _MAY_STAY.search(path):
+        return
+    keywords = {id(each.value): each.arg or "" for each in node.keywords}
+    made = [each for each in made if not _MAY_STAY.search(keywords.get(id(each[0]), ""))]
+    if made and _is_layer(frame, owner.info, path.removeprefix("self.")):
+        where = Tensor(MODEL, AT_LEAST_1, ())
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
+
+
+def _is_filled_here(node: ast.expr, value: Value) -> bool:
+    """Whether each thing that it may be is a tensor, and one was made on the default device and is no data."""
+    held = [each for _, each in alternatives(value)]
+    made = [each for each in held if isinstance(each, Tensor) and each.device == DEFAULT and each.creations]
+    return (
+        bool(made)
+        and all(isinstance(each, Tensor) for each in held)
+        and all(each.ndim != 0 and all(site.function in _FILLED for site in each.creations) for each in made)
+        and not _MAY_STAY.search(dotted_path(node) or "")
+    )
+
+
+def _is_layer(frame: Frame, info: ClassInfo, name: str) -> bool:
+    """Whether every place that assigns the attribute makes an object of a class of another file, or keeps a Module."""
+    found = [each for method in _writers(info, name) for each in _assigned(method, name)]
+    return bool(found) and all(_is_of_module_class(frame, info, method, value) for method, value in found)
+
+
+def _writers(info: ClassInfo, name: str) -> Iterator[ast.FunctionDef]:
+    for each in info.mro:
+        for method in each.writers.get(name, ()):
+            if isinstance(method, ast.FunctionDef):
+                yield method
+
+
+def _assigned(method: ast.FunctionDef, name: str) -> Iterator[tuple[ast.FunctionDef, ast.expr]]:
+    for each in nodes_in(method, ast.Assign):
+        if any(dotted_path(target) == f"self.{name}" for target in each.targets):
+            yield method, each.value
+
+
+def _is_of_module_class(frame: Frame, info: ClassInfo, method: ast.FunctionDef, value: ast.expr) -> bool:
+    if isinstance(value, ast.Name):
+        spec = method.args
+        annotated = {each.arg: each.annotation for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+        return _names_module(info, annotated.get(value.id))
+    if not isinstance(value, ast.Call):
+        return False
+    tail = (dotted_path(value.func) or "").rpartition(".")[2]
+    return bool(_LAYER.fullmatch(tail)) and not tail.isupper() and not _NO_LAYER.search(tail)
+
+
+def _names_module(info: ClassInfo, annotation: ast.expr | None) -> bool:
+    """Whether an annotation names `torch.nn.Module`, or a Module class of this file."""
+    name = annotation_name(annotation)
+    for scope in info.closure.scopes if name else ():
+        found = scope.get(name)
+        if isinstance(found, Cls):
+            return found.info.is_module
+        if isinstance(found, Ref):
+            return False
+    return isinstance(annotation, ast.Attribute) and annotation.attr == "Module"
