@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import ast
 
-_TENSOR_ANNOTATIONS = frozenset({"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "ByteTensor", "IntTensor"})
+_TENSOR_ANNOTATIONS = frozenset(
+    """
+    Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor
+    BoolTensor
+    """.split()
+)
 _SHAPED = frozenset("Float Int Bool Shaped Num Inexact Complex Integer UInt Float32 Int64 Float16 Float64".split())
 """What jaxtyping puts before a tensor and its shape: ``Float[Tensor, "b c"]``."""
 
 
 def annotated_tensor(annotation: ast.expr | None) -> bool:
-    """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``."""
+    """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``.
+
+    Of a union, all say so, besides None.
+    """
     if annotation is None:
         return False
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        text = annotation.value.rpartition(".")[2].strip("\"' ")
-        return text in _TENSOR_ANNOTATIONS
+        if "[" in annotation.value or "|" in annotation.value:
+            return annotated_tensor(_parsed(annotation.value))
+        return annotation.value.rpartition(".")[2].strip("\"' ") in _TENSOR_ANNOTATIONS
     if isinstance(annotation, ast.Attribute):
         return annotation.attr in _TENSOR_ANNOTATIONS
     if isinstance(annotation, ast.Name):
@@ -25,13 +34,26 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
         inside = annotation.slice
         if isinstance(inside, ast.Tuple) and name in _SHAPED and inside.elts:
             return annotated_tensor(inside.elts[0])
+        if isinstance(inside, ast.Tuple) and name == "Union":
+            return _union_of_tensors(inside.elts)
         return name == "Optional" and annotated_tensor(inside)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        sides = (annotation.left, annotation.right)
-        return any(annotated_tensor(side) for side in sides) and all(
-            annotated_tensor(side) or (isinstance(side, ast.Constant) and side.value is None) for side in sides
-        )
+        return _union_of_tensors([annotation.left, annotation.right])
     return False
+
+
+def _union_of_tensors(members: list[ast.expr]) -> bool:
+    """Whether each of them says tensor or None, and one says tensor."""
+    said = [each for each in members if not (isinstance(each, ast.Constant) and each.value is None)]
+    return bool(said) and all(map(annotated_tensor, said))
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """The expression that an annotation in quotes is."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def contained_tensor(annotation: ast.expr | None) -> str | None:
@@ -76,10 +98,7 @@ def named_in(annotation: ast.expr | None) -> list[ast.expr]:
     if annotation is None:
         return []
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            return named_in(ast.parse(annotation.value.strip(), mode="eval").body)
-        except (SyntaxError, ValueError, RecursionError):
-            return []
+        return named_in(_parsed(annotation.value))
     if isinstance(annotation, ast.Subscript):
         inside = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         return [name for part in inside for name in named_in(part)]
