@@ -2,7 +2,8 @@
 
 ## What it does
 Finds calls of `torch.nn.utils.rnn.pack_padded_sequence` whose lengths are a tensor that was moved to an accelerator,
-that was made there, or that `forward` calculates from its inputs, such as `mask.sum(1)`.
+that was made there, that `forward` calculates from its inputs, such as `mask.sum(1)`, or that it takes out of the same
+dict as the sequences.
 
 ## Why is this bad?
 The lengths say how the sequences are cut, which happens on the host. Since PyTorch 1.7 they are no longer copied there
