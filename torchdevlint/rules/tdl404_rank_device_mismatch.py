@@ -7,7 +7,9 @@ Finds, in programs that run one process a GPU:
   wanted: `torch.cuda.set_device(rank)`, `model.to(rank)`, `f"cuda:{rank}"`, `device_ids=[rank]`;
 - a move to the current GPU (`model.cuda()`, `x.to("cuda")`) before `torch.cuda.set_device(local_rank)` chooses it;
 - `DistributedDataParallel(model)` over NCCL, without `device_ids`, where the model was moved to the same GPU in every
-  process, because nothing in the file chooses another one.
+  process, because nothing in the file chooses another one;
+- a tensor of the CPU that is sent over NCCL: `dist.all_reduce(torch.tensor(n))` where the file makes its groups with
+  `init_process_group("nccl")`, and `accelerator.gather(torch.tensor(n))`.
 
 ## Why is this bad?
 Ranks count through all machines, GPUs only through one. On the first machine, and on a single one, both numbers are the
@@ -20,6 +22,10 @@ CUDA device"), `DistributedDataParallel` refuses a model that is not on the GPU 
 parameters are on different GPUs:
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
+
+NCCL sends nothing but tensors of GPUs:
+
+    RuntimeError: No backend type associated with device type cpu
 
 ## Example
 ```python
@@ -57,6 +63,7 @@ to run on one machine.
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
 - openai/gpt-oss#266, meta-llama/llama-cookbook#90, LMCache/LMCache#814, facebookresearch/fairchem#597,
   NVIDIA/Megatron-LM#661
+- [Backends](https://docs.pytorch.org/docs/stable/distributed.html#backends): which one sends tensors of which devices
 """
 
 from __future__ import annotations
@@ -107,6 +114,14 @@ def check(fact: RankMismatch) -> Iterator[Report]:
             symptom="what is moved later is on another GPU: Expected all tensors to be on the same device",
             help=f"call {code(fact.other)} first",
             notes=(Note("the GPU of this process is chosen here", fact.other_at),),
+        )
+    elif fact.kind == "host":
+        yield Report(
+            span=fact.at,
+            message=f"{code(fact.text)} sends {code(fact.other)}, which is on the CPU, over NCCL",
+            symptom="RuntimeError: No backend type associated with device type cpu",
+            help="make it on the GPU of this process, with `device=`",
+            notes=(Note("it is on the CPU from here on", fact.other_at),),
         )
     else:
         yield Report(

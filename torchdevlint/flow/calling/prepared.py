@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import choose, sequence
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Unknown, Value
+from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 
 ACCELERATOR = "accelerate.Accelerator"
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
-_OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin"})
-"""Their wrappers hand attributes through to the model."""
+_OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu"})
+"""Their wrappers hand attributes through to the model, or there is no GPU."""
+_TRAINERS = re.compile(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
 
 
 def make_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``Accelerator(..)``, unless it is told which engine wraps the models."""
     return UNKNOWN if _OTHER_ENGINES & arguments.keywords.keys() else Unknown(made_by=ACCELERATOR)
+
+
+def accelerator_of(receiver: Obj, name: str) -> Value:
+    """``self.accelerator`` of a class that is a Trainer of transformers."""
+    bases = (base for each in receiver.info.mro for base in each.library_bases)
+    is_it = name == "accelerator" and any(_TRAINERS.fullmatch(base) for base in bases)
+    return Unknown(made_by=ACCELERATOR) if is_it else UNKNOWN
 
 
 def prepare(frame: Frame, node: ast.Call, receiver: Unknown, arguments: Arguments) -> Value:

@@ -55,7 +55,7 @@ def _look(frame: Frame, state: State, node: ast.Call, given: tuple[ast.expr, Val
     """Record the number of this process among all, where it stands for the number of a GPU of this machine."""
     asked = None if given is None else asked_at(given[1])
     machine = frame.machine
-    if asked is None or given is None or machine.words & _ON_ONE_MACHINE or _backends(frame) == {"gloo"}:
+    if asked is None or given is None or machine.words & _ON_ONE_MACHINE or backends(frame) == {"gloo"}:
         return
     if any(word in key for key, _ in state.conditions for word in _OF_MACHINES) or "device_count" in _sizes(frame):
         return
@@ -93,7 +93,7 @@ def _shared(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
     """``DistributedDataParallel(model)`` of a model that every process has moved to the same GPU."""
     machine = frame.machine
     step = _put(arguments.value(0, "module"), numbered=True)
-    if step is None or _backends(frame) != {"nccl"} or _CHOICES & machine.words or _sizes(frame) & {"1"}:
+    if step is None or backends(frame) != {"nccl"} or _CHOICES & machine.words or _sizes(frame) & {"1"}:
         return
     if any((dotted_path(each.func) or "").endswith("cuda.device") for each in _calls(frame)):
         return
@@ -132,13 +132,13 @@ def _tail(call: ast.Call) -> str:
     return (dotted_path(call.func) or "").rpartition(".")[2]
 
 
-def _backends(frame: Frame) -> set[str]:
-    """What the process groups of this file are made with; a name that is not literal stands for itself."""
+def backends(frame: Frame, unnamed: str = "nccl") -> set[str]:
+    """What the process groups of this file are made with; a name that is not literal is a question mark."""
     found: set[str] = set()
     for call in _calls(frame):
         if _tail(call) == "init_process_group":
             given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "backend")]
-            name = given[0] if given else ast.Constant("nccl")
+            name = given[0] if given else ast.Constant(unnamed)
             found.add(str(name.value) if isinstance(name, ast.Constant) else "?")
     return found
 

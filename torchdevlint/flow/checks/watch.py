@@ -14,6 +14,7 @@ from types import ModuleType
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import (
+    collectives,
     cuda_calls,
     deprecated,
     device_numbers,
@@ -56,6 +57,7 @@ CHECKS: tuple[ModuleType, ...] = (
     device_numbers,
     cuda_calls,
     own_gpus,
+    collectives,
     made_elsewhere,
     mps,
     forwarding,

@@ -45,9 +45,9 @@ class RankMismatch(Fact):
     """A process that is one of several uses a GPU that is not its own.
 
     `kind` is ``global`` (its number among all machines' is taken for that of a GPU: `text` is where), ``late`` (`text`
-    moves to the current GPU before `other` chooses it) or ``shared`` (`text` moves the model to one GPU for all, and
-    `DistributedDataParallel` is given no other); `other_at` is where the rank is asked for, the GPU is chosen, or the
-    model was moved.
+    moves to the current GPU before `other` chooses it), ``shared`` (`text` moves the model to one GPU for all, and
+    `DistributedDataParallel` is given no other) or ``host`` (`text` sends `other`, which is on the CPU, over NCCL);
+    `other_at` is where the rank is asked for, the GPU is chosen, the model was moved, or the tensor was made.
     """
 
     at: Span

@@ -7,6 +7,7 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.functions import run_function
+from torchdevlint.flow.calling.prepared import accelerator_of
 from torchdevlint.flow.checks import hidden_attributes, leaves, module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
@@ -111,6 +112,8 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if isinstance(value, Unknown):
         module_devices.note_read(frame, node, state, receiver)
         found = _unknown_attribute(frame, node)
+        if found == UNKNOWN and node.attr == "accelerator":
+            return accelerator_of(receiver, node.attr)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
