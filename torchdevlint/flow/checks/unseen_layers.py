@@ -12,7 +12,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
-from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Tensor, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Step, Tensor, Value
 from torchdevlint.flow.transfer.operations import Operands, combine
 from torchdevlint.source.nodes import nodes_in
 
@@ -35,8 +35,10 @@ def note_call(frame: Frame, state: State, node: ast.Call, layer: ast.expr, owner
         return
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
     made = [each for each in made if not _MAY_STAY.search(keywords.get(id(each[0]), ""))]
-    if made and _is_layer(frame, owner.info, path.removeprefix("self.")):
-        where = Tensor(MODEL, AT_LEAST_1, ())
+    place = _made_at(owner.info, path.removeprefix("self.")) if made else None
+    if place is not None:
+        kept = Step(f"`{path}` is a layer, which moves with the model", place, of_module=True)
+        where = Tensor(MODEL, AT_LEAST_1, (), (kept,))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(layer, where), *made], True)
 
 
@@ -52,10 +54,10 @@ def _is_filled_here(node: ast.expr, value: Value) -> bool:
     )
 
 
-def _is_layer(frame: Frame, info: ClassInfo, name: str) -> bool:
-    """Whether every place that assigns the attribute makes an object of a class of another file, or keeps a Module."""
+def _made_at(info: ClassInfo, name: str) -> ast.expr | None:
+    """What an attribute is first given, if every place gives it an object of a class of another file, or a Module."""
     found = [each for method in _writers(info, name) for each in _assigned(method, name)]
-    return bool(found) and all(_is_of_module_class(frame, info, method, value) for method, value in found)
+    return found[0][1] if found and all(_is_of_module_class(info, *each) for each in found) else None
 
 
 def _writers(info: ClassInfo, name: str) -> Iterator[ast.FunctionDef]:
@@ -71,7 +73,7 @@ def _assigned(method: ast.FunctionDef, name: str) -> Iterator[tuple[ast.Function
             yield method, each.value
 
 
-def _is_of_module_class(frame: Frame, info: ClassInfo, method: ast.FunctionDef, value: ast.expr) -> bool:
+def _is_of_module_class(info: ClassInfo, method: ast.FunctionDef, value: ast.expr) -> bool:
     if isinstance(value, ast.Name):
         spec = method.args
         annotated = {each.arg: each.annotation for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
