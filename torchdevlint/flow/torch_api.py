@@ -47,9 +47,10 @@ TORCH_TENSOR = frozenset(
     stft sub subtract sum swapaxes swapdims t take take_along_dim tan tanh tensor tensordot threshold tile trace
     transpose trapezoid trapz tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc
     unflatten unique unravel_index unsqueeze vander var vdot view_as_complex view_as_real vstack where xlogy
-    zero_ zeros zeros_like
+    zero_ zeros zeros_like spmm
     """.split()
 )
+SPARSE_TENSOR = frozenset({"mm", "addmm", "sampled_addmm", "softmax", "log_softmax", "sum"})
 TORCH_TUPLE = frozenset(
     """
     adaptive_max_pool1d aminmax choose_qparams_optimized cummax cummin embedding_bag frexp geqrf histogram
@@ -329,7 +330,7 @@ STRICT = frozenset(
     gcd ger grid_sample group_norm hstack igamma igammac index_add index_copy index_select instance_norm isin kron
     l1_loss layer_norm lcm linear logaddexp logaddexp2 masked_scatter masked_select matmul meshgrid mm mse_loss
     multi_margin_loss mv nextafter nll_loss outer polar prelu row_stack scaled_dot_product_attention scatter
-    scatter_add scatter_mean scatter_mul scatter_reduce scatter_softmax scatter_sum smooth_l1_loss stack take
+    scatter_add scatter_mean scatter_mul scatter_reduce scatter_softmax scatter_sum smooth_l1_loss spmm stack take
     take_along_dim tensordot triplet_margin_loss vdot vstack
     """.split()
 )

@@ -50,6 +50,7 @@ OTHER_RUNTIMES = frozenset(
 _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
     "torch": (torch_api.TORCH_TENSOR, torch_api.TORCH_TUPLE, torch_api.TORCH_LIST),
     "torch.nn.functional": (torch_api.FUNCTIONAL_TENSOR, torch_api.FUNCTIONAL_TUPLE, frozenset()),
+    "torch.sparse": (torch_api.SPARSE_TENSOR, frozenset(), frozenset()),
     "torch.linalg": (torch_api.LINALG_TENSOR, torch_api.LINALG_TUPLE, frozenset()),
     "torch.fft": (torch_api.FFT_TENSOR, frozenset(), frozenset()),
     "torch_scatter": (torch_api.SCATTER_TENSOR, frozenset(), frozenset()),

@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu
 from torchdevlint.flow.state.joins import only, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
@@ -130,6 +130,35 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
         and isinstance(call.func, ast.Attribute)
         and _root(call.func.value) in names | unpacked
     )
+
+
+def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tensor | None:
+    """What an argument is of which the function moves a part, and that no caller here gives: a batch as it came.
+
+    What has to be moved was left where the loader made it, and so was the rest of the batch.
+    """
+    if function in frame.machine.entered or _moves_batches(frame):
+        return None
+    names, name = {parameter.arg}, parameter.arg
+    for node in nodes_in(function, ast.Assign):
+        targets = {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+        if name in targets:
+            return None
+        if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) == name:
+            names |= targets
+    moved = [each for each in map(_moved_by, nodes_in(function, ast.Call)) if each is not None]
+    parts = [each for each in moved if _root(each) in names]
+    if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
+        return None
+    return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
+
+
+def _moved_by(call: ast.Call) -> ast.expr | None:
+    """`x` in ``x.cuda()`` and ``x.to(device)``, whatever else they are told."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+        return None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return call.func.value if call.func.attr == "cuda" or any(map(_says_device, given)) else None
 
 
 def _root(node: ast.expr) -> str | None:

@@ -8,6 +8,7 @@ import sys
 
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.functions import default_value, defaults
+from torchdevlint.flow.checks import loaders
 from torchdevlint.flow.kinds.annotations import (
     annotated_tensor,
     annotation_name,
@@ -132,7 +133,9 @@ def _kind(
     if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation):
         return UNKNOWN
     place = _place(frame, name)
-    return UNKNOWN if place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name) else Unknown(given=place)
+    if place.origin is not Origin.ARGUMENT or not _OF_DATA_SETS.search(name):
+        return Unknown(given=place)
+    return loaders.part_moved(frame, function, parameter) or UNKNOWN
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:

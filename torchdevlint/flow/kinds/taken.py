@@ -11,15 +11,22 @@ from torchdevlint.source.nodes import nodes_in
 
 
 def is_converted(function: Scope, name: str) -> bool:
-    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x)``."""
+    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x).unsqueeze(0)``."""
     for node in nodes_in(function, ast.Assign):
-        call, target = node.value, node.targets[0]
-        if not isinstance(target, ast.Name) or target.id != name or not isinstance(call, ast.Call) or not call.args:
+        call, target = _first_call(node.value), node.targets[0]
+        if not isinstance(target, ast.Name) or target.id != name or call is None or not call.args:
             continue
         first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
         if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
             return True
     return False
+
+
+def _first_call(node: ast.expr) -> ast.Call | None:
+    """``f(x)`` in ``f(x).g().h()``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        node = node.func.value
+    return node if isinstance(node, ast.Call) else None
 
 
 _MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}

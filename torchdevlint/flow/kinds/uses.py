@@ -258,6 +258,10 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
         receiver = use(node.func.value)
         if receiver is not None:
             receiver.tensor_use = node.func
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_AFTER and len(node.args) == 1:
+        like = use(_elementwise(node.args[0]))
+        if like is not None:
+            like.tensor_use = node.func
     for position, argument in enumerate(node.args):
         _argument(node, position, argument, use)
     for keyword in node.keywords:
@@ -268,6 +272,10 @@ def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None
             entry.spread_in.append(node)
         else:
             entry.arguments.append((node, keyword.arg))
+
+
+_TAKE_AFTER = frozenset({"type_as", "expand_as", "view_as", "reshape_as"})
+"""Methods whose argument can only be a tensor."""
 
 
 def _argument(call: ast.Call, position: int, argument: ast.expr, use: Callable[[ast.expr | None], Uses | None]) -> None:
