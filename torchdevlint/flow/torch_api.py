@@ -184,8 +184,8 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
         masked_select matmul max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul
         multilabel_margin_loss multiply mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance
         poisson_nll_loss polar polygamma pow prelu quantile remainder repeat_interleave rsub searchsorted smm
-        smooth_l1_loss soft_margin_loss solve solve_ex solve_triangular sparse_mask sub subtract take take_along_dim
-        tensordot tensorsolve trapezoid trapz triangular_solve true_divide vdot vecdot xlogy
+        smooth_l1_loss soft_margin_loss solve solve_ex solve_triangular sparse_mask spmm sub subtract take
+        take_along_dim tensordot tensorsolve trapezoid trapz triangular_solve true_divide vdot vecdot xlogy
     """,
     (0, 1, 2): """
         addbmm addcdiv addcmul addmm addmv addr baddbmm binary_cross_entropy clamp clip conv1d conv2d conv3d

@@ -137,7 +137,8 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
 
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
-    if function in frame.machine.entered or _moves_batches(frame):
+    called = {_last(each.func) for each in nodes_in(frame.machine.tree, ast.Call)} if frame.machine.tree else set()
+    if getattr(function, "name", "") in called or _moves_batches(frame):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):
@@ -151,6 +152,11 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
         return None
     return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
+
+
+def _last(node: ast.expr) -> str:
+    """`f` in ``self.f``."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _moved_by(call: ast.Call) -> ast.expr | None:

@@ -133,9 +133,8 @@ def _kind(
     if parameter.annotation is not None and not _may_hold_tensors(frame, parameter.annotation):
         return UNKNOWN
     place = _place(frame, name)
-    if place.origin is not Origin.ARGUMENT or not _OF_DATA_SETS.search(name):
-        return Unknown(given=place)
-    return loaders.part_moved(frame, function, parameter) or UNKNOWN
+    of_data = place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name)
+    return (loaders.part_moved(frame, function, parameter) or UNKNOWN) if of_data else Unknown(given=place)
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:

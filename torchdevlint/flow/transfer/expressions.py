@@ -48,6 +48,7 @@ from torchdevlint.flow.transfer.branches import arms, asked_tensor
 from torchdevlint.flow.transfer.comparisons import compare, compares_devices
 from torchdevlint.flow.transfer.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.transfer.imports import from_stars, resolve
+from torchdevlint.flow.transfer.told import told_by_other
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -97,7 +98,7 @@ def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
     if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
         return ranks.spelled(left.value, right)
     symbol = operations.SYMBOLS[type(node.op)]
-    operands = [(node.left, left), (node.right, right)]
+    operands = told_by_other(frame, [(node.left, left), (node.right, right)])
     result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
     return operations.matrix_product(result, left, right) if symbol == "@" else result
 
