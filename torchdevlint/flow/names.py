@@ -19,6 +19,7 @@ _ALIASES = (
     (re.compile(r"torch\._C\._VariableFunctions\.(\w+)$"), r"torch.\1"),
     (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
     (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
+    (re.compile(r"torch\.(?:spmm|dsmm)$"), "torch.mm"),
 )
 _DEVICE_WORDS = re.compile(
     r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE

@@ -47,7 +47,7 @@ TORCH_TENSOR = frozenset(
     stft sub subtract sum swapaxes swapdims t take take_along_dim tan tanh tensor tensordot threshold tile trace
     transpose trapezoid trapz tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc
     unflatten unique unravel_index unsqueeze vander var vdot view_as_complex view_as_real vstack where xlogy
-    zero_ zeros zeros_like spmm
+    zero_ zeros zeros_like
     """.split()
 )
 SPARSE_TENSOR = frozenset({"mm", "addmm", "sampled_addmm", "softmax", "log_softmax", "sum"})
@@ -184,7 +184,7 @@ _OPERAND_POSITIONS: dict[tuple[int, ...], str] = {
         masked_select matmul max max_unpool1d max_unpool2d max_unpool3d maximum min minimum mm mul
         multilabel_margin_loss multiply mv nanquantile ne nextafter not_equal orgqr outer pairwise_distance
         poisson_nll_loss polar polygamma pow prelu quantile remainder repeat_interleave rsub searchsorted smm
-        smooth_l1_loss soft_margin_loss solve solve_ex solve_triangular sparse_mask spmm sub subtract take
+        smooth_l1_loss soft_margin_loss solve solve_ex solve_triangular sparse_mask sub subtract take
         take_along_dim tensordot tensorsolve trapezoid trapz triangular_solve true_divide vdot vecdot xlogy
     """,
     (0, 1, 2): """
@@ -330,7 +330,7 @@ STRICT = frozenset(
     gcd ger grid_sample group_norm hstack igamma igammac index_add index_copy index_select instance_norm isin kron
     l1_loss layer_norm lcm linear logaddexp logaddexp2 masked_scatter masked_select matmul meshgrid mm mse_loss
     multi_margin_loss mv nextafter nll_loss outer polar prelu row_stack scaled_dot_product_attention scatter
-    scatter_add scatter_mean scatter_mul scatter_reduce scatter_softmax scatter_sum smooth_l1_loss spmm stack take
+    scatter_add scatter_mean scatter_mul scatter_reduce scatter_softmax scatter_sum smooth_l1_loss stack take
     take_along_dim tensordot triplet_margin_loss vdot vstack
     """.split()
 )

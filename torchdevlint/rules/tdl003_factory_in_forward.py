@@ -3,7 +3,8 @@
 ## What it does
 Finds `torch.zeros(...)`, `torch.arange(...)`, `torch.tensor(...)` and every other factory without `device=` in the
 `forward` of a `torch.nn.Module`, or in a method or function of the same file that `forward` reaches, when the tensor
-is combined with something that lives on the model's device. The report starts at the creation, which has to change.
+is combined with something that lives on the model's device, or is given to one of the model's layers, whatever class
+that has. The report starts at the creation, which has to change.
 
 What is returned counts as combined in two cases: a buffer that was filled, slice by slice, from the model's device;
 and the result of a special case by content, such as `return torch.zeros(0, 4)` where nothing was found, when the other

@@ -52,10 +52,11 @@ in other files, happen to call with tensors of the CPU is reported, and so is on
 another file brings to the CPU.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
-be; indexing and arithmetic alone do not tell a tensor from an array. What an argument of a class of another file holds
+be, or asked for their shape and calculated with beside a tensor; indexing and arithmetic alone do not tell a tensor
+from an array. What an argument of a class of another file holds
 is where the argument is, unless its names speak of data sets. A buffer that is filled and then given to another
 function, instead of being returned, is seen only where that is a metric of torchmetrics or an operator of `torch.ops`.
-A tensor of the CPU that `torch.distributed` sends is not seen.
+A tensor of the CPU that `torch.distributed` sends is the subject of TDL404.
 
 ## References
 - [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
