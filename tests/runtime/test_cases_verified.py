@@ -1,6 +1,6 @@
 """Hits of every case file, executed on simulated accelerators: none is refuted, and nearly all are confirmed.
 
-Of each rule a few cases are chosen, evenly, for the time; `scripts/verified.py cases` executes them all.
+Of each rule the first few cases are taken, for the time; `scripts/verified.py cases` executes them all.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Rung, Verdict
 
 CONFIRMED = {
-    "TDL001": 4,
-    "TDL002": 6,
-    "TDL003": 6,
-    "TDL004": 5,
+    "TDL001": 7,
+    "TDL002": 8,
+    "TDL003": 8,
+    "TDL004": 4,
     "TDL005": 3,
-    "TDL006": 3,
-    "TDL007": 5,
+    "TDL006": 6,
+    "TDL007": 4,
     "TDL008": 5,
     "TDL009": 5,
-    "TDL010": 1,
-    "TDL012": 5,
-    "TDL013": 2,
+    "TDL010": 2,
+    "TDL012": 4,
+    "TDL013": 4,
     "TDL014": 4,
     "TDL101": 6,
-    "TDL102": 6,
-    "TDL103": 3,
-    "TDL104": 4,
+    "TDL102": 4,
+    "TDL103": 5,
+    "TDL104": 5,
     "TDL105": 4,
-    "TDL107": 5,
-    "TDL201": 9,
-    "TDL202": 3,
-    "TDL301": 11,
-    "TDL302": 9,
-    "TDL303": 6,
-    "TDL304": 5,
-    "TDL305": 4,
-    "TDL306": 2,
-    "TDL309": 5,
-    "TDL310": 1,
-    "TDL401": 4,
-    "TDL402": 4,
-    "TDL403": 4,
-    "TDL406": 4,
+    "TDL107": 4,
+    "TDL201": 5,
+    "TDL202": 4,
+    "TDL301": 5,
+    "TDL302": 11,
+    "TDL303": 10,
+    "TDL304": 6,
+    "TDL305": 5,
+    "TDL306": 3,
+    "TDL309": 7,
+    "TDL310": 2,
+    "TDL401": 5,
+    "TDL402": 3,
+    "TDL403": 5,
+    "TDL406": 2,
 }
 """So many of the findings in the chosen cases of a rule are confirmed, at least."""
 MOST = 5
@@ -79,8 +79,7 @@ def test_every_rule_that_is_executed_has_a_floor() -> None:
 
 @pytest.mark.parametrize("code", EXECUTED)
 def test_no_finding_of_a_case_is_refuted_and_most_are_confirmed(code: str, tmp_path: Path, server: Server) -> None:
-    own = [case for case in HITS if case.rule == code]
-    found = climbs(own[:: -(-len(own) // MOST)], tmp_path, server)
+    found = climbs([case for case in HITS if case.rule == code][:MOST], tmp_path, server)
     refuted = [name for name, one in found if one.judgement is not None and one.judgement.verdict is Verdict.REFUTED]
     assert refuted == []
     verdicts = Counter(one.judgement.verdict for _, one in found if one.judgement is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -125,14 +126,19 @@ def is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
     """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
     path = dotted_path(callee)
     scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
-    return (
-        path is not None
-        and scope is not None
-        and any(
-            node.attr in torch_api.MODULE_ONLY_ATTRIBUTES and dotted_path(node.value) == path
-            for node in nodes_in(scope, ast.Attribute)
-        )
-    )
+    return path is not None and scope is not None and path in _asked_as_modules(scope)
+
+
+_ASKED: WeakKeyDictionary[ast.AST, frozenset[str | None]] = WeakKeyDictionary()
+
+
+def _asked_as_modules(scope: ast.AST) -> frozenset[str | None]:
+    """The paths that a function or class asks for what only Modules have."""
+    found = _ASKED.get(scope)
+    if found is None:
+        asked = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MODULE_ONLY_ATTRIBUTES)
+        found = _ASKED[scope] = frozenset(dotted_path(each.value) for each in asked)
+    return found
 
 
 def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -66,6 +67,17 @@ def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) 
 
 def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
     """The first arguments of calls that load, by whether the call says where to."""
+    known = _LOADED.get(body[0])
+    if known is None:
+        known = _LOADED[body[0]] = _find_loaded(frame, body)
+    return known
+
+
+_LOADED: WeakKeyDictionary[ast.AST, dict[bool, set[str]]] = WeakKeyDictionary()
+"""By the first of a body, which belongs to no other."""
+
+
+def _find_loaded(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for part in body:
         for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):

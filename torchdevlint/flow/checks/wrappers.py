@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
@@ -71,6 +72,19 @@ def _is_wrapper(value: Value) -> bool:
 
 def _unwrapped_in(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
     """The models, by path, whose inside is taken whenever `parts` run, and not under a test inside of them."""
+    if not parts:
+        return {}
+    known = _UNWRAPPED.get(parts[0])
+    if known is None:
+        known = _UNWRAPPED[parts[0]] = _find_unwrapped(parts)
+    return known
+
+
+_UNWRAPPED: WeakKeyDictionary[ast.AST, dict[str, ast.expr]] = WeakKeyDictionary()
+"""By the first of the parts, which belongs to one body only."""
+
+
+def _find_unwrapped(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     level: list[Any] = list(parts)
     while level:
