@@ -409,3 +409,72 @@ def test_a_class_that_a_constructor_defines_sees_the_layers_where_the_model_was_
             return decoder(torch.randint(100, (2, 3))).shape
     """
     assert project({"models.py": models, "test.py": test}) == {"models.py": set(), "test.py": set()}
+
+
+def test_a_helper_that_leaves_the_place_of_a_load_open_is_told_where_it_is_called(project: Files) -> None:
+    helpers = """
+        import torch
+
+        def read(path, map_location=None):
+            with open(path, "rb") as file:
+                return torch.load(file, map_location=map_location)
+    """
+    train = """
+        import torch
+        from helpers import read
+
+        def restore(model):
+            model.load_state_dict(read("model.pt"))
+
+        def resume(model):
+            model.load_state_dict(read("last.pt", map_location="cpu"))
+            model.load_state_dict(read("last.pt"))
+    """
+    found = project({"helpers.py": helpers, "train.py": train})
+    assert found == {"helpers.py": set(), "train.py": {(5, "TDL201"), (9, "TDL201")}}
+
+
+def test_what_a_base_registers_elsewhere_is_not_what_a_class_keeps_in_a_list(project: Files) -> None:
+    base = """
+        from torch import nn
+
+        class Module(nn.Module):
+            def register_prior(self, name, prior):
+                self.add_module(name, prior)
+    """
+    means = """
+        import torch
+        from base import Module
+
+        class Mean(Module):
+            def forward(self, x):
+                return x.mean(-1)
+    """
+    several = """
+        import torch
+        from means import Mean
+
+        class Several(Mean):
+            def __init__(self, means):
+                super().__init__()
+                if not isinstance(means, list) or not all(isinstance(mean, Mean) for mean in means):
+                    raise TypeError("a list of means is wanted")
+                self.means = means
+
+            def forward(self, x):
+                return torch.stack([mean(x) for mean in self.means], -1)
+
+        class Registered(Mean):
+            def __init__(self, means):
+                super().__init__()
+                if not isinstance(means, list) or not all(isinstance(mean, Mean) for mean in means):
+                    raise TypeError("a list of means is wanted")
+                self.means = means
+                for number, mean in enumerate(means):
+                    self.register_prior(f"mean{number}", mean)
+
+            def forward(self, x):
+                return torch.stack([mean(x) for mean in self.means], -1)
+    """
+    found = project({"base.py": base, "means.py": means, "several.py": several})
+    assert found["several.py"] == {(9, "TDL102")}

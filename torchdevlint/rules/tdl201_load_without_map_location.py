@@ -40,8 +40,9 @@ There is no automatic fix: for tensors that are used as they are, another locati
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it
-is silent only when such a file is written in the same function. Loaders of other libraries and functions that pass
-`**kwargs` on are left alone.
+is silent only when such a file is written in the same function. A function that hands a parameter on as
+`map_location` is left alone, and its callers that leave it out are told; functions that pass `**kwargs` on, and loaders
+of other libraries, are not followed.
 
 ## References
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
@@ -91,7 +92,7 @@ def save_as_on_a_gpu(path):
 def check(fact: CheckpointLoad) -> Iterator[Report]:
     yield Report(
         span=fact.at,
-        message=f"`{fact.function}` without `map_location` reads tensors back to the device they were saved from",
+        message=f"`{fact.function}` without `{fact.parameter}` reads tensors back to the device they were saved from",
         symptom=_symptom(fact),
         help=_help(fact),
         severity=Severity.ERROR if fact.rank_code else None,
@@ -114,8 +115,8 @@ def _symptom(fact: CheckpointLoad) -> str:
 
 
 def _help(fact: CheckpointLoad) -> str:
-    edited = with_argument(fact.text, 'map_location="cpu"')
-    call = f"`{edited}`" if edited else 'add `map_location="cpu"`'
+    edited = with_argument(fact.text, f'{fact.parameter}="cpu"')
+    call = f"`{edited}`" if edited else f'add `{fact.parameter}="cpu"`'
     if fact.only_state_dict:
         return f"{call}; `load_state_dict` copies into the parameters wherever they are"
-    return f"{call}, or `map_location=` the device that uses the tensors"
+    return f"{call}, or `{fact.parameter}=` the device that uses the tensors"

@@ -233,6 +233,7 @@ def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arg
     forwarding.note_call(frame, state, node, callee, arguments)
     given = spread(callee, arguments)
     found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
+    checkpoints.note_call(frame, state, node, callee, arguments)
     if found == UNKNOWN and is_elsewhere(callee):
         return of_inputs(frame, node, arguments)
     declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))

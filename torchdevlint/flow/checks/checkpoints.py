@@ -10,10 +10,10 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
-from torchdevlint.flow.names import argument_names, dotted_path
+from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine, State
-from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Library, Loaded, Map, Obj, StateDict, Value
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Func, Library, Loaded, Map, Obj, StateDict, Value
 from torchdevlint.source.nodes import nodes_in
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
@@ -30,9 +30,15 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     path = frame.machine.text_of(path_node) if path_node is not None else ""
     result = Loaded(node, path)
     if _placed(frame, name, arguments) or state.guarded or state.without_accelerator:
+        _note_handed_on(frame, arguments.get(torch_api.LOADERS[name], "map_location"))
         return result
     if path in frame.saved or holds_data(frame, node, arguments):
         return result
+    _record_load(frame, node, name, "map_location")
+    return result
+
+
+def _record_load(frame: Frame, node: ast.Call, name: str, parameter: str) -> None:
     machine = frame.machine
     machine.record_anyway(
         ("load", node),
@@ -42,9 +48,30 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
             machine.text_of(node),
             node in machine.fed,
             bool(_RANK_WORDS & machine.words),
+            parameter,
         ),
     )
-    return result
+
+
+def note_call(frame: Frame, state: State, node: ast.AST, function: Func, arguments: Arguments) -> None:
+    """After a function that hands the place of a load on was run: a caller who does not say it has left it open."""
+    parameter = frame.machine.hands_on.get(function.node)
+    if parameter is None or not isinstance(node, ast.Call) or arguments.starred or arguments.double_starred:
+        return
+    names = positional_names(function.node)[function.receiver is not None :]
+    place = names.index(parameter) if parameter in names else len(arguments.positional)
+    given = arguments.get(place, parameter)
+    if given is not None:
+        _note_handed_on(frame, given)
+    elif not (state.guarded or state.without_accelerator or holds_data(frame, node, arguments)):
+        _record_load(frame, node, function.qualname, parameter)
+
+
+def _note_handed_on(frame: Frame, given: tuple[ast.expr, Value] | None) -> None:
+    if given is None or frame.function is None or not isinstance(given[0], ast.Name) or given[1] != Const(None):
+        return
+    if _is_parameter(frame, given[0]):
+        frame.machine.hands_on[frame.function] = given[0].id
 
 
 def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:

@@ -167,9 +167,21 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
                 _mentions(part, attribute, each, place) for part in node.args
             ):
                 return True
-            if callee in ("add_module", "register_module", "setattr", "register_parameter"):
+            if callee in _REGISTERS and (each is info or _is_run_for(info, each, node)):
                 return True
     return False
+
+
+_REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
+
+
+def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
+    """Whether a call in a base stands in what runs of itself, or in a method that the class itself calls."""
+    called = {each.func.attr for each in nodes_in(info.node, ast.Call) if isinstance(each.func, ast.Attribute)}
+    return any(
+        (name.startswith("__") or name in called) and node in nodes_in(method, ast.Call)
+        for name, method in base.methods.items()
+    )
 
 
 def _is_meant_there(info: ClassInfo, place: ast.AST) -> bool:

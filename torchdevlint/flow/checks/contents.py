@@ -251,13 +251,17 @@ def _is_module_type(info: ClassInfo, node: ast.expr) -> bool:
     """Whether a class is a Module: of torch, of this file, or the base of this class that its callers call."""
     name = info.public_name(node)
     if name is not None:
-        return is_module_class(name) or name in info.library_bases
+        return is_module_class(name) or name in info.library_bases or (info.is_module and name in _own_bases(info))
     found = (
         next((scope[node.id] for scope in info.closure.scopes if node.id in scope), None)
         if isinstance(node, ast.Name)
         else None
     )
     return isinstance(found, Cls) and found.info.is_module
+
+
+def _own_bases(info: ClassInfo) -> set[str | None]:
+    return {info.public_name(base) for base in info.node.bases}
 
 
 def _is_layer(info: ClassInfo, node: ast.expr) -> bool:

@@ -13,7 +13,8 @@ class CheckpointLoad(Fact):
     """A call that reads storages back to the device they were saved on, because nothing says otherwise.
 
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
-    feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU.
+    feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU. A function of one's
+    own that hands its `parameter` on to such a call is one itself.
     """
 
     at: Span
@@ -21,6 +22,7 @@ class CheckpointLoad(Fact):
     text: str
     only_state_dict: bool
     rank_code: bool
+    parameter: str = "map_location"
 
 
 @dataclass(frozen=True, slots=True)

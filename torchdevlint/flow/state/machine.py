@@ -194,6 +194,8 @@ class Machine:
         self.calls_elsewhere_left = MAX_CALLS_ELSEWHERE
         self.activations = 0
         self.active: list[ast.AST] = []
+        self.hands_on: dict[ast.AST, str] = {}
+        """The parameters that functions hand on to a load, and that say where to unless they are None."""
         self.memo: dict[tuple[object, ...], Outcome] = {}
         self.entered: set[ast.AST] = set()
         """Functions that were called in what was run."""
