@@ -478,3 +478,39 @@ def test_what_a_base_registers_elsewhere_is_not_what_a_class_keeps_in_a_list(pro
     """
     found = project({"base.py": base, "means.py": means, "several.py": several})
     assert found["several.py"] == {(9, "TDL102")}
+
+
+def test_a_base_in_another_file_chooses_one_of_the_gpus(project: Files) -> None:
+    base = """
+        import torch
+
+        class Estimator:
+            def __init__(self, device_type="gpu"):
+                if device_type == "cpu" or not torch.cuda.is_available():
+                    self._device = torch.device("cpu")
+                else:
+                    number = torch.cuda.current_device()
+                    self._device = torch.device(f"cuda:{number}")
+    """
+    detector = """
+        import torch
+        from base import Estimator
+
+        class Detector(Estimator):
+            def __init__(self, model, device_type="gpu"):
+                super().__init__(device_type=device_type)
+                self._model = model
+                self._model.to(self._device)
+
+            def loss(self, x, boxes):
+                labels = torch.zeros(len(boxes), 6)
+                x = x.to(self._device)
+                return self._model(x, labels)
+
+            def right(self, x, boxes):
+                labels = torch.zeros(len(boxes), 6).to(self._device)
+                x = x.to(self._device)
+                return self._model(x, labels)
+    """
+    found = project({"base.py": base, "detector.py": detector})
+    assert {row for row, _ in found["detector.py"]} == {13}

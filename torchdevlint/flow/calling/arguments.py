@@ -138,7 +138,7 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
     if isinstance(value, Tensor):
         return value.device
     if isinstance(value, (Unknown, Text)) and owner_of(frame.closure) is not None:
-        return TOP
+        return literal("cuda") if _names_cuda(node) else TOP
     if isinstance(value, (Unknown, Choice, Text)):
         found = (
             {as_device(frame, node, each) for _, each in alternatives(value)} if isinstance(value, Choice) else set()
@@ -147,6 +147,12 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
             return TOP
         return found.pop() if len(found) == 1 else Device(Origin.EXPRESSION, _text(frame, node))
     return TOP
+
+
+def _names_cuda(node: ast.expr) -> bool:
+    """Whether it is ``f"cuda:{n}"``: one GPU, whichever."""
+    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else None
+    return isinstance(first, ast.Constant) and str(first.value).startswith("cuda")
 
 
 def move_target(frame: Frame, node: ast.expr, value: Value) -> Device | None:
