@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -19,6 +20,7 @@ _PLAIN = frozenset(
 """Fields that hold strings, numbers, contexts or operators."""
 
 Node = TypeVar("Node", bound=ast.AST)
+Result = TypeVar("Result")
 
 _LEAVES = (ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal)
 
@@ -52,17 +54,32 @@ def below(nodes: Iterable[Any]) -> list[Any]:
     return found
 
 
-_FOUND: WeakKeyDictionary[ast.AST, dict[type, list[Any]]] = WeakKeyDictionary()
+def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
+    """`find`, whose result for a node is kept as long as the node is; it must depend on nothing else."""
+    kept: WeakKeyDictionary[Node, Result] = WeakKeyDictionary()
+
+    @wraps(find)
+    def found(node: Node) -> Result:
+        try:
+            return kept[node]
+        except KeyError:
+            result = kept[node] = find(node)
+            return result
+
+    return found
 
 
 def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The nodes below `scope` whose class is `kind`, nearer ones first. All of a scope are found in one walk."""
-    found = _FOUND.get(scope)
-    if found is None:
-        found = _FOUND[scope] = {}
-        level = below([scope])
-        while level:
-            for node in level:
-                found.setdefault(type(node), []).append(node)
-            level = below(level)
-    return found.get(kind, [])
+    return _by_class(scope).get(kind, [])
+
+
+@once_a_node
+def _by_class(scope: ast.AST) -> dict[type, list[Any]]:
+    found: dict[type, list[Any]] = {}
+    level = below([scope])
+    while level:
+        for node in level:
+            found.setdefault(type(node), []).append(node)
+        level = below(level)
+    return found

@@ -6,12 +6,12 @@ import ast
 import re
 
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.kinds.uses import asked_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import choose, sequence
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
-from torchdevlint.source.nodes import nodes_in
 
 ACCELERATOR = "accelerate.Accelerator"
 _ALONE: Conditions = (("one process of accelerate", True),)
@@ -53,8 +53,5 @@ def _prepared(frame: Frame, node: ast.Call, argument: ast.expr, value: Value) ->
 def _is_trained(frame: Frame, path: str) -> bool:
     """Whether it is set to training, or an optimizer gets its parameters: then it is a model, and not a frozen one."""
     scope = frame.owner.node if frame.owner is not None and path.startswith("self.") else frame.function
-    trained = {"train", "parameters", "named_parameters"}
-    return any(
-        each.attr in trained and dotted_path(each.value) == path
-        for each in nodes_in(scope or frame.machine.tree, ast.Attribute)
-    )
+    asked = asked_in(scope or frame.machine.tree).get(path, set())
+    return not asked.isdisjoint(("train", "parameters", "named_parameters"))

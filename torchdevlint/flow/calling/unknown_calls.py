@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -13,7 +12,7 @@ from torchdevlint.flow.calling.modules import follows_input
 from torchdevlint.flow.calling.tensor_methods import method_device, number_of_device, tensor_operands, to_device
 from torchdevlint.flow.checks import environment, host_reads, loaders, placement
 from torchdevlint.flow.kinds.followed import followed_in
-from torchdevlint.flow.kinds.uses import Uses, uses_in
+from torchdevlint.flow.kinds.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.names import dotted_path, positional_names
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import given_tensor
@@ -126,19 +125,8 @@ def is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
     """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
     path = dotted_path(callee)
     scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
-    return path is not None and scope is not None and path in _asked_as_modules(scope)
-
-
-_ASKED: WeakKeyDictionary[ast.AST, frozenset[str | None]] = WeakKeyDictionary()
-
-
-def _asked_as_modules(scope: ast.AST) -> frozenset[str | None]:
-    """The paths that a function or class asks for what only Modules have."""
-    found = _ASKED.get(scope)
-    if found is None:
-        asked = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MODULE_ONLY_ATTRIBUTES)
-        found = _ASKED[scope] = frozenset(dotted_path(each.value) for each in asked)
-    return found
+    asked = asked_in(scope).get(path, set()) if path is not None and scope is not None else set()
+    return not asked.isdisjoint(torch_api.MODULE_ONLY_ATTRIBUTES)
 
 
 def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -14,7 +13,7 @@ from torchdevlint.flow.names import argument_names, dotted_path, positional_name
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Func, Library, Loaded, Map, Obj, StateDict, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 _LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
@@ -94,24 +93,21 @@ def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) 
 
 def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
     """The first arguments of calls that load, by whether the call says where to."""
-    known = _LOADED.get(body[0])
-    if known is None:
-        known = _LOADED[body[0]] = _find_loaded(frame, body)
-    return known
-
-
-_LOADED: WeakKeyDictionary[ast.AST, dict[bool, set[str]]] = WeakKeyDictionary()
-"""By the first of a body, which belongs to no other."""
-
-
-def _find_loaded(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for part in body:
-        for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):
-            if call.args:
-                placed = any(each.arg == "map_location" for each in call.keywords)
-                placed = placed or (len(call.args) > 1 and (dotted_path(call.func) or "").endswith(_LOADS))
-                found[placed].add(frame.machine.text_of(call.args[0]))
+        for placed, path in _loads_in(part):
+            found[placed].add(frame.machine.text_of(path))
+    return found
+
+
+@once_a_node
+def _loads_in(part: ast.AST) -> list[tuple[bool, ast.expr]]:
+    found = []
+    for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):
+        if call.args:
+            placed = any(each.arg == "map_location" for each in call.keywords)
+            placed = placed or (len(call.args) > 1 and (dotted_path(call.func) or "").endswith(_LOADS))
+            found.append((placed, call.args[0]))
     return found
 
 

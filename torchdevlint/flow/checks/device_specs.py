@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -15,7 +14,7 @@ from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
 _STRING = re.compile(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
@@ -263,20 +262,16 @@ def _record_context(frame: Frame, call: ast.Call, name: str, context: Value) -> 
     )
 
 
-_BOUND: WeakKeyDictionary[ast.Module, frozenset[str] | None] = WeakKeyDictionary()
-
-
 def _is_unbound(frame: Frame, name: str) -> bool:
     """Whether a name that reads like a device type is bound nowhere in the file."""
     tree = frame.machine.tree
     if tree is None or name not in ("cpu", "cuda", "gpu", "mps", "xpu"):
         return False
-    if tree not in _BOUND:
-        _BOUND[tree] = _bound_in(tree)
-    bound = _BOUND[tree]
+    bound = _bound_in(tree)
     return bound is not None and name not in bound
 
 
+@once_a_node
 def _bound_in(tree: ast.Module) -> frozenset[str] | None:
     """The names that a file binds somewhere; None if it can bind any, by a star import or at run time."""
     imported = nodes_in(tree, ast.alias)

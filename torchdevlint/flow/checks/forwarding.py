@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.joins import tensors_in
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
 _READS_ALL = frozenset(
@@ -163,20 +163,13 @@ def _is_imposed(frame: Frame, function: Function) -> bool:
     return any(info is not owner and function.name in info.methods for info in machine.classes.values())
 
 
-_VALUES: WeakKeyDictionary[ast.AST, frozenset[str]] = WeakKeyDictionary()
-
-
-def _given_as_values(tree: ast.Module | None) -> frozenset[str]:
+@once_a_node
+def _given_as_values(tree: ast.Module) -> frozenset[str]:
     """The names of a file that are read elsewhere than where they are called: what they name is called by others."""
-    if tree is None:
-        return frozenset()
-    found = _VALUES.get(tree)
-    if found is None:
-        called = {id(call.func) for call in nodes_in(tree, ast.Call)}
-        names = {each.id for each in nodes_in(tree, ast.Name) if id(each) not in called}
-        names.update(each.attr for each in nodes_in(tree, ast.Attribute) if id(each) not in called)
-        found = _VALUES[tree] = frozenset(names)
-    return found
+    called = {id(call.func) for call in nodes_in(tree, ast.Call)}
+    names = {each.id for each in nodes_in(tree, ast.Name) if id(each) not in called}
+    names.update(each.attr for each in nodes_in(tree, ast.Attribute) if id(each) not in called)
+    return frozenset(names)
 
 
 def _with_defaults(function: Function) -> frozenset[str]:

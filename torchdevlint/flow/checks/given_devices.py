@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
@@ -17,7 +16,7 @@ from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
@@ -166,15 +165,10 @@ def _is_of_a_part(info: ClassInfo, path: str) -> bool:
     )
 
 
-_DEVICES: WeakKeyDictionary[ast.AST, tuple[ast.expr, ...]] = WeakKeyDictionary()
-
-
+@once_a_node
 def devices_in(scope: ast.AST) -> tuple[ast.expr, ...]:
     """The attributes that a function, class or file gives to ``.to(..)`` or ``device=``, such as ``args.device``."""
-    found = _DEVICES.get(scope)
-    if found is None:
-        found = _DEVICES[scope] = tuple(_devices_in(scope))
-    return found
+    return tuple(_devices_in(scope))
 
 
 def _devices_in(scope: ast.AST) -> Iterator[ast.expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.kinds.uses import asked_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT
@@ -43,7 +44,7 @@ def _changes_elsewhere(info: ClassInfo, name: str) -> bool:
     """Whether a method besides ``__init__`` writes into the container."""
     path = f"self.{name}"
     for method in (node for name, node in info.methods.items() if name != "__init__"):
-        if any(dotted_path(each.value) == path and each.attr in _CHANGES for each in nodes_in(method, ast.Attribute)):
+        if not asked_in(method).get(path, set()).isdisjoint(_CHANGES):
             return True
         if any(
             dotted_path(each.value) == path and not isinstance(each.ctx, ast.Load)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import SamplerOnCpu
@@ -11,7 +10,7 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Const, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _SETTERS = ("set_default_device", "set_default_tensor_type")
 
@@ -93,21 +92,18 @@ def _setter_before(frame: Frame, node: ast.Call) -> ast.Call | None:
     return next((setter for scope, setter in found if _runs_before(frame, scope, setter, node)), None)
 
 
-_SET: WeakKeyDictionary[ast.Module, list[tuple[ast.AST | None, ast.Call]]] = WeakKeyDictionary()
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@once_a_node
 def _setters(tree: ast.Module) -> list[tuple[ast.AST | None, ast.Call]]:
     """The calls that make an accelerator the default, with the function around each; none if one is taken back."""
-    if tree not in _SET:
-        calls = [each for each in nodes_in(tree, ast.Call) if _is_setter(each)]
-        to_cpu = [each for each in calls if _is_to_cpu(each)]
-        others = [each for each in calls if each not in to_cpu and _is_to_accelerator(each)]
-        choices = [{id(call) for call in nodes_in(each, ast.Call)} for each in nodes_in(tree, ast.If)]
-        alternative = all(any(id(a) in arms and id(b) in arms for arms in choices for b in others) for a in to_cpu)
-        _SET[tree] = [(_function_around(tree, each), each) for each in others] if alternative else []
-    return _SET[tree]
+    calls = [each for each in nodes_in(tree, ast.Call) if _is_setter(each)]
+    to_cpu = [each for each in calls if _is_to_cpu(each)]
+    others = [each for each in calls if each not in to_cpu and _is_to_accelerator(each)]
+    choices = [{id(call) for call in nodes_in(each, ast.Call)} for each in nodes_in(tree, ast.If)]
+    alternative = all(any(id(a) in arms and id(b) in arms for arms in choices for b in others) for a in to_cpu)
+    return [(_function_around(tree, each), each) for each in others] if alternative else []
 
 
 def _is_setter(call: ast.Call) -> bool:

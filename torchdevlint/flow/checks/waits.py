@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.transfers import WaitInStep
@@ -14,7 +13,7 @@ from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import below, nodes_in
+from torchdevlint.source.nodes import below, nodes_in, once_a_node
 
 _READS = ("item", "tolist", "cpu", "numpy")
 _MOVES = frozenset({"to", "cuda", "xpu", "mps", "device", "prepare"})
@@ -32,16 +31,14 @@ class _Steps:
     losses: frozenset[str]
 
 
-_STEPS: WeakKeyDictionary[ast.AST, dict[ast.AST, _Steps]] = WeakKeyDictionary()
-
-
 def _step_of(frame: Frame, node: ast.Call) -> _Steps | None:
     """The loop of training steps in each of which the call is made; None if there is none."""
-    scope = frame.function or frame.machine.tree
-    found = _STEPS.get(scope)
-    if found is None:
-        found = _STEPS[scope] = {call: steps for steps, calls in _loops_in(scope) for call in calls}
-    return found.get(node)
+    return _steps_in(frame.function or frame.machine.tree).get(node)
+
+
+@once_a_node
+def _steps_in(scope: ast.AST) -> dict[ast.AST, _Steps]:
+    return {call: steps for steps, calls in _loops_in(scope) for call in calls}
 
 
 def _loops_in(scope: ast.AST) -> Iterator[tuple[_Steps, list[ast.Call]]]:

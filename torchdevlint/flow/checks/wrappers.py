@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
-from torchdevlint.source.nodes import below
+from torchdevlint.source.nodes import below, once_a_node
 
 _INSIDE = ("module", "_orig_mod")
 """The attributes in which wrappers keep what they wrap."""
@@ -72,21 +71,13 @@ def _is_wrapper(value: Value) -> bool:
 
 def _unwrapped_in(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
     """The models, by path, whose inside is taken whenever `parts` run, and not under a test inside of them."""
-    if not parts:
-        return {}
-    known = _UNWRAPPED.get(parts[0])
-    if known is None:
-        known = _UNWRAPPED[parts[0]] = _find_unwrapped(parts)
-    return known
+    return {path: node for part in reversed(parts) for path, node in _unwrapped_by(part).items()}
 
 
-_UNWRAPPED: WeakKeyDictionary[ast.AST, dict[str, ast.expr]] = WeakKeyDictionary()
-"""By the first of the parts, which belongs to one body only."""
-
-
-def _find_unwrapped(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
+@once_a_node
+def _unwrapped_by(part: ast.AST) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
-    level: list[Any] = list(parts)
+    level: list[Any] = [part]
     while level:
         for node in level:
             path = dotted_path(node.value) if isinstance(node, ast.Attribute) and node.attr in _INSIDE else None

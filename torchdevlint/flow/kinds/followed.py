@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.uses import Scope
-from torchdevlint.source.nodes import nodes_in
-
-_FOLLOWED: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
+@once_a_node
 def followed_in(function: Scope) -> frozenset[str]:
     """The names whose device a function gives to what it makes: ``x.device``, ``x.new(..)``, ``y.type_as(x)``.
 
     Empty where it asks which device one has: such a function has thought of both.
     """
-    found = _FOLLOWED.get(function)
-    if found is None:
-        asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
-        tests = [
-            *(each.test for each in nodes_in(function, ast.If)),
-            *(each.test for each in nodes_in(function, ast.IfExp)),
-        ]
-        asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
-        found = _FOLLOWED[function] = frozenset() if asks else frozenset(_followed(function))
-    return found
+    asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
+    tests = [
+        *(each.test for each in nodes_in(function, ast.If)),
+        *(each.test for each in nodes_in(function, ast.IfExp)),
+    ]
+    asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
+    return frozenset() if asks else frozenset(_followed(function))
 
 
 def _followed(function: Scope) -> Iterator[str]:

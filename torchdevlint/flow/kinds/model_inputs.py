@@ -13,7 +13,7 @@ from typing import TypeGuard
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.taken import takes_tensor
-from torchdevlint.flow.kinds.uses import Scope, Uses, uses_in
+from torchdevlint.flow.kinds.uses import Scope, Uses, asked_in, uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame, State
@@ -94,10 +94,8 @@ def _runs_model(frame: Frame, call: ast.Call, state: State) -> bool:
     if is_module(frame.evaluate(callee, state)):
         return True
     path, around = dotted_path(callee), frame.owner.node if frame.owner is not None else frame.function
-    return path is not None and any(
-        each.attr in _ONLY_CALLED_MODULES and dotted_path(each.value) == path
-        for each in nodes_in(around or frame.machine.tree, ast.Attribute)
-    )
+    asked = asked_in(around or frame.machine.tree).get(path, set()) if path is not None else set()
+    return not asked.isdisjoint(_ONLY_CALLED_MODULES)
 
 
 def _is_part(scope: Scope, name: str) -> bool:

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.source.nodes import below, nodes_in
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.source.nodes import below, nodes_in, once_a_node
 
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
@@ -74,18 +74,9 @@ class Uses:
         return self.text_keys or bool(self.spread_in) or bool(self.attributes & _CONTAINER_METHODS)
 
 
-_KNOWN: WeakKeyDictionary[Scope, dict[str, Uses]] = WeakKeyDictionary()
-
-
+@once_a_node
 def uses_in(function: Scope) -> dict[str, Uses]:
     """How each plain name is used anywhere in a function or module, nested functions included."""
-    found = _KNOWN.get(function)
-    if found is None:
-        found = _KNOWN[function] = _collect(function)
-    return found
-
-
-def _collect(function: Scope) -> dict[str, Uses]:
     found: dict[str, Uses] = {}
 
     def use(node: ast.expr | None) -> Uses | None:
@@ -101,23 +92,30 @@ def _collect(function: Scope) -> dict[str, Uses]:
     return found
 
 
-_BINDINGS: WeakKeyDictionary[Scope, dict[str, list[tuple[int, bool, int]]]] = WeakKeyDictionary()
+@once_a_node
+def asked_in(scope: ast.AST) -> dict[str, set[str]]:
+    """The attributes that each dotted path is asked for anywhere in a function, class or module."""
+    found: dict[str, set[str]] = {}
+    for node in nodes_in(scope, ast.Attribute):
+        path = dotted_path(node.value)
+        if path is not None:
+            found.setdefault(path, set()).add(node.attr)
+    return found
 
 
+@once_a_node
 def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
     """Where each name is read or bound anywhere in a function or module: line, whether it is bound, column; sorted.
 
     On one line the reads come first, as in ``x = x + 1``.
     """
-    found = _BINDINGS.get(function)
-    if found is None:
-        found = _BINDINGS[function] = {}
-        for node in nodes_in(function, ast.Name):
-            if not isinstance(node.ctx, ast.Del):
-                place = (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset)
-                found.setdefault(node.id, []).append(place)
-        for places in found.values():
-            places.sort()
+    found: dict[str, list[tuple[int, bool, int]]] = {}
+    for node in nodes_in(function, ast.Name):
+        if not isinstance(node.ctx, ast.Del):
+            place = (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset)
+            found.setdefault(node.id, []).append(place)
+    for places in found.values():
+        places.sort()
     return found
 
 
@@ -147,22 +145,19 @@ def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -
             entry.dtypes.append(node.comparators[0])
 
 
-_READ_AS_VECTORS: WeakKeyDictionary[Scope, frozenset[ast.Subscript]] = WeakKeyDictionary()
-
-
 def is_read_as_vector(function: Scope | None, node: ast.Subscript) -> bool:
     """Whether the result gets dimensions behind its first: ``table[t][:, None]``, ``sqrt(table[t])[:, None]``.
 
     What is read from a vector has a first dimension only if its index has one.
     """
-    if function is None:
-        return False
-    found = _READ_AS_VECTORS.get(function)
-    if found is None:
-        grown = (each.value for each in nodes_in(function, ast.Subscript) if _adds_behind_first(each.slice))
-        read = (_read_first(each) for each in grown)
-        found = _READ_AS_VECTORS[function] = frozenset(each for each in read if each is not None)
-    return node in found
+    return function is not None and node in _read_as_vectors(function)
+
+
+@once_a_node
+def _read_as_vectors(function: Scope) -> frozenset[ast.Subscript]:
+    grown = (each.value for each in nodes_in(function, ast.Subscript) if _adds_behind_first(each.slice))
+    read = (_read_first(each) for each in grown)
+    return frozenset(each for each in read if each is not None)
 
 
 def _adds_behind_first(index: ast.expr) -> bool:
@@ -179,19 +174,14 @@ def _read_first(node: ast.expr) -> ast.Subscript | None:
     return node if isinstance(node, ast.Subscript) else None
 
 
-_STORED_INTO: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
-
-
+@once_a_node
 def stored_into(function: Scope) -> frozenset[str]:
     """The names whose items or attributes a function assigns."""
-    found = _STORED_INTO.get(function)
-    if found is None:
-        targets: list[ast.Subscript | ast.Attribute] = [*nodes_in(function, ast.Subscript)]
-        targets += nodes_in(function, ast.Attribute)
-        found = _STORED_INTO[function] = frozenset(
-            each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
-        )
-    return found
+    targets: list[ast.Subscript | ast.Attribute] = [*nodes_in(function, ast.Subscript)]
+    targets += nodes_in(function, ast.Attribute)
+    return frozenset(
+        each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+    )
 
 
 def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
@@ -210,21 +200,16 @@ def _container(node: ast.expr) -> ast.expr | None:
     return node.value if keyed and isinstance(node.slice.value, str) else None  # type: ignore[attr-defined]
 
 
-_BOUND_IN_LOOPS: WeakKeyDictionary[Scope, frozenset[str]] = WeakKeyDictionary()
-
-
+@once_a_node
 def bound_in_loops(function: Scope) -> frozenset[str]:
     """The names that a loop of the function or module binds."""
-    found = _BOUND_IN_LOOPS.get(function)
-    if found is None:
-        loops = (*nodes_in(function, ast.For), *nodes_in(function, ast.AsyncFor), *nodes_in(function, ast.While))
-        lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
-        found = _BOUND_IN_LOOPS[function] = frozenset(
-            name
-            for name, places in bindings_in(function).items()
-            if any(bound and start <= line <= end for line, bound, _ in places for start, end in lines)
-        )
-    return found
+    loops = (*nodes_in(function, ast.For), *nodes_in(function, ast.AsyncFor), *nodes_in(function, ast.While))
+    lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
+    return frozenset(
+        name
+        for name, places in bindings_in(function).items()
+        if any(bound and start <= line <= end for line, bound, _ in places for start, end in lines)
+    )
 
 
 def _asks_for_class(call: ast.Call) -> bool:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import BELOW, Project
-from torchdevlint.source.nodes import below
+from torchdevlint.source.nodes import below, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.machine import Machine, Touch
@@ -178,17 +177,16 @@ def is_worth_running(function: Func) -> bool:
     return names.module.speaks_of_tensors(function.node)
 
 
-_NODES: WeakKeyDictionary[ast.Module, frozenset[int]] = WeakKeyDictionary()
-
-
 def holds(tree: ast.Module, node: ast.AST) -> bool:
     """Whether the very node is one of the tree."""
-    found = _NODES.get(tree)
-    if found is None:
-        level: list[ast.AST] = [tree]
-        ids: set[int] = set()
-        while level:
-            ids.update(map(id, level))
-            level = below(level)
-        found = _NODES[tree] = frozenset(ids)
-    return id(node) in found
+    return id(node) in _ids_in(tree)
+
+
+@once_a_node
+def _ids_in(tree: ast.Module) -> frozenset[int]:
+    level: list[ast.AST] = [tree]
+    ids: set[int] = set()
+    while level:
+        ids.update(map(id, level))
+        level = below(level)
+    return frozenset(ids)
