@@ -59,7 +59,8 @@ def render(
 
     Those of the `rules` that found nothing are named.
     """
-    silent = [code for code in rules if code not in {finding.code for finding in snapshot}]
+    heard = {finding.code for finding in snapshot}
+    silent = [code for code in rules if code not in heard]
     sections = ["### All releases", _per_rule(snapshot, judged)] if snapshot else []
     if snapshot and silent:
         sections.append(f"Without a finding here, so that their precision is not measured: {', '.join(silent)}.")

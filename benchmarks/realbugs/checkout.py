@@ -44,7 +44,7 @@ def write(cases: Iterable[Bug | LookAlike], clones: Path, files: Path) -> list[s
             continue
         for kind, commit in case.sources:
             try:
-                content = _git(clone, "cat-file", "blob", f"{commit}:{case.path}")
+                content = git(clone, "cat-file", "blob", f"{commit}:{case.path}")
             except CorpusError as error:
                 problems.append(f"{case.id} {kind}: {error}")
                 continue
@@ -86,15 +86,15 @@ def _clone(url: str, commits: Sequence[str], target: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     try:
-        _git(scratch, "init", "--quiet", "--bare")
-        _git(scratch, "remote", "add", "origin", url)
-        _git(scratch, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "origin", *commits)
+        git(scratch, "init", "--quiet", "--bare")
+        git(scratch, "remote", "add", "origin", url)
+        git(scratch, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "origin", *commits)
         scratch.replace(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
+def git(folder: Path, *arguments: str) -> bytes:
     """Run git in `folder` without asking anybody for a password."""
     done = subprocess.run(
         ["git", *arguments],

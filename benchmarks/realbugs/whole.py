@@ -6,8 +6,6 @@ What the linter says of a file alone is `linters.run`; this shows what the other
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import tarfile
 import tempfile
 import time
@@ -16,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 import measured
-from checkout import clone_of
+from checkout import clone_of, git
 from corpus import CorpusError
 from linters import IN_REPOSITORY, Finding, Run, spans_of
 from records import Bug, LookAlike
@@ -47,16 +45,10 @@ def _extract(case: Bug | LookAlike, commit: str, clones: Path, target: Path) -> 
     clone = clone_of(case.repo, clones)
     if clone is None:
         raise CorpusError(f"{case.id}: no clone of {case.repo}")
-    done = subprocess.run(
-        ["git", "archive", "--format=tar", commit, "--", ":(glob)**/*.py"],
-        cwd=clone,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        check=False,
-    )
-    if done.returncode:
-        raise CorpusError(f"{case.id}: git archive: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
-    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+    try:
+        archived = git(clone, "archive", "--format=tar", commit, "--", ":(glob)**/*.py")
+    except CorpusError as error:
+        raise CorpusError(f"{case.id}: {error}") from error
+    with tarfile.open(fileobj=BytesIO(archived)) as archive:
         archive.extractall(target, filter="data")
     (target / "setup.cfg").touch()

@@ -57,8 +57,7 @@ def of_error(error: BaseException, target: Target) -> Observation:
         return Observation(True, "", told)
     if story is None and not DEVICE_ERROR.search(text):
         return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
-    cut(error)
-    steps = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
+    steps = _steps_of(error)
     raised = _rows_of(error, target)
     operands = [] if story is None else story["operands"]
     ways = ("created", "lost", "moved") if target.code == "TDL012" else ("created", "lost")
@@ -77,9 +76,13 @@ def of_error(error: BaseException, target: Target) -> Observation:
 
 def of_claim(error: BaseException) -> Observation:
     """For an exception that the rule tells of in so many words."""
+    return Observation(True, "", f"{type(error).__name__}: {text_of(error)}", _steps_of(error))
+
+
+def _steps_of(error: BaseException) -> str:
+    """The traceback as the user is told it."""
     cut(error)
-    steps = "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
-    return Observation(True, "", f"{type(error).__name__}: {text_of(error)}", steps)
+    return "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
 
 
 def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -> Observation:

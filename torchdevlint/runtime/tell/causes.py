@@ -38,13 +38,10 @@ def cause(error: DeviceError) -> Cause:
     """The cause of `error`. Reads the files that it names, and executes nothing."""
     wanted = _wanted(error)
     findings = _findings(wanted)
-    found = _covering(findings, wanted)
-    if found is not None:
-        return Cause(found.code, found.name, found.help or _plain_fix(error), found)
     code, fix = _situation(error)
-    same = [one for one in findings if one.code == code and _of_text(error) is not None]
-    if len(same) == 1:
-        return Cause(same[0].code, same[0].name, same[0].help or fix, same[0])
+    found = _covering(findings, wanted) or _only_one(findings, _of_text(error))
+    if found is not None:
+        return Cause(found.code, found.name, found.help or fix, found)
     rule = rules.by_code().get(code or "")
     return Cause(rule.code, rule.name, fix) if rule is not None else Cause(None, "", fix)
 
@@ -89,6 +86,12 @@ def _checked(file: str) -> tuple[Diagnostic, ...]:
     return tuple(
         one for one in result.diagnostics if one.code not in NOT_CAUSES and one.severity is not Severity.ADVICE
     )
+
+
+def _only_one(findings: Sequence[Diagnostic], said: tuple[str, str] | None) -> Diagnostic | None:
+    """The only finding of the rule that the error's text is about."""
+    of_rule = [one for one in findings if said is not None and one.code == said[0]]
+    return of_rule[0] if len(of_rule) == 1 else None
 
 
 def _starts_at(diagnostic: Diagnostic, site: Site) -> bool:
@@ -195,10 +198,6 @@ def _situation(error: DeviceError) -> tuple[str | None, str]:
 
 def _of_text(error: DeviceError) -> tuple[str, str] | None:
     return next(((code, fix) for pattern, code, fix in TEXTS if re.search(pattern, error.text)), None)
-
-
-def _plain_fix(error: DeviceError) -> str:
-    return _situation(error)[1]
 
 
 def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:

@@ -132,7 +132,7 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
 def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
     """What the child needs to know of a finding."""
     rule = rules.by_code()[diagnostic.code]
-    told = rule.execution == "exception" and rule.probe is not None
+    probe = read(rule.probe) if rule.execution == "exception" and rule.probe is not None else None
     span, here = diagnostic.span, diagnostic.filename
     notes = [one.span for one in diagnostic.related if one.filename == here]
     return {
@@ -141,8 +141,8 @@ def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
         "at": [span.row, span.column, span.end_row, span.end_column],
         "notes": [[one.row, one.column, one.end_row, one.end_column] for one in notes],
         "silent": diagnostic.symptom.startswith("nothing raises"),
-        "claims": _claims(diagnostic, read(rule.probe or "")) if told else [],
-        "on_cpu": told and read(rule.probe or "").needs == "cpu",
+        "claims": [] if probe is None else _claims(diagnostic, probe),
+        "on_cpu": probe is not None and probe.needs == "cpu",
     }
 
 
