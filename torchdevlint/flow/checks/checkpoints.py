@@ -28,7 +28,9 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     path_node = arguments.positional[0][0] if arguments.positional else None
     path = frame.machine.text_of(path_node) if path_node is not None else ""
     result = Loaded(node, path)
-    if _placed(frame, name, arguments) or state.guarded or state.without_accelerator:
+    if state.guarded or state.without_accelerator:
+        return result
+    if _placed(frame, name, arguments):
         _note_handed_on(frame, arguments.get(torch_api.LOADERS[name], "map_location"))
         return result
     if path in frame.saved or holds_data(frame, node, arguments):
