@@ -26,6 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.flow.transfer.mixing import what_is_filled
 from torchdevlint.flow.transfer.operations import Operands, combine
 
 
@@ -119,6 +120,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     scattered = module.prefix == "module."
     compared = [] if _scatters(module) else operands
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
+    compared = [(at, left) for at, value in compared if (left := what_is_filled(value)) is not None]
     result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
     if not isinstance(result, Tensor):
         return UNKNOWN

@@ -9,9 +9,10 @@ from torchdevlint.flow.checks import wrappers
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.joins import alternatives, choose, join
+from torchdevlint.flow.state.joins import choose, join
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -111,7 +112,7 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
     """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm."""
     filled, sized = holds, test
     if isinstance(test, ast.Compare):
-        if not _is_zero(test.comparators[0]):
+        if not is_zero(test.comparators[0]):
             return
         operator, sized = test.ops[0], test.left
         filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
@@ -119,12 +120,12 @@ def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: Stat
     path = dotted_path(node) if node is not None else None
     if filled is None or node is None or path is None:
         return
-    held = alternatives(frame.evaluate(node, filled), filled.conditions)
-    left = [each for each in held if not _is_made_empty(each[1])]
-    if not left:
+    held = frame.evaluate(node, filled)
+    left = what_is_filled(held, filled.conditions)
+    if left is None:
         filled.alive = False
-    elif len(left) < len(held):
-        (filled.env if path in filled.env else filled.paths)[path] = choose(left)
+    elif left is not held:
+        (filled.env if path in filled.env else filled.paths)[path] = left
 
 
 def _sized(test: ast.expr) -> ast.expr | None:
@@ -136,23 +137,6 @@ def _sized(test: ast.expr) -> ast.expr | None:
     if isinstance(test, ast.Subscript) and isinstance(test.value, ast.Attribute) and test.value.attr == "shape":
         return test.value.value
     return None
-
-
-def _is_made_empty(value: Value) -> bool:
-    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made."""
-    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
-        return False
-    site = value.creations[0]
-    maker, args = site.function.rpartition(".")[2], site.node.args if isinstance(site.node, ast.Call) else []
-    listed = args[0].elts if args and isinstance(args[0], (ast.List, ast.Tuple)) else None
-    if maker in torch_api.LEGACY_CONSTRUCTORS | torch_api.DATA_FACTORIES and (listed is not None or not args):
-        return not listed
-    sizes = args if listed is None else listed
-    return maker not in torch_api.DATA_FACTORIES and any(_is_zero(each) for each in sizes)
-
-
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:

@@ -36,7 +36,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.flow.transfer.mixing import is_one_element, record_mixed
+from torchdevlint.flow.transfer.mixing import is_made_empty, is_one_element, record_mixed
 
 Operands = list[tuple[ast.expr, Value]]
 
@@ -61,6 +61,7 @@ SYMBOLS: dict[type, str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
+_OPERATORS = frozenset(f"`{symbol}{assigns}`" for symbol in SYMBOLS.values() for assigns in ("", "="))
 MAX_COMBINATIONS = 16
 
 
@@ -191,7 +192,8 @@ def check(
     """Record the operation if its two operands surely sit on different devices and torch refuses that.
 
     A 0-dim CPU tensor may be an input of an elementwise operation, not its output; where the number of
-    dimensions is unknown, nothing is said. Two accelerators that differ never go together.
+    dimensions is unknown, nothing is said. Two accelerators that differ never go together. What was made empty stands
+    for something that comes later: no operator gets anything out of it.
     """
     known = relation(one[1].device, other[1].device)
     if known is Relation.UNKNOWN:
@@ -201,6 +203,8 @@ def check(
     stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
     written = writes_one and stayed is one
     if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
+        return
+    if operation in _OPERATORS and is_made_empty(stayed[1]):
         return
     if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
         return
