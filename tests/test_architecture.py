@@ -23,6 +23,7 @@ LAYERS: dict[str, int] = {
     "config": 2,
     "source": 3,
     "discover": 4,
+    "files": 1,
     "pool": 1,
     "syntax": 4,
     "project": 5,

@@ -256,10 +256,10 @@ def test_a_folder_called_gitignore_is_no_ignore_file(project: Path) -> None:
 def test_a_gitignore_that_cannot_be_read_is_a_problem(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     touch("a.py", "sub/b.py", "sub/.gitignore")
 
-    def read_text(*_: object, **__: object) -> str:
+    def refuse(_: str) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", read_text)
+    monkeypatch.setattr("torchdevlint.discover.content", refuse)
     found = discover(["."], Settings())
     assert found.files == ("a.py", "sub/b.py")
     assert found.problems == (Problem("sub/.gitignore", "cannot be read: Permission denied"),)

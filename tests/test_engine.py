@@ -275,12 +275,12 @@ def test_any_bytes_give_a_result_and_no_problem(data: bytes) -> None:
 
 
 def test_files_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
-    def refuse(self: Path) -> bytes:
+    def refuse(_: str) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     run = engine.check_paths(["gone.py"], Settings())
     assert run.problems == (Problem("gone.py", "the file has vanished"),)
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(engine, "content", refuse)
     run = engine.check_paths(["gone.py"], Settings())
     assert run.problems == (Problem("gone.py", "cannot be read: Permission denied"),)
     assert (run.files, run.diagnostics) == (1, ())

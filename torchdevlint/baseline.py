@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint.config import ConfigError
+from torchdevlint.files import content
 from torchdevlint.model import Diagnostic
 
 VERSION = 1
@@ -76,7 +77,7 @@ class Match:
 def read(file: Path, missing_ok: bool = False) -> Baseline:
     """The baseline in a file; an empty one for a file that is not there, if that is to be so. Raises BaselineError."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8-sig"))
+        data = json.loads(content(file).decode("utf-8-sig"))
     except FileNotFoundError as error:
         if missing_ok:
             return Baseline(file)

@@ -23,6 +23,7 @@ from typing import Any
 
 from torchdevlint import __version__
 from torchdevlint.config import Settings
+from torchdevlint.files import content
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, digest_of
@@ -144,7 +145,7 @@ class Cache:
         found = self._digests.get(path)
         if found is None:
             try:
-                found = digest_of(Path(path).read_bytes())
+                found = digest_of(content(path))
             except OSError:
                 found = ""
             self._digests[path] = found

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torchdevlint.files import content, is_file
 from torchdevlint.model import Severity
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
@@ -216,7 +217,7 @@ def load(start: Path, isolated: bool = False, config: Path | None = None) -> Set
     for folder in (start, *start.parents):
         for name in NAMES:
             path = folder / name
-            if path.is_file() and (table := _read(path)) is not None:
+            if is_file(path) and (table := _read(path)) is not None:
                 return _settings(table, path)
     return Settings()
 
@@ -257,7 +258,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 def _read(path: Path) -> dict[str, Any] | None:
     """The settings table of a file, or None where a ``pyproject.toml`` has none."""
     try:
-        data = path.read_bytes()
+        data = content(path)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     shared = path.name == "pyproject.toml"

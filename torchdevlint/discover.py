@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchdevlint.config import ConfigError, Settings
+from torchdevlint.files import content, exists, is_file
 from torchdevlint.model import Problem
 
 if TYPE_CHECKING:
@@ -219,23 +220,23 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _ignores_above(folder: str, found: _Found) -> tuple[_Scope, ...]:
     """The ignore files of the repository that hold in `folder` and stand above it, less what overrules `folder`."""
     parents = [Path(folder), *Path(folder).parents]
-    root = next((depth for depth, parent in enumerate(parents) if (parent / ".git").exists()), None)
+    root = next((depth for depth, parent in enumerate(parents) if exists(parent / ".git")), None)
     if root is None:
         return ()
     bases = [_absolute(str(parent), folder=True) for parent in reversed(parents[: root + 1])]
     files = [(f"{bases[0]}.git/info/exclude", bases[0]), *((f"{base}.gitignore", base) for base in bases[:-1])]
-    scopes = [scope for file, base in files if Path(file).is_file() for scope in _read_ignores(file, base, found)]
+    scopes = [scope for file, base in files if is_file(file) for scope in _read_ignores(file, base, found)]
     return tuple(_Scope(scope.base, scope.patterns.without(folder[len(scope.base) :])) for scope in scopes)
 
 
 def _read_ignores(file: str, base: str, found: _Found) -> Iterator[_Scope]:
     """The patterns of an ignore file, if it has any. Like git, skips lines that are no patterns."""
     try:
-        text = Path(file).read_text(encoding="utf-8-sig", errors="surrogateescape")
+        text = content(file).decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         found.problems.append(Problem(reported(os.path.relpath(file)), f"cannot be read: {error.strerror or error}"))
         return
-    lines = tuple(line for line in text.split("\n") if line.strip() and not line.startswith("#"))
+    lines = tuple(line for line in text.replace("\r\n", "\n").split("\n") if line.strip() and not line.startswith("#"))
     if not _are_patterns(lines):
         lines = tuple(line for line in lines if _are_patterns((line,)))
     if lines:

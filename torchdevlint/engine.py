@@ -18,6 +18,7 @@ from pathlib import Path
 from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry
 from torchdevlint.config import Settings
+from torchdevlint.files import content
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.files import InvalidSyntax
@@ -86,7 +87,7 @@ def check_paths(
 def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
     """The result for a file whose analysis is known to hold."""
     try:
-        data = Path(file).read_bytes()
+        data = content(file)
         codes = frozenset(select.selected_for(settings, file))
         reports = cache.get(os.path.abspath(file), digest_of(data), codes)  # noqa: PTH100
         return None if reports is None else _of_reports(reports, decode(data), file, settings, codes)
@@ -134,7 +135,7 @@ def check_file(filename: str, settings: Settings) -> FileResult:
 def _check_file(filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
     """The result for a file, with what is worth keeping of its analysis."""
     try:
-        data = Path(filename).read_bytes()
+        data = content(filename)
     except FileNotFoundError:
         return _failed(filename, "the file has vanished"), None
     except OSError as error:

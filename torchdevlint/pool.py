@@ -1,9 +1,14 @@
-"""Work on many files in many processes: results in order, and a dead worker costs its file, not the run."""
+"""Work on many files in many processes: results in order, and a dead worker costs its file, not the run.
+
+However this process ends, its workers end with it; where none can be started, it does their work itself.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -17,6 +22,8 @@ CHUNK = 32
 """At most so many files are sent to a worker at once."""
 AHEAD = 3
 """So many chunks a worker are under way, which bounds what waits for the reader."""
+_NO_POOL = (OSError, ImportError, NotImplementedError)
+"""What is raised where the system gives no more processes, files or memory, or has no semaphores at all."""
 
 
 def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str], jobs: int) -> Iterator[R]:
@@ -37,6 +44,10 @@ def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str
                     yield from future.result()
                 else:
                     yield from _one_by_one(work, dead, chunk)
+        except _NO_POOL:
+            for chunk in (*(chunk for chunk, _ in under_way), *waiting):
+                yield from map(work, chunk)
+            return
 
 
 def _until_broken(
@@ -49,7 +60,9 @@ def _until_broken(
     with _pool(jobs) as pool:
         while waiting or under_way:
             while waiting and len(under_way) < jobs * AHEAD:
-                under_way.append((waiting[0], pool.submit(_chunk, work, waiting[0])))
+                with _starting():
+                    future = pool.submit(_chunk, work, waiting[0])
+                under_way.append((waiting[0], future))
                 waiting.popleft()
             results = under_way[0][1].result()
             under_way.popleft()
@@ -63,10 +76,12 @@ def _one_by_one(work: Callable[[str], R], dead: Callable[[str], R], files: Seque
         try:
             with _pool(1) as pool:
                 while remaining:
-                    result = pool.submit(work, remaining[0]).result()
+                    with _starting():
+                        future = pool.submit(work, remaining[0])
+                    result = future.result()
                     remaining.popleft()
                     yield result
-        except BrokenProcessPool:
+        except (BrokenProcessPool, *_NO_POOL):
             yield dead(remaining.popleft())
 
 
@@ -74,19 +89,51 @@ def _one_by_one(work: Callable[[str], R], dead: Callable[[str], R], files: Seque
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """A pool whose workers are ended at once when its user gives up."""
     strangers = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+    with _starting():
+        executor = ProcessPoolExecutor(jobs, initializer=_begin)
+    with executor as pool:
         try:
             yield pool
-        except (KeyboardInterrupt, GeneratorExit):
+        except BaseException:
             for child in set(multiprocessing.active_children()) - strangers:
                 child.terminate()
             raise
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """What workers that are started meanwhile inherit.
+
+    Ctrl-C reaches the whole process group, and this process alone answers it: when it has seen to its workers. And
+    nothing is imported from the current folder, where Python looks first when it starts a worker afresh.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _chunk(work: Callable[[str], R], files: Sequence[str]) -> list[R]:
     return [work(file) for file in files]
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; the parent alone answers it."""
+def _begin() -> None:
+    """The first thing that a worker does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed sends no word, and its workers would wait for more work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from io import StringIO
 from typing import NoReturn
@@ -42,7 +43,11 @@ def test_an_interrupt_exits_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     from torchdevlint.cli import check
 
     monkeypatch.setattr(check, "discover", raiser(KeyboardInterrupt()))
-    assert leave("check") == 130
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert leave("check") == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.split() == ["interrupted"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -81,6 +82,7 @@ def _run(arguments: list[str]) -> int:
         click.echo(f"{usage}error: {error.format_message()}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # another one ends the process at once
         click.echo("interrupted", err=True)
         return 130
     except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from torchdevlint import select
 from torchdevlint.baseline import Baseline, Entry, Match, Sources, match, read, relative, renewed, write
 from torchdevlint.config import Settings
 from torchdevlint.engine import Run
+from torchdevlint.files import exists
 from torchdevlint.report.summary import count
 
 BROKEN = "TDL901"
@@ -70,5 +70,5 @@ def _stale(run: Run, found: Match, baseline: Baseline, settings: Settings) -> It
         if filename is not None:
             if entry.code in select.selected_for(settings, filename):
                 yield entry
-        elif not os.path.exists(folder / entry.path):  # noqa: PTH110 (Path.exists raises where it may not look)
+        elif not exists(folder / entry.path):
             yield entry

@@ -64,6 +64,10 @@ def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
     that is refused.
     """
     try:
+        Path.cwd()
+    except OSError as error:
+        raise Refused(f"the current folder cannot be used: {error.strerror}") from error
+    try:
         settings = _overlaid(load(start, isolated=flags["isolated"], config=flags["config"]), flags)
         select.check(settings)
     except ConfigError as error:

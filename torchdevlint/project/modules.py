@@ -9,8 +9,8 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 
+from torchdevlint.files import content
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.syntax.parse import ParseError, parse
 
@@ -177,7 +177,7 @@ class Library:
 
 def _read(path: str) -> ModuleFile | None:
     try:
-        data = Path(path).read_bytes()
+        data = content(path)
         text = decode(data)
         tree = parse(text)
     except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
+from torchdevlint.files import content
 from torchdevlint.source.text import Source, UndecodableError, decode
 
 
@@ -13,7 +13,7 @@ from torchdevlint.source.text import Source, UndecodableError, decode
 def lines_of_file(filename: str) -> Sequence[str]:
     """The lines of a file as it is now; none if it cannot be read."""
     try:
-        return lines_of_bytes(Path(filename).read_bytes())
+        return lines_of_bytes(content(filename))
     except OSError:
         return ()
 

@@ -1,0 +1,33 @@
+"""Reading files that anybody may have put there: whatever a name stands for, reading it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def content(path: str | Path) -> bytes:
+    """The content of a regular file.
+
+    Raises OSError for everything else: a pipe without a writer would be waited for, and a device need not end.
+    """
+    with open(path, "rb", buffering=0, opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.readall()
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether it is a regular file; False where one may not look, where ``Path.is_file`` raises."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is anything; False where one may not look, where ``Path.exists`` raises."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
