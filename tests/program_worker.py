@@ -67,9 +67,9 @@ def in_fork(request: dict[str, str]) -> str:
 def main() -> None:
     import torch  # noqa: F401 -- once, for all programs
 
+    with suppress(ImportError):  # what optimizers and `torch.compile` import when they are first used takes longer still
+        importlib.import_module("torch._inductor.compile_fx")
     if len(sys.argv) > 1:
-        with suppress(ImportError):  # what `torch.compile` imports
-            importlib.import_module("torch._inductor.compile_fx")
         from torchdevlint.runtime.simulated import install
 
         install(int(sys.argv[1]))
