@@ -7,23 +7,42 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
 from torchdevlint.runtime.child import TAIL, Call, Ended, Limits, Outcome, run_all
+from torchdevlint.runtime.verify.server import Server
 
 MIB = 1 << 20
 posix = pytest.mark.skipif(os.name != "posix", reason="process groups and resource limits are POSIX")
 
 
-def run(body: str, seconds: float = 20.0, memory: int | None = None) -> Outcome:
-    """The outcome of a ``flagged(device)`` with this body."""
+def call(body: str, seconds: float = 20.0, memory: int | None = None, hide: bool = False) -> Call:
+    """Of a ``flagged(device)`` with this body."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
-    call = Call("call", "<hostile>", f"def flagged(device):\n{lines}", "flagged", limits=Limits(seconds, memory))
-    (outcome,) = run_all([call])
+    source = f"def flagged(device):\n{lines}"
+    return Call("call", "<hostile>", source, "flagged", hide=hide, limits=Limits(seconds, memory))
+
+
+def in_a_fresh_process(asked: Call) -> Outcome:
+    (outcome,) = run_all([asked])
     return outcome
+
+
+def run(body: str, seconds: float = 20.0, memory: int | None = None) -> Outcome:
+    return in_a_fresh_process(call(body, seconds, memory))
+
+
+@pytest.fixture(params=["fresh", "fork"])
+def outcome_of(request: pytest.FixtureRequest) -> Callable[[Call], Outcome]:
+    """A call in a process of its own, or in a fork of the one that executes: there is no difference."""
+    if request.param == "fresh":
+        return in_a_fresh_process
+    server: Server = request.getfixturevalue("server")
+    return server.run
 
 
 def alive(pid: int) -> bool:
@@ -43,24 +62,26 @@ def gone(pid: int, within: float = 5.0) -> bool:
     return not alive(pid)
 
 
-def test_what_a_function_returns_comes_back_as_plain_values() -> None:
-    outcome = run("return {'a': 1, 'b': [1], 'c': None, 'd': 'x' * 1000}")
+def test_what_a_function_returns_comes_back_as_plain_values(outcome_of: Callable[[Call], Outcome]) -> None:
+    outcome = outcome_of(call("return {'a': 1, 'b': [1], 'c': None, 'd': 'x' * 1000}"))
     assert outcome.ended is Ended.RETURNED
     assert outcome.value == {"a": 1, "b": "[1]", "c": None, "d": "x" * 200 + "..."}
 
 
-def test_an_exception_comes_back_with_its_bases_and_a_traceback_of_the_program_only() -> None:
-    outcome = run("raise FileNotFoundError('no such thing')")
+def test_an_exception_comes_back_with_its_bases_and_a_traceback_of_the_program_only(
+    outcome_of: Callable[[Call], Outcome],
+) -> None:
+    outcome = outcome_of(call("raise FileNotFoundError('no such thing')"))
     assert outcome.ended is Ended.RAISED
     assert outcome.exception[:2] == ("FileNotFoundError", "OSError")
     assert outcome.message == "no such thing"
     assert "raise FileNotFoundError('no such thing')" in outcome.traceback
-    assert "worker.py" not in outcome.traceback
+    assert ".py" not in outcome.traceback
 
 
 @pytest.mark.parametrize("body", ["raise SystemExit(0)", "import sys\nsys.exit('bye')", "raise KeyboardInterrupt"])
-def test_leaving_the_program_is_an_exception_like_any_other(body: str) -> None:
-    assert run(body).ended is Ended.RAISED
+def test_leaving_the_program_is_an_exception_like_any_other(body: str, outcome_of: Callable[[Call], Outcome]) -> None:
+    assert outcome_of(call(body)).ended is Ended.RAISED
 
 
 @pytest.mark.parametrize(
@@ -77,8 +98,8 @@ def test_a_hang_ends_at_the_limit(body: str) -> None:
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_leaving_without_an_answer_is_a_death(status: int) -> None:
-    outcome = run(f"import os\nos._exit({status})")
+def test_leaving_without_an_answer_is_a_death(status: int, outcome_of: Callable[[Call], Outcome]) -> None:
+    outcome = outcome_of(call(f"import os\nos._exit({status})"))
     assert outcome.ended is Ended.DIED
     assert outcome.detail == f"it ended with exit status {status} and without an answer"
 
@@ -161,16 +182,11 @@ def test_a_program_that_does_not_compile_is_an_exception() -> None:
     assert run("return (").exception[0] == "SyntaxError"
 
 
-def test_hidden_accelerators_are_hidden_from_the_child_only() -> None:
-    call = Call(
-        "call",
-        "<x>",
-        "import os\ndef flagged(device): return {'v': os.environ.get('CUDA_VISIBLE_DEVICES')}",
-        "flagged",
-        hide=True,
-    )
-    (outcome,) = run_all([call])
-    assert outcome.value == {"v": ""}
+def test_hidden_accelerators_are_hidden_from_the_child_only(outcome_of: Callable[[Call], Outcome]) -> None:
+    body = "import os\nreturn {'v': os.environ.get('CUDA_VISIBLE_DEVICES')}"
+    before = outcome_of(call(body)).value
+    assert outcome_of(call(body, hide=True)).value == {"v": ""}
+    assert outcome_of(call(body)).value == before == {"v": os.environ.get("CUDA_VISIBLE_DEVICES")}
 
 
 def test_outcomes_come_in_the_order_of_the_calls() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -12,6 +13,7 @@ from torchdevlint.runtime.child import Limits, run_all
 from torchdevlint.runtime.verify.hardware import accelerator, survey
 from torchdevlint.runtime.verify.probe import read
 from torchdevlint.runtime.verify.probes import NO_PROBE, Placement, calls, conclude, place, probed
+from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import HOLDS, Judgement, Rung, Verdict
 
 PROBES = {rule.code: read(rule.probe) for rule in all_rules() if rule.probe is not None}
@@ -24,21 +26,17 @@ def machine() -> backends.Machine:
     return survey()
 
 
-@cache
-def judgements() -> dict[str, Judgement]:
-    """What the probes show with `--device cpu`."""
-    return probed([rule.code for rule in all_rules()], machine(), None, "cpu")
-
-
-@cache
-def simulated() -> dict[str, Judgement]:
-    """What they show where accelerators are simulated; those that need none have been executed already."""
-    return probed(ON_ACCELERATORS, machine(), None, "simulated")
+@pytest.fixture(scope="session")
+def on_cpu(server: Server) -> Callable[[str], Judgement]:
+    """What the probe of a rule shows with `--device cpu`."""
+    return cache(lambda code: probed([code], machine(), server, None, "cpu")[code])
 
 
 @each_probe
-def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str) -> None:
-    judgement = judgements()[code]
+def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(
+    code: str, on_cpu: Callable[[str], Judgement]
+) -> None:
+    judgement = on_cpu(code)
     assert judgement.rung is Rung.PROBE
     assert judgement.torch == machine().torch
     assert judgement.claim == PROBES[code].claim
@@ -54,36 +52,46 @@ def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(code: str
 
 
 @pytest.mark.parametrize("code", ON_ACCELERATORS)
-def test_every_probe_confirms_on_simulated_accelerators(code: str) -> None:
-    judgement = simulated()[code]
+def test_every_probe_confirms_on_simulated_accelerators(code: str, server: Server) -> None:
+    judgement = probed([code], machine(), server, None, "simulated")[code]
     assert judgement.verdict is Verdict.CONFIRMED, judgement
     assert judgement.backend == "simulated"
 
 
 @pytest.mark.parametrize("code", ON_ACCELERATORS)
-def test_every_probe_confirms_on_real_accelerators(code: str) -> None:
+def test_every_probe_confirms_on_real_accelerators(code: str, server: Server) -> None:
     there = accelerator(machine(), "auto")
     several = any(len(each.devices) > 1 for each in machine().accelerators)
     if there is None or isinstance(place(PROBES[code], there, "cpu", several), str):
         pytest.skip("no accelerator here that the probe could use; simulated ones are another test's")
-    judgement = probed([code], machine(), there)[code]
+    judgement = probed([code], machine(), server, there)[code]
     assert judgement.verdict is Verdict.CONFIRMED, judgement
     assert judgement.backend == there.partition(":")[0]
 
 
-def test_the_founding_claims_that_a_cpu_can_show_are_shown() -> None:
-    shown = {code for code, one in judgements().items() if one.verdict is Verdict.CONFIRMED}
-    assert shown >= {"TDL001", "TDL002", "TDL201", "TDL202", "TDL302"}
+@pytest.mark.parametrize("code", ["TDL004", "TDL201"])
+def test_a_fork_of_the_process_that_executes_shows_what_a_fresh_process_shows(code: str, server: Server) -> None:
+    placement = place(PROBES[code], None)
+    assert isinstance(placement, Placement)
+    flagged, _ = calls(code, PROBES[code], placement, Limits())
+    (fresh,) = run_all([flagged])
+    assert fresh.exception
+    assert server.run(flagged) == fresh
 
 
-def test_meta_is_named_where_it_stands_in() -> None:
-    judgement = judgements()["TDL001"]
+@pytest.mark.parametrize("code", ["TDL001", "TDL002", "TDL201", "TDL202", "TDL302"])
+def test_a_founding_claim_that_a_cpu_can_show_is_shown(code: str, on_cpu: Callable[[str], Judgement]) -> None:
+    assert on_cpu(code).verdict is Verdict.CONFIRMED
+
+
+def test_meta_is_named_where_it_stands_in(on_cpu: Callable[[str], Judgement]) -> None:
+    judgement = on_cpu("TDL001")
     assert judgement.backend == "meta"
     assert "`meta` stood in for an accelerator" in judgement.reason
 
 
-def test_a_gpu_checkpoint_raises_the_genuine_error() -> None:
-    evidence = judgements()["TDL201"].evidence
+def test_a_gpu_checkpoint_raises_the_genuine_error(on_cpu: Callable[[str], Judgement]) -> None:
+    evidence = on_cpu("TDL201").evidence
     assert evidence.exception is not None
     assert evidence.exception.startswith(
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
@@ -94,34 +102,35 @@ def test_a_gpu_checkpoint_raises_the_genuine_error() -> None:
     assert evidence.inputs == {"device": "cpu"}
 
 
-def test_a_data_parallel_state_dict_is_refused_by_the_model_itself() -> None:
-    exception = judgements()["TDL202"].evidence.exception
+def test_a_data_parallel_state_dict_is_refused_by_the_model_itself(on_cpu: Callable[[str], Judgement]) -> None:
+    exception = on_cpu("TDL202").evidence.exception
     assert exception is not None
     assert 'Missing key(s) in state_dict: "weight", "bias"' in exception
     assert 'Unexpected key(s) in state_dict: "module.weight", "module.bias"' in exception
 
 
-def test_a_dropped_move_moves_modules_and_not_tensors() -> None:
-    observed = judgements()["TDL001"].evidence.observed
+def test_a_dropped_move_moves_modules_and_not_tensors(on_cpu: Callable[[str], Judgement]) -> None:
+    observed = on_cpu("TDL001").evidence.observed
     assert observed is not None
     assert observed["flagged"] == {"labels moved": False, "labels converted": False, "module moved": True}
     assert set(observed["repaired"].values()) == {True}
 
 
-def test_the_hidden_state_of_tdl003_is_refused_by_torch_itself() -> None:
+def test_the_hidden_state_of_tdl003_is_refused_by_torch_itself(server: Server) -> None:
     """`meta` lets many mixes pass, so it proves nothing of the rule; this pattern it does refuse, as CUDA does."""
     probe = PROBES["TDL003"]
     placement = Placement("meta", "meta")
-    judgement = conclude(probe, placement, machine().torch, *run_all(calls("TDL003", probe, placement, Limits())))
+    flagged, repaired = (server.run(call) for call in calls("TDL003", probe, placement, Limits()))
+    judgement = conclude(probe, placement, machine().torch, flagged, repaired)
     assert judgement.verdict is Verdict.CONFIRMED, judgement
     assert judgement.evidence.exception is not None
     assert "Input and hidden tensors are not at the same device" in judgement.evidence.exception
 
 
-def test_a_rule_about_text_has_nothing_to_execute() -> None:
+def test_a_rule_about_text_has_nothing_to_execute(on_cpu: Callable[[str], Judgement]) -> None:
     for rule in all_rules():
         if rule.probe is None:
-            judgement = judgements()[rule.code]
+            judgement = on_cpu(rule.code)
             assert (judgement.verdict, judgement.reason) == (Verdict.INCONCLUSIVE, NO_PROBE)
 
 

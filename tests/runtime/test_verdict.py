@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from torchdevlint.runtime import backends
-from torchdevlint.runtime.child import Ended, Limits, Outcome, run_all
+from torchdevlint.runtime.child import Ended, Limits, Outcome
 from torchdevlint.runtime.verify import Order, verify
 from torchdevlint.runtime.verify.hardware import UnusableError, accelerator
 from torchdevlint.runtime.verify.probe import Probe, read
 from torchdevlint.runtime.verify.probes import Placement, calls, conclude, place, probed
+from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Rung, Verdict, judge, to_json
 
 RAISING = read(
@@ -74,12 +75,13 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_probe_is_inconclusive_with_a_reason(name: str) -> None:
+def test_a_hostile_probe_is_inconclusive_with_a_reason(name: str, server: Server) -> None:
     body = HOSTILE[name]
     probe = replace(RAISING, source=f"def flagged(device): {body}\ndef repaired(device): return {{}}\n")
     placement = Placement("cpu", "cpu", hide=True)
     limits = Limits(seconds=3.0, memory=600 << 20)
-    judgement = conclude(probe, placement, "2.13", *run_all(calls(name, probe, placement, limits)))
+    flagged, repaired = (server.run(call) for call in calls(name, probe, placement, limits))
+    judgement = conclude(probe, placement, "2.13", flagged, repaired)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert judgement.reason
     assert json.dumps(to_json(judgement))
@@ -141,8 +143,8 @@ def test_a_machine_survives_its_json() -> None:
     assert backends.from_json(json.loads(json.dumps(backends.to_json(here)))) == here
 
 
-def test_the_json_of_a_verdict_has_the_published_fields() -> None:
-    row = to_json(probed(["TDL302"], machine(), None)["TDL302"])
+def test_the_json_of_a_verdict_has_the_published_fields(server: Server) -> None:
+    row = to_json(probed(["TDL302"], machine(), server, None)["TDL302"])
     assert list(row) == ["verdict", "rung", "backend", "torch", "claim", "evidence", "reason"]
     assert list(row["evidence"]) == ["exception", "traceback", "observed", "inputs"]
     assert row["verdict"] == "confirmed"

@@ -25,7 +25,6 @@ from typing import Any
 GIB = 1 << 30
 TAIL = 4000
 LARGEST_ANSWER = 1 << 20
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 _POLL = 0.01
 
 
@@ -66,6 +65,20 @@ class Call:
     simulate: int = 0
     limits: Limits = Limits()
 
+    def to_json(self) -> dict[str, Any]:
+        """What the process that does it is to know."""
+        return {
+            "do": self.do,
+            "name": self.name,
+            "source": self.source,
+            "function": self.function,
+            "device": self.device,
+            "hide": self.hide,
+            "simulate": self.simulate,
+            "seconds": self.limits.seconds,
+            "memory": self.limits.memory,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -82,6 +95,18 @@ class Outcome:
     traceback: str = ""
     detail: str = ""
     output: str = ""
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any], output: str) -> Outcome:
+        """Of a process that could tell of its end itself."""
+        return cls(
+            Ended(told["ended"]),
+            value=told["value"],
+            exception=tuple(told["exception"]),
+            message=told["message"],
+            traceback=told["traceback"],
+            output=output,
+        )
 
 
 def run_all(calls: Sequence[Call], at_once: int | None = None) -> list[Outcome]:
@@ -123,7 +148,7 @@ class _Child:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "torchdevlint.runtime.worker"],
                 cwd=self.folder / "work",
-                env=_environment(call),
+                env=child_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -154,14 +179,7 @@ class _Child:
             data = json.loads(self.answer.read_text("utf-8"))
         except (OSError, ValueError):
             return Outcome(Ended.DIED, detail=_death(self.process.returncode), output=self._output())
-        return Outcome(
-            Ended(data["ended"]),
-            value=data["value"],
-            exception=tuple(data["exception"]),
-            message=data["message"],
-            traceback=data["traceback"],
-            output=self._output(),
-        )
+        return Outcome.from_json(data, self._output())
 
     def end(self) -> None:
         self._kill()
@@ -170,16 +188,7 @@ class _Child:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _send(self) -> None:
-        request = {
-            "do": self.call.do,
-            "name": self.call.name,
-            "source": self.call.source,
-            "function": self.call.function,
-            "device": self.call.device,
-            "simulate": self.call.simulate,
-            "memory": self.call.limits.memory,
-            "answer": str(self.answer),
-        }
+        request = {**self.call.to_json(), "answer": str(self.answer)}
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -207,25 +216,15 @@ class _Child:
         self.process.wait()
 
 
-def _environment(call: Call) -> dict[str, str]:
-    """This process's, with its import path, one thread for each operation, and no accelerators if they are to hide."""
+def child_environment() -> dict[str, str]:
+    """This process's, with its import path, also for a child that starts elsewhere, and one thread for an operation."""
+    paths = dict.fromkeys(os.path.abspath(path) for path in sys.path)  # noqa: PTH100 (resolve follows links)
     return {
         **os.environ,
-        "PYTHONPATH": import_paths(),
+        "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
-        **(hidden_devices() if call.hide else {}),
     }
-
-
-def import_paths() -> str:
-    """This process's import path, for a child that starts in another folder."""
-    return os.pathsep.join(dict.fromkeys(os.path.abspath(path) for path in sys.path))  # noqa: PTH100 (resolve follows links)
-
-
-def hidden_devices() -> dict[str, str]:
-    """The environment in which no CUDA or ROCm device is there."""
-    return dict(_HIDDEN)
 
 
 def _death(status: int) -> str:

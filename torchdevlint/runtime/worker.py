@@ -1,7 +1,8 @@
 """The child process: does what one request says and writes one answer. Run by `child` as ``-m``, never imported by it.
 
 The request is the first line of stdin. Stdin is then a lifeline: when it closes, the parent is gone and this process
-ends itself. The program that is executed gets an empty stdin of its own.
+ends itself. The program that is executed gets an empty stdin of its own. The children of `execute.serve`, which have
+limits and a lifeline of their own, share `answered`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+"""The environment in which a process that has not used a CUDA or ROCm device yet finds none."""
 LONGEST_TEXT = 20_000
 LONGEST_VALUE = 200
 
@@ -31,17 +34,23 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(lifeline, answer_file.parent), daemon=True).start()
     faulthandler.enable()
     _limit(request["memory"])
-    answer: dict[str, Any] = {"ended": "returned", "value": None, "exception": [], "message": "", "traceback": ""}
-    try:
-        answer["value"] = _do(request)
-    except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt are answers as well)
-        answer |= _describe(error)
-    answer_file.write_text(json.dumps(answer), "utf-8")
+    answer_file.write_text(json.dumps(answered(request)), "utf-8")
     sys.stdout.flush()
     os._exit(0)  # not through exit handlers and threads of what was executed
 
 
+def answered(request: dict[str, Any]) -> dict[str, Any]:
+    """Do in this process what a `Call` says; the fields of its `Outcome` that a process can tell of itself."""
+    answer: dict[str, Any] = {"ended": "returned", "value": None, "exception": [], "message": "", "traceback": ""}
+    try:
+        return {**answer, "value": _do(request)}
+    except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt are answers as well)
+        return {**answer, **_describe(error)}
+
+
 def _do(request: dict[str, Any]) -> Any:
+    if request["hide"]:
+        os.environ.update(HIDDEN)
     if request["do"] == "backends":
         from torchdevlint.runtime import backends
 

@@ -70,6 +70,7 @@ def _warm() -> None:
     """Import what every child needs. What is imported here is not run: no device is touched."""
     import numpy  # noqa: F401
 
+    from torchdevlint.runtime import worker  # noqa: F401
     from torchdevlint.runtime.execute import perform  # noqa: F401
     from torchdevlint.runtime.simulated import simulate
 
@@ -207,11 +208,13 @@ def _alone(request: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _here(request: dict[str, Any]) -> dict[str, Any]:
     """Do what is asked in this process. What goes wrong in the harness itself is told as such."""
+    from torchdevlint.runtime import worker
     from torchdevlint.runtime.execute import perform
 
+    ways = {"find": perform.find, "execute": perform.execute, "call": worker.answered}
     sys.path[:0] = [path for path in dict.fromkeys(request["paths"]) if path not in sys.path]
     try:
-        value = {"find": perform.find, "execute": perform.execute}[request["do"]](request)
+        value = ways[request["do"]](request)
     except BaseException as error:  # noqa: BLE001 (everything is an answer)
         _recover()
         return _ended("raised", _told(error), "", _trace())

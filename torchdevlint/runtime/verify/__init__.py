@@ -9,10 +9,10 @@ shows that the rule's claim is true here, and nothing of the finding.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from queue import LifoQueue
 
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime import backends
@@ -44,36 +44,30 @@ def verify(
     codes = {diagnostic.code for diagnostic in diagnostics}
     entered = by_command(diagnostics, command, order) if command else [Climb(None)] * len(diagnostics)
     rest = [diagnostic for diagnostic, one in zip(diagnostics, entered, strict=True) if one.judgement is None]
-    climbed = _climbs(rest, order, jobs or min(4, os.cpu_count() or 1), done)
-    climbs = [one if one.judgement is not None else _after(one, next(climbed)) for one in entered]
-    low = {diagnostic.code for diagnostic, one in zip(diagnostics, climbs, strict=True) if one.judgement is None}
-    shown = probed(codes & low, machine, accelerator(machine, asked), asked, order.limits)
+    at_once = min(jobs or min(4, os.cpu_count() or 1), len(diagnostics))
+    idle: LifoQueue[Server] = LifoQueue()  # one that has been started is taken again before another is
+    with ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(at_once))
+        for _ in range(at_once):
+            idle.put(stack.enter_context(Server()))
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+
+        def work(diagnostic: Diagnostic) -> Climb:
+            server = idle.get()
+            try:
+                return climb(diagnostic, order, server)
+            finally:
+                idle.put(server)
+                done()
+
+        climbed = pool.map(work, rest)
+        climbs = [one if one.judgement is not None else _after(one, next(climbed)) for one in entered]
+        low = {diagnostic.code for diagnostic, one in zip(diagnostics, climbs, strict=True) if one.judgement is None}
+        shown = probed(codes & low, machine, idle.get(), accelerator(machine, asked), asked, order.limits)
     return [
         Verified(diagnostic, one.judgement or _by_probe(one, shown[diagnostic.code]))
         for diagnostic, one in zip(diagnostics, climbs, strict=True)
     ]
-
-
-def _climbs(diagnostics: Sequence[Diagnostic], order: Order, jobs: int, done: Callable[[], None]) -> Iterator[Climb]:
-    if not diagnostics:
-        return
-    own = threading.local()
-    with ExitStack() as stack:
-
-        def work(diagnostic: Diagnostic) -> Climb:
-            if not hasattr(own, "server"):
-                own.server = stack.enter_context(Server())
-            try:
-                return climb(diagnostic, order, own.server)
-            finally:
-                done()
-
-        pool = stack.enter_context(ThreadPoolExecutor(min(jobs, len(diagnostics))))
-        try:
-            yield from pool.map(work, diagnostics)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _after(one: Climb, other: Climb) -> Climb:

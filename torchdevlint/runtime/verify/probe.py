@@ -10,8 +10,8 @@ A probe is a whole Python program, with these names at its top level:
 * ``repaired(device)``: the same after the edit that the rule asks for. It is the control: the claim holds only if the
   symptom shows in `flagged` and not in `repaired`.
 
-Each of the two functions runs in a fresh process of its own, in an empty working directory. `device` is a
-`torch.device`, or None in a probe that needs none and runs without torch.
+Each of the two functions runs in a process of its own, a fork of one that has imported torch and used no device, in an
+empty working directory. `device` is a `torch.device`, or None in a probe that needs none.
 """
 
 from __future__ import annotations

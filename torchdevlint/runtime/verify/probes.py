@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from torchdevlint import rules
 from torchdevlint.runtime import backends
-from torchdevlint.runtime.child import Call, Ended, Limits, Outcome, run_all
+from torchdevlint.runtime.child import Call, Ended, Limits, Outcome
 from torchdevlint.runtime.verify.probe import Probe, read
+from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict, exception_line, judge
 
 NO_PROBE = "the rule is about the text of the source: there is nothing to execute"
@@ -30,6 +31,7 @@ class Placement:
 def probed(
     codes: Iterable[str],
     machine: backends.Machine,
+    server: Server,
     device: str | None,
     asked: str = "auto",
     limits: Limits | None = None,
@@ -38,7 +40,11 @@ def probed(
     probes = {code: _probe(code) for code in sorted(set(codes))}
     several = any(each.name == "cuda" and len(each.devices) > 1 for each in machine.accelerators)
     placements = {code: place(probe, device, asked, several) for code, probe in probes.items() if probe is not None}
-    judgements = _execute(probes, placements, machine.torch, limits or Limits())
+    judgements = {
+        code: _judgement(code, probe, placement, machine.torch, limits or Limits(), server)
+        for code, placement in placements.items()
+        if isinstance(placement, Placement) and (probe := probes[code]) is not None
+    }
     nowhere = device.partition(":")[0] if device else backends.CPU
     for code, probe in probes.items():
         if code not in judgements:
@@ -97,19 +103,9 @@ def conclude(probe: Probe, placement: Placement, torch: str, flagged: Outcome, r
     return Judgement(verdict, Rung.PROBE, placement.backend, torch, reason, probe.claim, evidence)
 
 
-def _execute(
-    probes: dict[str, Probe | None], placements: dict[str, Placement | str], torch: str, limits: Limits
-) -> dict[str, Judgement]:
-    runnable = [
-        (code, probe, placement)
-        for code, placement in placements.items()
-        if isinstance(placement, Placement) and (probe := probes[code]) is not None
-    ]
-    outcomes = run_all([call for code, probe, placement in runnable for call in calls(code, probe, placement, limits)])
-    return {
-        code: conclude(probe, placement, torch, outcomes[2 * number], outcomes[2 * number + 1])
-        for number, (code, probe, placement) in enumerate(runnable)
-    }
+def _judgement(code: str, probe: Probe, placement: Placement, torch: str, limits: Limits, server: Server) -> Judgement:
+    flagged, repaired = (server.run(call) for call in calls(code, probe, placement, limits))
+    return conclude(probe, placement, torch, flagged, repaired)
 
 
 def _probe(code: str) -> Probe | None:

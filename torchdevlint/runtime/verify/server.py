@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torchdevlint.runtime.child import hidden_devices, import_paths
+from torchdevlint.runtime.child import Call, Ended, Outcome, child_environment
 
 GRACE = 20.0
 """Seconds that a server gets beyond the limit of a request; it ends the execution itself."""
@@ -46,8 +46,7 @@ class Server:
     is started again.
     """
 
-    def __init__(self, hide: bool = False) -> None:
-        self.hide = hide
+    def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.folder: Path | None = None
         self.rest = b""
@@ -83,6 +82,14 @@ class Server:
             if not hasattr(os, "fork"):
                 self.stop()
             return answer
+
+    def run(self, call: Call) -> Outcome:
+        """What becomes of a call of a program's function."""
+        answer = self.ask({**call.to_json(), "paths": []})
+        if answer.ended == "returned":
+            return Outcome.from_json(answer.value, answer.output)
+        ended = Ended.TIMED_OUT if answer.ended == "timed out" else Ended.DIED
+        return Outcome(ended, detail=answer.detail, output=answer.output)
 
     def stop(self) -> None:
         """End the process and what it has started. Its end wakes a thread that waits for an answer."""
@@ -125,13 +132,7 @@ class Server:
         return subprocess.Popen(
             [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder)],
             cwd=folder,  # `-m` puts it on the import path, where a module of the user could hide one of Python's
-            env={
-                **os.environ,
-                "PYTHONPATH": import_paths(),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "OMP_NUM_THREADS": "1",
-                **(hidden_devices() if self.hide else {}),
-            },
+            env=child_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
