@@ -67,7 +67,7 @@ def in_fork(request: dict[str, str]) -> str:
 def main() -> None:
     import torch  # noqa: F401 -- once, for all programs
 
-    with suppress(ImportError):  # what optimizers and `torch.compile` import when they are first used takes longer still
+    with suppress(ImportError):  # what optimizers and `torch.compile` import when they are first used
         importlib.import_module("torch._inductor.compile_fx")
     if len(sys.argv) > 1:
         from torchdevlint.runtime.simulated import install
