@@ -10,6 +10,7 @@ from tests.report.samples import BROKEN, EMPTY, FACTORY, LOAD, MOVE, RUN, look
 from torchdevlint.engine import Run
 from torchdevlint.model import Diagnostic, FileResult, Related, Severity, Span
 from torchdevlint.report import TEXT, render, statistics
+from torchdevlint.report.terminal import width
 
 FULL = """\
 error[TDL001] unassigned-tensor-move: [*] the result of `labels.to(device)` is thrown away
@@ -135,6 +136,27 @@ def test_what_would_confuse_a_terminal_is_escaped() -> None:
         assert "a\\x1b[2J\\u202e\\udcff.py" in text
         assert "`x\\u2066\\r`" in text
         text.encode()
+
+
+@pytest.mark.parametrize("filename", ["::error file=a,line=1::b.py", " ::debug::/b.py"])
+def test_no_line_starts_like_a_command_of_a_ci_runner(filename: str) -> None:
+    """Source: TryParseV2 in https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs."""
+    evil = replace(MOVE, filename=filename, message="`x`\n::error::y", help="so:\n  ::error::z\n")
+    for output_format in TEXT:
+        text = render(output_format, run_of(evil), look())
+        assert filename in text
+        assert not [line for line in text.split("\n") if line.lstrip().startswith("::")]
+
+
+def test_what_is_drawn_over_the_character_before_it_takes_no_cell() -> None:
+    assert [width(text) for text in ("ab", "e\u0301", "\u2764\ufe0f", "1\ufe0f\u20e3", "宽", "ｗ")] == [
+        2,
+        1,
+        1,
+        1,
+        2,
+        2,
+    ]
 
 
 SUMMARIES = {

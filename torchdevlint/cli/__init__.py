@@ -79,16 +79,23 @@ def _run(arguments: list[str]) -> int:
         return end.exit_code
     except click.ClickException as error:
         usage = f"{error.ctx.get_usage()}\n" if isinstance(error, click.UsageError) and error.ctx else ""
-        click.echo(f"{usage}error: {error.format_message()}", err=True)
+        _complain(usage, error.format_message())
         return 2
     except (KeyboardInterrupt, click.Abort):
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # another one ends the process at once
         click.echo("interrupted", err=True)
         return 130
     except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)
-        click.echo(f"error: internal error: {_describe(error)}", err=True)
+        _complain("", f"internal error: {_describe(error)}")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _complain(usage: str, message: str) -> None:
+    """One line, whatever was written in a configuration or on the command line."""
+    from torchdevlint.report.terminal import one_line
+
+    click.echo(f"{usage}error: {one_line(message)}", err=True)
 
 
 def _describe(error: Exception) -> str:
@@ -96,4 +103,4 @@ def _describe(error: Exception) -> str:
 
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}".replace("\n", " ")
+    return f"{type(error).__name__}: {error}{where}"

@@ -23,6 +23,7 @@ from torchdevlint.cli.options import Refused, selection, settings_from
 from torchdevlint.config import ConfigError, Settings, nearest, options
 from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
+from torchdevlint.report.terminal import escape, name
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,7 +75,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
     try:
         found = _standard_input(flags["stdin_filename"], settings) if stdin else discover(paths or (".",), settings)
         if flags["show_files"]:
-            emit("".join(f"{file}\n" for file in found.files))
+            emit("".join(f"{name(file)}\n" for file in found.files))
             run = Run(problems=found.problems)
         else:
             baseline = opened(settings, flags["write_baseline"])
@@ -179,7 +180,7 @@ def _shown(settings: Settings) -> str:
             value = getattr(record, option.key.replace("-", "_"))
             shown = "{}" if value == () and option.kind.startswith("a table") else _toml(value)
             lines.append(f"# {prefix}{option.key} is not set" if value is None else f"{prefix}{option.key} = {shown}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{escape(line)}\n" for line in lines)
 
 
 def _toml(value: object) -> str:

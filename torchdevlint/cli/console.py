@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from torchdevlint.model import Problem
-from torchdevlint.report.terminal import escape, paint
+from torchdevlint.report.terminal import escape, one_line, paint
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -65,8 +65,7 @@ def remark(text: str) -> None:
 def complain(problem: Problem, color: bool) -> None:
     """One line to stderr for something that kept the tool from doing its job."""
     place = f"{escape(problem.filename)}: " if problem.filename is not None else ""
-    message = " ".join(problem.message.split("\n"))
-    _write(sys.stderr, f"{paint('error', 'error', color)}: {place}{escape(message)}\n")
+    _write(sys.stderr, f"{paint('error', 'error', color)}: {place}{one_line(problem.message)}\n")
 
 
 def _write(stream: TextIO, text: str) -> None:

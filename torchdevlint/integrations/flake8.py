@@ -19,6 +19,7 @@ from flake8.options.manager import OptionManager
 from torchdevlint import __version__
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.engine import check_tree
+from torchdevlint.report.terminal import escape
 from torchdevlint.rules import all_rules
 from torchdevlint.source.text import Source
 
@@ -58,4 +59,4 @@ class Plugin:
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:
-            yield one.span.row, one.span.column - 1, f"{one.code} {one.message}", type(self)
+            yield one.span.row, one.span.column - 1, f"{one.code} {escape(one.message)}", type(self)

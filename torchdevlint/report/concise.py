@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchdevlint.model import Applicability, Diagnostic
 from torchdevlint.report.summary import summary
-from torchdevlint.report.terminal import escape, paint
+from torchdevlint.report.terminal import escape, name, paint
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
@@ -19,7 +19,7 @@ def render(run: Run, look: Look) -> str:
 
 def _line(diagnostic: Diagnostic, color: bool) -> str:
     code = paint(diagnostic.code, diagnostic.severity.value, color)
-    path = paint(escape(diagnostic.filename), "strong", color)
+    path = paint(name(diagnostic.filename), "strong", color)
     return f"{path}{place(diagnostic)} {code} {marker(diagnostic)}{escape(diagnostic.message)}\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -76,5 +77,5 @@ def _labelled(related: Related) -> str:
 
 
 def _escape_lines(text: str) -> str:
-    """Escaped text that keeps its line ends."""
-    return "\n".join(escape(line) for line in text.split("\n"))
+    """Escaped text that keeps its line ends, none of which starts what GitHub's runner would take for a command."""
+    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", "\n".join(map(escape, text.split("\n"))), flags=re.MULTILINE)

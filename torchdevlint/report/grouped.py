@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.model import Diagnostic
 from torchdevlint.report.concise import marker
 from torchdevlint.report.summary import summary
-from torchdevlint.report.terminal import escape, paint
+from torchdevlint.report.terminal import escape, name, paint
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def render(run: Run, look: Look) -> str:
     groups = groupby(run.diagnostics, key=lambda diagnostic: diagnostic.filename)
-    return "".join(_group(name, list(found), look.color) for name, found in groups) + summary(run, look)
+    return "".join(_group(filename, list(found), look.color) for filename, found in groups) + summary(run, look)
 
 
 def _group(filename: str, found: list[Diagnostic], color: bool) -> str:
     places = [_place(diagnostic) for diagnostic in found]
     column = max(map(len, places))
-    lines = [paint(escape(filename), "strong", color) + ":"]
+    lines = [paint(name(filename), "strong", color) + ":"]
     for where, diagnostic in zip(places, found, strict=True):
         code = paint(diagnostic.code, diagnostic.severity.value, color)
         lines.append(f"  {where:<{column}}  {code}  {marker(diagnostic)}{escape(diagnostic.message)}")

@@ -1,4 +1,8 @@
-"""A list of objects with ruff's field names; every key is always there. Pure ASCII, whatever is in the source."""
+"""A list of objects with ruff's field names; every key is always there. Pure ASCII, whatever is in the source.
+
+The bytes of a file name that are no text come out as ``\\udcNN`` in it, since strict readers refuse a whole report for
+one code point that stands for nothing.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ def render(run: Run, _look: Look) -> str:
 
 def to_dict(diagnostic: Diagnostic) -> dict[str, Any]:
     """One finding as every JSON format has it."""
-    return {
+    found = {
         "code": diagnostic.code,
         "name": diagnostic.name,
         "message": diagnostic.message,
@@ -35,6 +39,15 @@ def to_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         ],
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
     }
+    return {key: _as_text(value) for key, value in found.items()}
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _as_text(item) for key, item in value.items()}
+    return [_as_text(item) for item in value] if isinstance(value, list) else value
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -31,6 +31,17 @@ def escape(text: str) -> str:
     return "".join(visible(char) for char in text)
 
 
+def one_line(text: str) -> str:
+    """Escaped text without line ends."""
+    return escape(" ".join(text.split("\n")))
+
+
+def name(filename: str) -> str:
+    """A file name that starts a line: escaped, and nothing that GitHub's runner takes for a command (``::error::``)."""
+    shown = escape(filename)
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+
+
 def visible(char: str) -> str:
     """One code point as it is shown; the unsafe ones as a Python escape."""
     if unicodedata.category(char) in _UNSAFE:
@@ -42,7 +53,12 @@ def width(text: str) -> int:
     """How many cells escaped text takes."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+    return sum(0 if _adds_nothing(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _adds_nothing(char: str) -> bool:
+    """Whether it is drawn over the character before it: accents, and what only chooses between two looks."""
+    return unicodedata.category(char) in ("Mn", "Me")
 
 
 def wrap(text: str, first: str, rest: str, columns: int | None) -> Iterator[str]:
