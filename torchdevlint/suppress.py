@@ -29,7 +29,7 @@ UNUSED = "TDL900"
 _NOQA = re.compile(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
 _NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
 _OWN = re.compile(
-    r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^\]]*)\]|(?!\s*[:=(]?\s*TDL\d))"
+    r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*(?:[:=(]\s*)?TDL\d))"
 )
 _SEPARATOR = re.compile(r"[,\s]+")
 

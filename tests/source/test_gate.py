@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.casefile import Case, read_cases
+from torchdevlint import suppress
 from torchdevlint.flow import torch_api
 from torchdevlint.source.gate import may_hold_findings
 
@@ -75,3 +76,16 @@ def test_an_encoding_that_may_hide_letters_passes() -> None:
 )
 def test_other_files_are_turned_away(text: str) -> None:
     assert not may_hold_findings(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["#.\n", "# A sentence in a block of comments.\n", ".to #.to \n", ".\\\n", "#.to", "# noqa: TDL1"]
+)
+def test_the_time_is_that_of_the_length(text: str) -> None:
+    """Of what used to take minutes: a hundred thousand comments that end in a dot."""
+    may_hold_findings(text.encode() * 100_000)
+
+
+def test_a_long_line_of_suppressions_is_read_in_the_time_of_its_length() -> None:
+    assert len(suppress.read("x = 1  " + "# torchdevlint: ignore[" * 50_000)._own) == 50_000
+    assert len(suppress.read("x = 1  # torchdevlint: ignore" + " " * 50_000 + ".")._own) == 1

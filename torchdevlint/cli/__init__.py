@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -59,6 +61,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and leave with its exit code; whatever happens, no traceback is shown."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # whoever closed it wants nothing of it
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -83,7 +88,7 @@ def _run(arguments: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # another one ends the process at once
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         return 130
     except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)
         _complain("", f"internal error: {_describe(error)}")
@@ -95,7 +100,12 @@ def _complain(usage: str, message: str) -> None:
     """One line, whatever was written in a configuration or on the command line."""
     from torchdevlint.report.terminal import one_line
 
-    click.echo(f"{usage}error: {one_line(message)}", err=True)
+    _say(f"{usage}error: {one_line(message)}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # where stderr cannot be written, the exit code is all that is left to say
+        click.echo(text, err=True)
 
 
 def _describe(error: Exception) -> str:

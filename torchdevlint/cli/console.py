@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -59,13 +59,18 @@ def emit(text: str, file: Path | None = None) -> None:
 
 def remark(text: str) -> None:
     """One line to stderr."""
-    _write(sys.stderr, escape(text) + "\n")
+    _tell(escape(text))
 
 
 def complain(problem: Problem, color: bool) -> None:
     """One line to stderr for something that kept the tool from doing its job."""
     place = f"{escape(problem.filename)}: " if problem.filename is not None else ""
-    _write(sys.stderr, f"{paint('error', 'error', color)}: {place}{one_line(problem.message)}\n")
+    _tell(f"{paint('error', 'error', color)}: {place}{one_line(problem.message)}")
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError):  # where stderr cannot be written, the exit code is all that is left to say
+        _write(sys.stderr, line + "\n")
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -78,4 +78,4 @@ def _labelled(related: Related) -> str:
 
 def _escape_lines(text: str) -> str:
     """Escaped text that keeps its line ends, none of which starts what GitHub's runner would take for a command."""
-    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", "\n".join(map(escape, text.split("\n"))), flags=re.MULTILINE)
+    return re.sub(r"^([^\S\n]*):(?=:)", r"\1\\x3a", "\n".join(map(escape, text.split("\n"))), flags=re.MULTILINE)

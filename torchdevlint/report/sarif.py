@@ -30,7 +30,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 Properties = Mapping[Diagnostic, Mapping[str, Any]]
 
-_LINK = re.compile(r"\[([^\]]*)\](?=\()")
+_LINK = re.compile(r"\[([^][]*)\](?=\()")
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
 

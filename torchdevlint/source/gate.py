@@ -30,8 +30,12 @@ MOVING_METHODS = (
 
 _PIECES = (b"cuda", b"_vis", b"ible", b"_dev", b"ices")
 _ENVIRONMENT = re.compile(rb"environ|putenv|setenv")
-_GAP = rb"(?:[\s\\]|#[^\r\n]*[\r\n])*"
-_MOVE = re.compile(rb"\." + _GAP + rb"(?:" + "|".join(MOVING_METHODS.split()).encode() + rb")" + _GAP + rb"\(")
+_METHOD = rb"[\s\\]*(?:" + "|".join(MOVING_METHODS.split()).encode() + rb")[\s\\]*[(#]"
+_MOVE, _AT_START = re.compile(rb"\." + _METHOD), re.compile(rb"\n" + _METHOD)
+"""A method before a bracket or a comment. Comments between it and its dot or bracket are not skipped: a text may
+consist of comments, and to look through them from each dot takes the square of the time.
+"""
+_DOT_AND_COMMENT = re.compile(rb"\.[\s\\]*#")
 _SUPPRESSION = re.compile(rb"tdl\d")
 _ASCII_COMPATIBLE = re.compile(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
 
@@ -59,4 +63,12 @@ def _mentions(data: bytes) -> bool:
         return True
     if _ENVIRONMENT.search(data) and sum(piece in lower for piece in _PIECES) >= 2:
         return True
-    return _MOVE.search(data) is not None
+    if _MOVE.search(data):
+        return True
+    return _DOT_AND_COMMENT.search(data) is not None and _starts_after_a_comment(data.replace(b"\r", b"\n"))
+
+
+def _starts_after_a_comment(data: bytes) -> bool:
+    """Whether a method starts a line, and the line before it has a comment, so that its dot may be before that."""
+    starts = (found.start() for found in _AT_START.finditer(data))
+    return any(b"#" in data[data.rfind(b"\n", 0, start) + 1 : start] for start in starts)
