@@ -99,10 +99,8 @@ class Suppressions:
             yield noqa
         if not self._own:
             return
-        lines = {self._line(span.row), self._line(span.end_row)}
-        for pragma in self._own:
-            if pragma.kind == "file-ignore" or self._line(pragma.row) in lines:
-                yield pragma
+        for line in {0, self._line(span.row), self._line(span.end_row)}:
+            yield from self._own_by_line.get(line, ())
 
     def _unused(self, ran: Collection[str], used: set[tuple[Pragma, str]]) -> Iterator[UnusedSuppression]:
         if not self.noqa or not (self._has_own or (self._has_noqa and "tdl" in self._folded)):
@@ -125,6 +123,11 @@ class Suppressions:
     def _noqa_at(self, row: int) -> Pragma | None:
         """The ``# noqa`` that counts in a row."""
         first, last = self._joined.get(row, (row, row))
+        if first not in self._noqa_by_line:
+            self._noqa_by_line[first] = self._noqa_between(first, last)
+        return self._noqa_by_line[first]
+
+    def _noqa_between(self, first: int, last: int) -> Pragma | None:
         text = "\n".join(self._lines[first - 1 : last]) + "\n"
         match = _NOQA.search(text)
         if not match:
@@ -184,6 +187,20 @@ class Suppressions:
             for row, column, comment in self._comments
             for match in _OWN.finditer(comment)
         )
+
+    @cached_property
+    def _own_by_line(self) -> dict[int, list[Pragma]]:
+        """The project's own comments by the line that they stand in, those for the whole file under 0."""
+        found: dict[int, list[Pragma]] = {}
+        for pragma in self._own:
+            line = 0 if pragma.kind == "file-ignore" else self._line(pragma.row)
+            found.setdefault(line, []).append(pragma)
+        return found
+
+    @cached_property
+    def _noqa_by_line(self) -> dict[int, Pragma | None]:
+        """What was found in the lines that were looked at, by the first row of each; findings share lines."""
+        return {}
 
     @property
     def _joined(self) -> dict[int, tuple[int, int]]:

@@ -333,3 +333,9 @@ def test_containers_are_no_deeper_than_is_compared() -> None:
         assert isinstance(listed, Seq)
         assert isinstance(mapped, Map)
         assert max(listed.depth, mapped.depth) <= MAX_NESTING
+
+
+def test_of_a_table_of_data_no_item_is_known() -> None:
+    few, many = (Map(tuple((n, Tensor(CPU)) for n in range(size)), Tensor(CPU), True) for size in (300, 301))
+    assert len(few.items) == 300
+    assert (many.items, many.element, many.closed) == ((), UNKNOWN, False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from torchdevlint.model import Span
 from torchdevlint.report.frame import DEFAULT_COLUMNS, Mark, frame
 from torchdevlint.report.terminal import escape, visible, width, wrap
@@ -136,3 +138,17 @@ def test_wrapping_breaks_between_words_only() -> None:
     assert list(wrap(text, "> ", "  ", None)) == [f"> {text}"]
     assert list(wrap("a\nb", "> ", "  ", 12)) == ["> a", "  b"]
     assert list(wrap("", "> ", "  ", 12)) == ["> "]
+
+
+def test_of_a_very_long_line_only_what_is_near_to_the_mark_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr("torchdevlint.report.frame.visible", lambda char: looked_at.append(char) or visible(char))
+    before, after = "é = 1; " * 1_000, "; b = 2" * 100_000
+    rows = shown([f"{before}x.to(d){after}"], mark(1, len(before) + 1, 1, len(before) + 8))
+    assert underlined(rows) == "x.to(d)"
+    assert "…" in rows[1].split("x.to(d)")[0]
+    assert rows[1].endswith("…")
+    assert len(looked_at) < 10 * DEFAULT_COLUMNS
+    last = shown([before + "x.to(d)"], mark(1, len(before) + 1, 1, len(before) + 8))
+    assert last[1].endswith("; x.to(d)")
+    assert underlined(last) == "x.to(d)"

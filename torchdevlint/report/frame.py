@@ -29,14 +29,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One source line as it is shown: text without its cut-off ends, and the cell at which each column starts."""
+    """One source line as it is shown: text without its cut-off ends, and the cell at which each column starts.
+
+    `skipped` columns before the first of `cells` were not looked at.
+    """
 
     text: str
     cells: tuple[int, ...]
+    skipped: int = 0
 
     def cell(self, column: int) -> int:
         """The cell of a 1-based column, at most the end of the line."""
-        return self.cells[min(max(column - 1, 0), len(self.cells) - 1)]
+        return self.cells[min(max(column - 1 - self.skipped, 0), len(self.cells) - 1)]
 
 
 def frame(lines: Sequence[str], marks: Sequence[Mark], columns: int | None, color: bool, gutter: int) -> list[str]:
@@ -152,23 +156,30 @@ def _rows(marks: Sequence[Mark], lines: Sequence[str]) -> list[int]:
 
 
 def _shown(source: str, starts: Sequence[int], room: int) -> _Line:
-    """One line, tabs expanded, unsafe characters escaped, and cut to `room` cells around the first of `starts`."""
+    """One line, tabs expanded, unsafe characters escaped, and cut to `room` cells around the first of `starts`.
+
+    Of a line that is much longer than that, only what is near to the place is looked at.
+    """
+    at = min(min(starts, default=1) - 1, len(source))
+    skipped = max(at - room, 0)
+    near = source[skipped : at + 2 * room]
     pieces: list[str] = []
     cells = [0]
-    for char in source:
+    for char in near:
         piece = " " * (TAB - cells[-1] % TAB) if char == "\t" else visible(char)
         pieces.append(piece)
         cells.append(cells[-1] + width(piece))
-    if cells[-1] <= room:
+    if cells[-1] <= room and len(near) == len(source):
         return _Line("".join(pieces), tuple(cells))
-    start = cells[min(min(starts, default=1) - 1, len(pieces))]
+    start = cells[at - skipped]
     offset = 0 if start < room * 3 // 4 else start - room // 4
     first = next(index for index, cell in enumerate(cells) if cell >= offset)
     last = max(index for index, cell in enumerate(cells) if cell <= max(offset, cells[first]) + room - 2)
-    text = ("…" if first else "") + "".join(pieces[first:last]) + ("…" if last < len(pieces) else "")
-    shift = cells[first] - (1 if first else 0)
+    cut_before, cut_after = skipped + first > 0, skipped + last < len(source)
+    text = ("…" if cut_before else "") + "".join(pieces[first:last]) + ("…" if cut_after else "")
+    shift = cells[first] - (1 if cut_before else 0)
     end = width(text)
-    return _Line(text, tuple(min(max(cell - shift, 0), end) for cell in cells))
+    return _Line(text, tuple(min(max(cell - shift, 0), end) for cell in cells), skipped)
 
 
 def _underlines(line: _Line, marks: Sequence[Mark], color: bool) -> Iterator[str]:

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.element_calls import calls_elements
 from torchdevlint.flow.kinds.annotations import annotation_name, element_annotation
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
@@ -98,15 +99,7 @@ class Built:
 
     def bound_to(self, name: str) -> list[ast.expr]:
         """What is assigned to a local name or an attribute."""
-        return [
-            node.value
-            for node in nodes_in(self.method, ast.Assign)
-            if any(dotted_path(t) == name for t in node.targets)
-        ] + [
-            node.value
-            for node in nodes_in(self.method, ast.AnnAssign)
-            if node.value is not None and dotted_path(node.target) == name
-        ]
+        return values_by_path(self.method).get(name, [])
 
     def is_parameter(self, name: str) -> bool:
         return self.parameter(name) is not None
@@ -283,15 +276,23 @@ def _is_foreign_layer(info: ClassInfo, node: ast.expr) -> bool:
 def _is_handed_on(built: Built, path: str, value: ast.expr) -> bool:
     """Whether ``__init__`` gives the container to something else, which may register what it holds."""
     names = {path} | ({value.id} if isinstance(value, ast.Name) else set())
-    for call in nodes_in(built.method, ast.Call):
-        callee = dotted_path(call.func) or ""
-        if callee in _READS or (isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) in names):
+    takers = _takers(built.method)
+    return any(taker is None or taker not in names for name in names for taker in takers.get(name, ()))
+
+
+@once_a_node
+def _takers(method: ast.AST) -> dict[str, list[str | None]]:
+    """The objects whose methods get each name or attribute as an argument; None is any other callee."""
+    found: dict[str, list[str | None]] = {}
+    for call in nodes_in(method, ast.Call):
+        if (dotted_path(call.func) or "") in _READS:
             continue
+        taker = dotted_path(call.func.value) if isinstance(call.func, ast.Attribute) else None
         for each in (*call.args, *(keyword.value for keyword in call.keywords)):
-            given = each.value if isinstance(each, ast.Starred) else each
-            if dotted_path(given) in names:
-                return True
-    return False
+            path = dotted_path(each.value if isinstance(each, ast.Starred) else each)
+            if path is not None:
+                found.setdefault(path, []).append(taker)
+    return found
 
 
 def is_composite(info: ClassInfo) -> bool:

@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame, State, Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
@@ -173,10 +173,15 @@ def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
 def _starts_processes(frame: Frame, node: ast.AST) -> bool:
     """Whether processes are started after `node` in the same scope: they read the variable anew."""
     scope = frame.function or frame.machine.tree
-    line = getattr(node, "lineno", 0)
-    return scope is not None and any(
-        each.lineno > line and (dotted_path(each.func) or "").endswith(_STARTERS) for each in nodes_in(scope, ast.Call)
-    )
+    return scope is not None and _last_start(scope) > getattr(node, "lineno", 0)
+
+
+@once_a_node
+def _last_start(scope: ast.AST) -> int:
+    """The last line on which processes are started; 0 if none are."""
+    calls = nodes_in(scope, ast.Call)
+    starts = (each.lineno for each in calls if (dotted_path(each.func) or "").endswith(_STARTERS))
+    return max(starts, default=0)
 
 
 def _malformed(frame: Frame, node: ast.AST, problem: str, found: str, suggestion: str) -> None:

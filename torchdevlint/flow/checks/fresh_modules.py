@@ -14,7 +14,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _LEAVES_PLACE = frozenset("eval train requires_grad_ double float half bfloat16".split())
 """Methods after which a module is where it was, with the parameters that it had."""
@@ -27,7 +27,7 @@ def note_call(frame: Frame, state: State, node: ast.Call, module: Obj | Library,
         return
     if state.default_device is not None or frame.machine.default_changed:
         return
-    if not any(made is each for each in nodes_in(frame.function, ast.Call)):
+    if made not in _calls_in(frame.function):
         return
     if not _has_own_parameters(module) or not any(_is_input(value, state) for value in arguments.values):
         return
@@ -42,6 +42,11 @@ def note_call(frame: Frame, state: State, node: ast.Call, module: Obj | Library,
         ),
         state,
     )
+
+
+@once_a_node
+def _calls_in(function: FunctionNode) -> frozenset[ast.Call]:
+    return frozenset(nodes_in(function, ast.Call))
 
 
 def _has_own_parameters(module: Value) -> bool:

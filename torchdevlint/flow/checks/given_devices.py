@@ -205,13 +205,30 @@ def _is_chosen(values: list[Value]) -> bool:
 def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
     """``device = "cuda" if torch.cuda.is_available() else "cpu"``, in the function or in the module around it."""
     module = frame.machine.tree
-    statements = [*nodes_in(scope, ast.Assign), *(module.body if module is not None else ())]
+    return _chosen_below(scope) or (_chosen_on_top(module) if module is not None else None) or _chosen_by_arms(scope)
+
+
+@once_a_node
+def _chosen_below(scope: ast.AST) -> Given | None:
+    return next(_choices(nodes_in(scope, ast.Assign)), None)
+
+
+@once_a_node
+def _chosen_on_top(module: ast.Module) -> Given | None:
+    return next(_choices(module.body), None)
+
+
+def _choices(statements: Iterable[ast.stmt]) -> Iterator[Given]:
     for node in statements:
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
             continue
         name = node.targets[0].id
         if mentions_device(name):
-            return Given(name, f"`{name}` is chosen here", node)
+            yield Given(name, f"`{name}` is chosen here", node)
+
+
+@once_a_node
+def _chosen_by_arms(scope: ast.AST) -> Given | None:
     found = (_given_by_arms(node) for node in nodes_in(scope, ast.If))
     return next((each for each in found if each is not None), None)
 
@@ -256,17 +273,24 @@ def _is_any_cuda(values: Iterable[object]) -> bool:
 
 def _flag(frame: Frame, scope: ast.AST) -> Given | None:
     """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function."""
-    found = None
+    test = _test_of_moves(scope)
+    if test is None:
+        return None
+    text = frame.machine.text_of(test) if isinstance(test, ast.Call) else dotted_path(test) or ""
+    return Given(text, f"`{text}` decides it here", test, "flag")
+
+
+@once_a_node
+def _test_of_moves(scope: ast.AST) -> ast.expr | None:
+    """The first test under which something is moved to CUDA."""
     for node in nodes_in(scope, ast.If):
-        text = dotted_path(node.test)
-        if text is None or not mentions_cuda(text.rpartition(".")[2]):
-            if isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available"):
-                text = frame.machine.text_of(node.test)
-            else:
-                continue
-        if any(_is_bare_move(each) for part in node.body for each in nodes_in(part, ast.Call)):
-            found = found or Given(text, f"`{text}` decides it here", node.test, "flag")
-    return found
+        last = (dotted_path(node.test) or "").rpartition(".")[2]
+        asks = isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available")
+        if (asks or mentions_cuda(last)) and any(
+            _is_bare_move(each) for part in node.body for each in nodes_in(part, ast.Call)
+        ):
+            return node.test
+    return None
 
 
 def _is_bare_move(node: ast.Call) -> bool:

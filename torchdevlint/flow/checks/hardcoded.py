@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.facts.portability import NamedCuda
 from torchdevlint.flow.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.values import Ref
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _CUDA = re.compile(r"cuda(?::(\d{1,3}))?")
 _PLACES = frozenset({"device", "map_location", "device_map"})
@@ -37,12 +38,16 @@ def concerns(machine: Machine) -> bool:
 
 def collect(machine: Machine, tree: ast.Module) -> None:
     """Find the calls that name CUDA, but for those that stand where another choice is written beside them."""
-    if not concerns(machine) or any(_KERNELS.search(name) for name in _imported(tree)):
-        return
+    if concerns(machine):
+        machine.naming.update(_naming(tree))
+
+
+@once_a_node
+def _naming(tree: ast.Module) -> frozenset[ast.Call]:
+    if any(_KERNELS.search(name) for name in _imported(tree)):
+        return frozenset()
     left_alone = set(_with_another_choice(tree))
-    for call in nodes_in(tree, ast.Call):
-        if call not in left_alone and _may_name(call):
-            machine.naming.add(call)
+    return frozenset(call for call in nodes_in(tree, ast.Call) if call not in left_alone and _may_name(call))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -99,7 +104,7 @@ def _bound_to(frame: Frame, path: str) -> ast.expr | None:
     for scope in scopes:
         if scope is None:
             continue
-        found = [each for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == path]
+        found = assignments_by_path(scope).get(path)
         if found:
             return found[0].value if len(found) == 1 else None
     return None
@@ -116,7 +121,7 @@ def keys_of(node: ast.AST) -> Iterator[tuple[object, ...]]:
 def _record(frame: Frame, state: State, named: Named) -> None:
     at, text, number, form = named
     numbered = bool(number)
-    if _is_for_cuda(frame) or (_spreads(frame) if numbered else state.guarded):
+    if _is_for_cuda(frame) or (_spreads(frame.machine.tree) if numbered else state.guarded):
         return
     asked = _COUNTS if numbered else _ASKS
     if any(asked.search(key) for key, _ in state.conditions) or _checks_first(frame, asked) or _asked(frame, at, asked):
@@ -141,17 +146,21 @@ def _is_for_cuda(frame: Frame) -> bool:
 def _checks_first(frame: Frame, asked: re.Pattern[str]) -> bool:
     """Whether the function, or the script around it, ends or refuses to start on other machines."""
     for scope in (frame.function, frame.machine.tree):
-        if scope is None:
-            continue
-        body = scope.body if isinstance(scope.body, list) else []
-        for each in body:
-            if isinstance(each, ast.Assert) and asked.search(frame.machine.text_of(each.test)):
-                return True
-            if not isinstance(each, ast.If) or not isinstance(each.body[-1], (ast.Raise, ast.Return)):
-                continue
-            if asked.search(frame.machine.text_of(each.test)):
-                return True
+        if scope is not None and any(asked.search(frame.machine.text_of(test)) for test in _refusals(scope)):
+            return True
     return False
+
+
+@once_a_node
+def _refusals(scope: ast.AST) -> list[ast.expr]:
+    """The tests by which a function or a script goes on at all."""
+    body = getattr(scope, "body", None)
+    return [
+        each.test
+        for each in (body if isinstance(body, list) else ())
+        if isinstance(each, ast.Assert)
+        or (isinstance(each, ast.If) and isinstance(each.body[-1], (ast.Raise, ast.Return)))
+    ]
 
 
 def _asked(frame: Frame, node: ast.AST, asked: re.Pattern[str]) -> bool:
@@ -165,9 +174,10 @@ def _asked(frame: Frame, node: ast.AST, asked: re.Pattern[str]) -> bool:
     )
 
 
-def _spreads(frame: Frame) -> bool:
+@once_a_node
+def _spreads(tree: ast.Module) -> bool:
     """Whether the file names several GPUs: then it is written for as many."""
-    texts = {each.value for call in frame.machine.naming for each in nodes_in(call, ast.Constant)}
+    texts = {each.value for call in _naming(tree) for each in nodes_in(call, ast.Constant)}
     matches = (_CUDA.fullmatch(each) for each in texts if isinstance(each, str))
     return len({match[1] for match in matches if match is not None and match[1]}) > 1
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
+from operator import itemgetter
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Library, Ref
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 DATASET_FILE = "a file of a dataset repository"
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
@@ -41,42 +42,61 @@ def _goes_to_numbers(frame: Frame, load: ast.Call) -> bool:
     names = _names_of(scope, load)
     until = _rebound(scope, names, load)
     to_random = False
-    for node in nodes_in(scope, ast.Call):
-        if not isinstance(node.func, ast.Attribute) or not load.lineno <= (node.end_lineno or node.lineno) < until:
+    keys: list[ast.expr | str] = [load, *names]
+    for _, node, function in sorted({each for key in keys for each in _taking(scope).get(key, ())}, key=itemgetter(0)):
+        if not load.lineno <= (node.end_lineno or node.lineno) < until:
             continue
-        receiver = (dotted_path(node.func.value) or "").rpartition(".")[2].lower()
+        receiver = (dotted_path(function.value) or "").rpartition(".")[2].lower()
         whole = any(_is_loaded(argument, load, names) for argument in node.args)
         part = any(isinstance(each, ast.Subscript) and _is_loaded(each.value, load, names) for each in node.args)
-        if node.func.attr == "load_state_dict":
+        if function.attr == "load_state_dict":
             if whole and any(word in receiver for word in _STATE_OF_NUMBERS):
                 return True
             if whole or part:
                 return False
-        elif (whole or part) and node.func.attr in _TAKES_CPU_DATA:
-            to_random = to_random or node.func.attr != "set_state" or receiver == "random"
+        elif (whole or part) and function.attr in _TAKES_CPU_DATA:
+            to_random = to_random or function.attr != "set_state" or receiver == "random"
     return to_random
+
+
+@once_a_node
+def _taking(scope: ast.AST) -> dict[ast.expr | str, list[tuple[int, ast.Call, ast.Attribute]]]:
+    """The calls that take what may have been loaded, by the arguments and their names: their order, and who is called.
+
+    A file may hold a thousand loads, each of which asks for the calls that concern it.
+    """
+    found: dict[ast.expr | str, list[tuple[int, ast.Call, ast.Attribute]]] = {}
+    for place, node in enumerate(nodes_in(scope, ast.Call)):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in {"load_state_dict", *_TAKES_CPU_DATA}:
+            for argument in node.args:
+                given = argument.value if isinstance(argument, ast.Subscript) else argument
+                key = given.id if isinstance(given, ast.Name) else given
+                found.setdefault(key, []).append((place, node, node.func))
+    return found
+
+
+@once_a_node
+def _bindings(scope: ast.AST) -> tuple[dict[ast.expr, set[str]], dict[str, list[int]]]:
+    """The names that each value is assigned to, and the lines on which each name is assigned to."""
+    names: dict[ast.expr, set[str]] = {}
+    lines: dict[str, list[int]] = {}
+    for node in nodes_in(scope, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                names.setdefault(node.value, set()).add(target.id)
+                lines.setdefault(target.id, []).append(node.lineno)
+    return names, lines
 
 
 def _names_of(scope: ast.AST, load: ast.Call) -> set[str]:
     """The names that hold what the load gave."""
-    return {
-        target.id
-        for node in nodes_in(scope, ast.Assign)
-        if node.value is load
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    return _bindings(scope)[0].get(load, set())
 
 
 def _rebound(scope: ast.AST, names: set[str], load: ast.Call) -> float:
     """The line on which a name that holds what was loaded is bound again."""
-    later = [
-        node.lineno
-        for node in nodes_in(scope, ast.Assign)
-        if node.lineno > (load.end_lineno or load.lineno)
-        and any(isinstance(target, ast.Name) and target.id in names for target in node.targets)
-    ]
-    return min(later, default=math.inf)
+    lines, end = _bindings(scope)[1], load.end_lineno or load.lineno
+    return min((line for name in names for line in lines[name] if line > end), default=math.inf)
 
 
 def _is_loaded(node: ast.expr, load: ast.Call, names: set[str]) -> bool:
@@ -151,7 +171,11 @@ def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
 
 def _saves(frame: Frame, scope: ast.AST) -> Iterator[ast.Call]:
     """The calls of `torch.save` in a function."""
-    for node in nodes_in(scope, ast.Call):
-        named_so = (dotted_path(node.func) or "").endswith("save")
-        if named_so and frame.evaluate(node.func, State({})) == Ref("torch.save"):
+    for node in _calls_of_save(scope):
+        if frame.evaluate(node.func, State({})) == Ref("torch.save"):
             yield node
+
+
+@once_a_node
+def _calls_of_save(scope: ast.AST) -> list[ast.Call]:
+    return [node for node in nodes_in(scope, ast.Call) if (dotted_path(node.func) or "").endswith("save")]

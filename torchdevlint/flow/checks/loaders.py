@@ -26,7 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -137,8 +137,8 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
 
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
-    called = {_last(each.func) for each in nodes_in(frame.machine.tree, ast.Call)} if frame.machine.tree else set()
-    if getattr(function, "name", "") in called or _moves_batches(frame):
+    tree = frame.machine.tree
+    if (tree is not None and getattr(function, "name", "") in _called(tree)) or _moves_batches(frame):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):
@@ -152,6 +152,12 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
         return None
     return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
+
+
+@once_a_node
+def _called(tree: ast.Module) -> frozenset[str]:
+    """The names of all that a file calls."""
+    return frozenset(_last(each.func) for each in nodes_in(tree, ast.Call))
 
 
 def _last(node: ast.expr) -> str:

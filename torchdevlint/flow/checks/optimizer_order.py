@@ -7,6 +7,7 @@ import re
 from functools import partial
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.checkpoints import OptimizerOrder
@@ -105,8 +106,7 @@ def _speaks_of_devices(made: ast.expr) -> bool:
 
 def _assignments(frame: Frame, path: str) -> list[ast.Assign]:
     scope = frame.function or frame.machine.tree
-    single = (each for each in nodes_in(scope, ast.Assign) if len(each.targets) == 1)
-    return [each for each in single if dotted_path(each.targets[0]) == path]
+    return [each for each in assignments_by_path(scope).get(path, ()) if len(each.targets) == 1]
 
 
 def _is_moved_by_hand(frame: Frame, path: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.facts.portability import CudaOnlySelection
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame, State
@@ -66,8 +67,8 @@ def _bound(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
 def _bound_before(frame: Frame, name: str, node: ast.If) -> ast.expr | None:
     """What the name is bound to before the test, if to one thing."""
     scope = frame.function or frame.machine.tree
-    assigned = [] if scope is None else nodes_in(scope, ast.Assign)
-    values = [each.value for each in assigned if dotted_path(each.targets[0]) == name and each.lineno < node.lineno]
+    assigned = () if scope is None else assignments_by_path(scope).get(name, ())
+    values = [each.value for each in assigned if each.lineno < node.lineno]
     if values or name != "return":
         return values[0] if len(values) == 1 else None
     following = frame.following[:1]

@@ -22,6 +22,8 @@ AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
 MAX_ALTERNATIVES = 6
 MAX_MEMBERS = 6
+MAX_ITEMS = 300
+"""A list or dict of more is a table of data, of whose items nothing is known."""
 """How many values a list is known to hold."""
 MAX_NESTING = 8
 """How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
@@ -267,11 +269,9 @@ class Map(Value):
     def __post_init__(self) -> None:
         depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
         object.__setattr__(self, "depth", depth)
-        if depth > MAX_NESTING:
-            object.__setattr__(self, "depth", 1)
-            object.__setattr__(self, "items", ())
-            object.__setattr__(self, "closed", False)
-            object.__setattr__(self, "element", Unknown())
+        if depth > MAX_NESTING or len(self.items) > MAX_ITEMS:
+            for name, nothing in (("depth", 1), ("items", ()), ("closed", False), ("element", Unknown())):
+                object.__setattr__(self, name, nothing)
 
 
 @dataclass(frozen=True, slots=True)

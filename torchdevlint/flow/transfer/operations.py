@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, islice, product
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, placement
@@ -63,6 +63,10 @@ SYMBOLS: dict[type, str] = {
 }
 _OPERATORS = frozenset(f"`{symbol}{assigns}`" for symbol in SYMBOLS.values() for assigns in ("", "="))
 MAX_COMBINATIONS = 16
+MAX_CREATIONS = 100
+"""So many places where a tensor was made are remembered, each of which may become a finding."""
+MAX_OPERANDS = 50
+"""So many tensors of one operation are held against each other; what more there are is not looked at."""
 
 
 def combine(
@@ -122,9 +126,8 @@ def _combine(
     if not tensors:
         values = [value for _, value in operands]
         return NUMBER if all(is_number(value) for value in values) else _unknown_of(values)
-    for place, one in enumerate(tensors):
-        for other in tensors[place + 1 :]:
-            check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
+    for one, other in combinations(tensors[:MAX_OPERANDS], 2):
+        check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
     with_unknown = any(isinstance(value, Unknown) for _, value in operands)
@@ -138,12 +141,10 @@ def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
     if not elsewhere:
         if with_unknown and not any(tensor.ndim for tensor in tensors):
             return Tensor(TOP, ndim)
-        creations: tuple[Site, ...] = ()
         free = not strict and any(tensor.ndim for tensor in tensors)
         counted = [tensor for tensor in tensors if tensor.ndim != 0] if free else tensors
-        for tensor in counted:
-            creations += tuple(site for site in tensor.creations if site not in creations)
-        return Tensor(tensors[0].device, ndim, creations, counted[0].steps)
+        creations = dict.fromkeys(site for tensor in counted for site in tensor.creations)
+        return Tensor(tensors[0].device, ndim, tuple(islice(creations, MAX_CREATIONS)), counted[0].steps)
     known = [tensor for tensor in elsewhere if tensor.device != TOP]
     if not known:
         return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
