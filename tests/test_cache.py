@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
 import sqlite3
 import stat
 from dataclasses import replace
@@ -132,7 +134,7 @@ def test_settings_of_the_inference_are_part_of_the_key(tmp_path: Path) -> None:
     assert lint(root, None, settings) != lint(root, None, configured)
 
 
-@pytest.mark.parametrize("damage", ["bytes", "rows", "table", "folder", "readonly", "locked"])
+@pytest.mark.parametrize("damage", ["bytes", "rows", "table", "layout", "view", "folder", "readonly", "locked"])
 def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
     root, folder = tmp_path / "project", tmp_path / "cache"
     for name, pieces in PIECES.items():
@@ -150,6 +152,15 @@ def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
         other.execute("DROP TABLE results")
         other.execute("CREATE TABLE results (something TEXT)")
         other.commit()
+    elif damage == "layout":
+        other.execute("ALTER TABLE results ADD COLUMN more TEXT")
+        other.commit()
+    elif damage == "view":
+        other.execute("DROP TABLE results")
+        endless = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t"
+        columns = "path, context, digest, codes, reports, uses"
+        other.execute(f"CREATE VIEW results ({columns}) AS SELECT x, x, x, x, x, x FROM ({endless})")
+        other.commit()
     elif damage == "folder":
         other.close()
         for each in folder.iterdir():
@@ -166,6 +177,8 @@ def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
         assert lint(root, folder) == expected
         write(root / "main.py", "import torch\n")
         assert lint(root, folder) == lint(root, None)
+        if damage in ("bytes", "layout", "view", "table"):
+            assert Cache(folder, Settings(root=root))._rows, "it is a cache again"
     finally:
         caches._SECONDS = 2.0
         other.close()
@@ -198,3 +211,41 @@ def test_paths_are_shown_as_they_are_given_now(tmp_path: Path, monkeypatch: pyte
     with Cache(folder, settings) as cache:
         (finding,) = check_paths(["main.py"], settings, cache=cache).diagnostics
     assert {each.filename for each in finding.related} == {"main.py", "lib/helpers.py"}
+
+
+def test_it_is_marked_as_a_cache_and_left_out_of_repositories(tmp_path: Path) -> None:
+    write(tmp_path / "a.py", "import torch\n")
+    lint(tmp_path, tmp_path / "cache")
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == [
+        ".gitignore", "CACHEDIR.TAG", "results.sqlite"
+    ]  # fmt: skip
+    assert (tmp_path / "cache" / ".gitignore").read_text() == "*\n"
+    assert (tmp_path / "cache" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+@pytest.mark.parametrize("link", ["", "results.sqlite", "results.sqlite-journal", ".gitignore", "CACHEDIR.TAG"])
+def test_it_does_not_lead_out_of_the_project(tmp_path: Path, link: str) -> None:
+    """A repository may bring a folder of this name."""
+    root, outside = tmp_path / "project", tmp_path / "outside"
+    write(root / "a.py", "import torch\n\nx = torch.load('m')\n")
+    folder = root / ".torchdevlint_cache"
+    if link:
+        folder.mkdir()
+        (folder / link).symlink_to(outside)
+    else:
+        outside.mkdir()
+        folder.symlink_to(outside)
+    assert lint(root, folder) == lint(root, None)
+    assert not outside.exists() or not list(outside.iterdir())
+
+
+def test_nothing_is_unpickled() -> None:
+    """What is read back is JSON and SQLite; the pool alone pickles, from a process to its own children."""
+    package = Path(caches.__file__).parent
+    found = [
+        path for path in package.rglob("*.py")
+        if re.search(r"^\s*(?:import|from) (?:pickle|marshal|shelve|dill|joblib)\b", path.read_text(), re.MULTILINE)
+        and "runtime" not in path.parts
+    ]  # fmt: skip
+    assert found == []

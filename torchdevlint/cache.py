@@ -32,6 +32,12 @@ from torchdevlint.project.uses import BELOW, Uses
 FOLDER = ".torchdevlint_cache"
 _LAYOUT = "1"
 """Changes with the form of what is kept."""
+DATABASE, TAG = "results.sqlite", "CACHEDIR.TAG"
+_TABLE = "CREATE TABLE results (path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, reports TEXT, uses TEXT)"
+_TAG = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# This is a cache of torchdevlint. Backups may leave it out: https://bford.info/cachedir/
+"""
 _SECONDS = 2.0
 """How long another run may keep the database to itself before this one does without."""
 
@@ -99,15 +105,17 @@ class Cache:
     @cached_property
     def _database(self) -> sqlite3.Connection:
         self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
-        connection = sqlite3.connect(self.folder / "results.sqlite", timeout=_SECONDS)
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS results "
-            "(path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, reports TEXT, uses TEXT)"
-        )
-        return connection
+        _refuse_links(self.folder)
+        for name, text in ((".gitignore", "*\n"), (TAG, _TAG)):
+            with suppress(FileExistsError), (self.folder / name).open("x", encoding="utf-8") as file:
+                file.write(text)
+        try:
+            return _connected(self.folder / DATABASE)
+        except sqlite3.OperationalError:
+            raise  # it is there, and cannot be used now
+        except sqlite3.DatabaseError:
+            (self.folder / DATABASE).unlink()
+            return _connected(self.folder / DATABASE)
 
     def _write(self) -> None:
         if not self._new:
@@ -150,6 +158,47 @@ class Cache:
                 found = ""
             self._digests[path] = found
         return found
+
+
+def clean(folder: Path) -> bool:
+    """Remove a folder of kept results; False if it is none, or holds anything else, which then is all that stays.
+
+    Raises OSError if something cannot be removed.
+    """
+    if folder.is_symlink() or not (folder / DATABASE).is_file():
+        return False
+    for file in (folder / ".gitignore", folder / TAG, *folder.glob(f"{DATABASE}*")):
+        file.unlink(missing_ok=True)
+    if any(folder.iterdir()):
+        return False
+    folder.rmdir()
+    return True
+
+
+def _refuse_links(folder: Path) -> None:
+    """What is linted may bring a folder of this name, and links in it would lead what is kept somewhere else."""
+    with os.scandir(folder) as entries:
+        links = folder.is_symlink() or any(entry.is_symlink() for entry in entries)
+    if links:
+        raise OSError(f"{folder} is, or holds, a link")
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    """Raises DatabaseError for what is no database, or not one of this layout."""
+    connection = sqlite3.connect(file, timeout=_SECONDS)
+    try:
+        connection.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        _check_layout(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_layout(connection: sqlite3.Connection) -> None:
+    """Anything else in a database that somebody has brought, such as a view or a trigger, could run for ever."""
+    if connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall() != [(_TABLE,)]:
+        raise sqlite3.DatabaseError("another layout")
 
 
 def _context(settings: Settings) -> str:

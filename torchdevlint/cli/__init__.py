@@ -18,6 +18,7 @@ from torchdevlint import __version__
 
 COMMANDS = {
     "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
+    "clean": ("torchdevlint.cli.clean", "Remove the kept results of `check`."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
     "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),

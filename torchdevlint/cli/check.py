@@ -16,10 +16,10 @@ import click
 
 from torchdevlint import report
 from torchdevlint.baseline import Baseline
-from torchdevlint.cache import FOLDER, Cache
+from torchdevlint.cache import Cache
 from torchdevlint.cli.baseline import hide, opened, renew
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
-from torchdevlint.cli.options import Refused, selection, settings_from
+from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
 from torchdevlint.config import ConfigError, Settings, nearest, options
 from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
@@ -141,7 +141,7 @@ def _lint(
 
 def _cache(settings: Settings, flags: dict[str, Any]) -> AbstractContextManager[Cache | None]:
     folder: Path | None = flags["cache_dir"]
-    return nullcontext() if flags["no_cache"] else Cache(folder or settings.root / FOLDER, settings)
+    return nullcontext() if flags["no_cache"] else Cache(cache_folder(folder, settings), settings)
 
 
 def _report(run: Run, settings: Settings, flags: dict[str, Any], lines: Callable[[str], Sequence[str]]) -> None:

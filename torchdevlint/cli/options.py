@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from torchdevlint import select
+from torchdevlint.cache import FOLDER
 from torchdevlint.config import ConfigError, Settings, load, overlay
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,16 +64,24 @@ def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
     flags add to it, and the others replace their keys. Raises ClickException for a configuration or a code
     that is refused.
     """
+    settings = loaded(start, flags)
     try:
-        Path.cwd()
-    except OSError as error:
-        raise Refused(f"the current folder cannot be used: {error.strerror}") from error
-    try:
-        settings = _overlaid(load(start, isolated=flags["isolated"], config=flags["config"]), flags)
+        settings = _overlaid(settings, flags)
         select.check(settings)
     except ConfigError as error:
         raise Refused(str(error)) from error
     return settings
+
+
+def loaded(start: Path, flags: dict[str, Any]) -> Settings:
+    """The settings of the configuration alone. Raises ClickException."""
+    try:
+        Path.cwd()
+        return load(start, isolated=flags["isolated"], config=flags["config"])
+    except OSError as error:
+        raise Refused(f"the current folder cannot be used: {error.strerror}") from error
+    except ConfigError as error:
+        raise Refused(str(error)) from error
 
 
 def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
@@ -90,6 +99,11 @@ def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
         force_exclude=flags["force_exclude"] or None,
         preview=flags["preview"] or None,
     )
+
+
+def cache_folder(given: Path | None, settings: Settings) -> Path:
+    """Where results are kept. What the user names may lead over links."""
+    return settings.root / FOLDER if given is None else given.resolve()
 
 
 def words(values: Iterable[str]) -> tuple[str, ...]:
