@@ -94,7 +94,8 @@ def _faults(sample: Sample, result: FileResult) -> Iterator[str]:
         places = [each.span, *(one.span for one in each.related if one.filename == sample.filename)]
         places += [edit.span for edit in each.fix.edits] if each.fix else []
         yield from (f"{each.code} points outside of the file: {span}" for span in places if not _inside(span, lines))
-    yield from _unprintable(sample, result, lines)
+    if result != FileResult(sample.filename):
+        yield from _unprintable(sample, result, lines)
 
 
 def _inside(span: Span, lines: Sequence[str]) -> bool:

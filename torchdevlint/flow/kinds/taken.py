@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.uses import Scope
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def is_converted(function: Scope, name: str) -> bool:
     """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x).unsqueeze(0)``."""
+    return name in _converted(function)
+
+
+@once_a_node
+def _converted(function: Scope) -> frozenset[str]:
+    return frozenset(_each_converted(function))
+
+
+def _each_converted(function: Scope) -> Iterator[str]:
     for node in nodes_in(function, ast.Assign):
         call, target = _first_call(node.value), node.targets[0]
-        if not isinstance(target, ast.Name) or target.id != name or call is None or not call.args:
+        if not isinstance(target, ast.Name) or call is None or not call.args:
             continue
         first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
-        if isinstance(first, ast.Name) and first.id == name and made_by in _MAKES_TENSOR:
-            return True
-    return False
+        if isinstance(first, ast.Name) and first.id == target.id and made_by in _MAKES_TENSOR:
+            yield target.id
 
 
 def _first_call(node: ast.expr) -> ast.Call | None:

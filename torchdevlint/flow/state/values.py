@@ -22,9 +22,11 @@ AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
 MAX_ALTERNATIVES = 6
 MAX_MEMBERS = 6
-MAX_ITEMS = 300
-"""A list or dict of more is a table of data, of whose items nothing is known."""
 """How many values a list is known to hold."""
+MAX_ITEMS = 300
+"""A list or dict that grows beyond is a table of data, of whose items nothing is known."""
+MAX_CREATIONS = 100
+"""So many places where a tensor was made are remembered, each of which may become a finding."""
 MAX_NESTING = 8
 """How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
 
@@ -251,10 +253,8 @@ class Seq(Value):
         depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
         object.__setattr__(self, "depth", depth)
         if depth > MAX_NESTING:
-            object.__setattr__(self, "depth", 1)
-            object.__setattr__(self, "items", None)
-            object.__setattr__(self, "members", ())
-            object.__setattr__(self, "element", Unknown())
+            for name, nothing in (("depth", 1), ("items", None), ("members", ()), ("element", Unknown())):
+                object.__setattr__(self, name, nothing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from torchdevlint.flow.state.joins import alternatives, choose, compatible, dist
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
+    MAX_CREATIONS,
     NUMBER,
     UNKNOWN,
     Choice,
@@ -63,8 +64,6 @@ SYMBOLS: dict[type, str] = {
 }
 _OPERATORS = frozenset(f"`{symbol}{assigns}`" for symbol in SYMBOLS.values() for assigns in ("", "="))
 MAX_COMBINATIONS = 16
-MAX_CREATIONS = 100
-"""So many places where a tensor was made are remembered, each of which may become a finding."""
 MAX_OPERANDS = 50
 """So many tensors of one operation are held against each other; what more there are is not looked at."""
 
