@@ -15,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+# The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
 
