@@ -46,8 +46,13 @@ def works(call: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_no_operator_raises_or_leaves_the_accelerator() -> None:
+def test_no_operator_raises_or_leaves_the_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
+
+    for module in (common_utils, core):  # that no test of torch asks for samples is searched for in the stack each time
+        monkeypatch.setattr(module, "extract_test_fn", lambda: None, raising=False)
 
     good = [[works(call) for call in calls(operator, "cpu")] for operator in op_db]
     strange, count = {}, 0
