@@ -242,3 +242,18 @@ def test_settings_travel_between_processes() -> None:
 def test_nearest_ignores_case_and_the_kind_of_dash() -> None:
     assert nearest("TARGET_TORCH", ("target-torch", "select")) == "target-torch"
     assert nearest("zzz", ("b", "a")) in {"a", "b"}
+
+
+@pytest.mark.parametrize("baseline", ["../b.json", "/etc/passwd", "link.json", "a/../../b.json", "\\u0000"])
+def test_a_baseline_does_not_lead_out_of_the_folder(tmp_path: Path, baseline: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link.json").symlink_to("../b.json")
+    (root / "torchdevlint.toml").write_text(f'baseline = "{baseline}"\n')
+    with pytest.raises(ConfigError, match="`baseline` leads out of its folder"):
+        load(root)
+
+
+def test_a_baseline_in_a_folder_below_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "torchdevlint.toml").write_text('baseline = "known/../known/b.json"\n')
+    assert load(tmp_path).baseline == "known/../known/b.json"

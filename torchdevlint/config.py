@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torchdevlint.files import content, is_file
+from torchdevlint.files import content, is_file, is_inside
 from torchdevlint.model import Severity
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
@@ -168,9 +168,7 @@ class Settings:
     )
     output_format: str = _key("full", STRING, "How findings are printed.")
     baseline: str | None = _key(
-        None,
-        STRING,
-        "A file of findings that are not reported, written by `--write-baseline`; relative to the configuration file.",
+        None, STRING, "A file of findings that are not reported, in the folder of the configuration file or below."
     )
     preview: bool = _key(False, BOOLEAN, "Run what is not yet stable.")
     target_torch: str | None = _key(
@@ -277,13 +275,12 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _parse(path: Path, data: bytes) -> dict[str, Any]:
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        table: dict[str, Any] = toml.loads(data.decode("utf-8-sig"))
+        return dict(toml.loads(data.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}: invalid TOML: not UTF-8 (at line {row})") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: invalid TOML: {error}") from error
-    return table
 
 
 def _settings(table: dict[str, Any], path: Path) -> Settings:
@@ -292,12 +289,15 @@ def _settings(table: dict[str, Any], path: Path) -> Settings:
     if not isinstance(verify, dict):
         raise ConfigError(f"{path}: `verify` must be a table, not {_said(verify)}")
     rest = {key: value for key, value in table.items() if key != "verify"}
-    return Settings(
+    settings = Settings(
         root=path.parent,
         config_file=path,
         verify=Verify(**_values(Verify, verify, path, "verify.")),
         **_values(Settings, rest, path, "", also=("verify",)),
     )
+    if settings.baseline is not None and not is_inside(path.parent / settings.baseline, path.parent):
+        raise ConfigError(f"{path}: `baseline` leads out of its folder; a file elsewhere is for `--baseline` to name")
+    return settings
 
 
 def _values(

@@ -29,5 +29,13 @@ def exists(path: str | Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110
 
 
+def is_inside(file: Path, folder: Path) -> bool:
+    """Whether a file is in a folder or below, wherever links lead."""
+    try:
+        return file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a link to itself, or no path at all
+        return False
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ app/both.py app/both/__init__.py
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     for name in FILES:
-        path = tmp_path / name
+        path = tmp_path / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
     forget()
-    return tmp_path
+    return tmp_path / "root"
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,13 @@ def root(tmp_path: Path) -> Path:
         ("tools/train.py", "json", 0, None),
         ("tools/train.py", "missing.thing", 0, None),
         ("tools/train.py", "", 9, None),
+        ("tools/train.py", "app.utils", 2, "app/utils.py"),
+        ("tools/train.py", "outside", 3, None),
     ],
 )
 def test_where_an_import_leads(root: Path, importer: str, module: str, level: int, found: str | None) -> None:
-    path = locate(str(root / importer), module, level)
-    expected = None if found is None else str(root / found)
-    assert path == expected or (level == 9 and path is not None and not path.startswith(str(root)))
+    (root.parent / "outside.py").write_text("")
+    assert locate(str(root / importer), module, level) == (None if found is None else str(root / found))
 
 
 def test_modules_below_a_package(root: Path) -> None:
@@ -64,3 +66,35 @@ def test_nothing_above_the_project_is_looked_at(tmp_path: Path) -> None:
     (tmp_path / "inner" / "pyproject.toml").write_text("")
     forget()
     assert locate(str(tmp_path / "inner" / "a.py"), "outside") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_links_lead_within_the_project_only(root: Path) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    for name in ("__init__.py", "secret.py"):
+        (outside / name).write_text("")
+    (root / "app" / "away").symlink_to(outside)
+    (root / "app" / "secret.py").symlink_to(outside / "secret.py")
+    (root / "app" / "within").symlink_to("models")
+    (root / "app" / "alias.py").symlink_to("utils.py")
+    forget()
+    importer = str(root / "app/utils.py")
+    assert [locate(importer, name, 1) for name in ("away", "away.secret", "secret")] == [None, None, None]
+    assert locate(importer, "within.net", 1) == str(root / "app/within/net.py")
+    assert locate(importer, "alias", 1) == str(root / "app/alias.py")
+
+
+def test_without_a_root_the_dots_stay_in_the_package_or_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("outside.py", "plain/other.py", "plain/deep/a.py", "package/__init__.py", "package/sub/b.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    forget()
+    assert locate(str(tmp_path / "package/sub/b.py"), "sub", 2) == str(tmp_path / "package/sub")
+    assert locate(str(tmp_path / "package/sub/b.py"), "outside", 3) is None
+    assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) is None
+    monkeypatch.chdir(tmp_path / "plain")
+    assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) == str(tmp_path / "plain/other.py")
+    assert locate(str(tmp_path / "plain/deep/a.py"), "outside", 3) is None

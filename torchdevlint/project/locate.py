@@ -2,7 +2,8 @@
 
 Nothing outside is looked at: not the environment, not ``sys.path``, not what is installed. An absolute import is looked
 for beside the package that holds the file, beside the file itself (scripts are run from there), in the folders around
-it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`.
+it up to the root of the project, and in its ``src``. The root is the nearest folder with one of `MARKERS`. Neither the
+dots of a relative import nor links lead out of it, or where there is none, of the current folder or the file's package.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def locate(importer: str, module: str, level: int = 0) -> str | None:
         folder = os.path.dirname(importer)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
+            if not _belongs(folder, os.path.dirname(importer)):
+                return None
         return _inside(folder, parts)
     if not parts or parts[0] in _ELSEWHERE:
         return None
@@ -42,7 +45,7 @@ def submodule(package: str, name: str) -> str | None:
 
 def forget() -> None:
     """Files may have come and gone."""
-    for cached in (_absolute, _inside, _roots, _entries):
+    for cached in (_absolute, _inside, _roots, _root, _entries):
         cached.cache_clear()
 
 
@@ -76,20 +79,46 @@ def _roots(folder: str) -> tuple[str, ...]:
         if "__init__.py" not in _entries(package) or os.path.dirname(package) == package:
             break
         package = os.path.dirname(package)
-    around, current = [], folder
+    root = _root(folder)
+    if root is None:
+        return tuple(dict.fromkeys((package, folder)))
+    around = [folder]
+    while around[-1] != root:
+        around.append(os.path.dirname(around[-1]))
+    return tuple(dict.fromkeys((package, *around, os.path.join(root, "src"))))
+
+
+@lru_cache(maxsize=4096)
+def _root(folder: str) -> str | None:
+    """The root of the project that a folder is in."""
     for _ in range(_MAX_PARENTS):
-        around.append(current)
-        if any(marker in _entries(current) for marker in MARKERS):
-            return tuple(dict.fromkeys((package, *around, os.path.join(current, "src"))))
-        if os.path.dirname(current) == current:
+        if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
+            return folder
+        if os.path.dirname(folder) == folder:
             break
-        current = os.path.dirname(current)
-    return tuple(dict.fromkeys((package, folder)))
+        folder = os.path.dirname(folder)
+    return None
+
+
+def _belongs(folder: str, beside: str) -> bool:
+    """Whether a folder above the folder `beside` is in the same project: a package, or at or below the root."""
+    return "__init__.py" in _entries(folder) or _is_below(folder, _root(beside) or os.getcwd())
 
 
 @lru_cache(maxsize=16384)
 def _entries(folder: str) -> frozenset[str]:
     try:
-        return frozenset(os.listdir(folder))
+        with os.scandir(folder) as entries:
+            return frozenset(entry.name for entry in entries if not entry.is_symlink() or _stays(entry.path, folder))
     except OSError:
         return frozenset()
+
+
+def _stays(link: str, folder: str) -> bool:
+    """Whether a link in a folder leads to something in the same project."""
+    root = _root(folder) or (os.getcwd() if _is_below(folder, os.getcwd()) else folder)
+    return _is_below(os.path.realpath(link), os.path.realpath(root))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
