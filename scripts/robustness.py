@@ -38,7 +38,7 @@ from robustness.judged import Outcome, Sample  # noqa: E402
 from robustness.watched import Child, peak_of_children  # noqa: E402
 
 DATA = HERE / "robustness"
-TOO_SLOW, NOTICED = 50, 1.0
+TOO_SLOW, NOTICED = 50, 2.0
 """A file is slow if a line takes so many times what it takes in the median file, and the whole so many seconds."""
 
 

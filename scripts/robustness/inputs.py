@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import corpus
 
@@ -18,6 +19,7 @@ from .judged import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BATCH = 50
 _LARGEST_CHANGED = 40_000
 """Bytes; mutations of larger files would show little more and take most of the time."""
 
@@ -83,38 +85,37 @@ def _trees_changed(one: Sample, other: Sample, random: Random) -> bytes:
 
 
 def generated(seed: int, count: int) -> Iterator[Sample]:
-    """Programs of hypothesmith: of Python's grammar, and of libcst's nodes. They are made in batches of fifty."""
-    import warnings
-
+    """Programs of hypothesmith, in batches: one of Python's grammar, one of libcst's nodes, and so on."""
     import hypothesmith
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
 
-    batch = 50
-    for first in range(0, count, batch):
-        made: list[str] = []
-        strategy = hypothesmith.from_grammar() if first // batch % 2 else hypothesmith.from_node()
-
-        @seeded(seed + first)
-        @settings(
-            max_examples=batch, database=None, deadline=None, phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )  # fmt: skip
-        @given(strategy)
-        def collect(text: str, made: list[str] = made) -> None:
-            made.append(text)
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            collect()
-        kept = made[: count - first]
-        yield from (Sample(f"program {first + n}", _encoded(text)) for n, text in enumerate(kept))
+    for number in range(0, count, _BATCH):
+        strategy = hypothesmith.from_grammar() if number // _BATCH % 2 else hypothesmith.from_node()
+        texts = _drawn(strategy, seed + number)[: count - number]
+        yield from (
+            Sample(f"program {number + place}", text.encode("utf-8", "surrogatepass"))
+            for place, text in enumerate(texts)
+        )
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _drawn(strategy: Any, seed: int) -> list[str]:
+    """A batch of texts of one strategy."""
+    import hypothesis
 
+    texts: list[str] = []
 
-def described(sample: Sample) -> str:
-    """One line that shows the start of a sample."""
-    return json.dumps(sample.data[:120].decode("utf-8", "replace"))
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=_BATCH,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy)
+    def collect(text: str) -> None:
+        texts.append(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libcst and of Python's compiler, about what is generated
+        collect()
+    return texts

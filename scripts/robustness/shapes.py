@@ -211,5 +211,8 @@ def trainers(n: int) -> str:
     )
 
 
-def balanced(n: int) -> str:
-    return "torch.zeros(3)" if n == 0 else f"({balanced(n - 1)} if k{n} else {balanced(n - 1)})"
+def balanced(leaves: int) -> str:
+    """A conditional expression whose both sides are such expressions, down to the leaves."""
+    if leaves <= 1:
+        return "torch.zeros(3)"
+    return f"({balanced(leaves // 2)} if k{leaves} else {balanced(leaves - leaves // 2)})"
