@@ -306,3 +306,14 @@ def test_patterns_say_which_way_they_decide() -> None:
     assert [patterns.verdict(name) for name in ("b.py", "a.py", "c")] == [True, False, None]
     assert Patterns(()).verdict("a") is None
     assert Patterns(("gen", "*_pb2.py")).without("gen/x/").lines == ("*_pb2.py",)
+
+
+def test_patterns_that_would_be_tried_for_ever_are_none(project: Path) -> None:
+    long = "a" * 200 + ".py"
+    touch(long, "a/" * 30 + "b.py")
+    endless = ("*a" * 30 + "b.py", "/".join(["**", "a"] * 30) + "/c")
+    Path(".gitignore").write_text("\n".join((*endless, "a/*/a/*/a/*/")), encoding="utf-8")
+    assert files() == [long]
+    for pattern in endless:
+        with pytest.raises(ConfigError, match="is not a pattern"):
+            discover(["."], Settings(extend_exclude=(pattern,)))

@@ -27,6 +27,9 @@ SUFFIXES = (".py", ".pyi")
 NOTEBOOK = ".ipynb"
 
 _NAME = re.compile(r"[\w.+@~ -]*[\w.+@~-]")
+_STARS = re.compile(r"\*+")
+_MOST_STARS = 4
+"""In one part of a pattern, or `**` in all of it; pathspec tries all ways to divide a name among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +247,19 @@ def _read_ignores(file: str, base: str, found: _Found) -> Iterator[_Scope]:
 
 
 def _are_patterns(lines: tuple[str, ...]) -> bool:
+    if any(map(_takes_for_ever, lines)):
+        return False
     try:
         Patterns(lines).verdict("any")
     except ValueError:
         return False
     return True
+
+
+def _takes_for_ever(line: str) -> bool:
+    """Whether a line has so many stars that a name could be divided among them in more ways than can be tried."""
+    parts = line.split("/")
+    return parts.count("**") > _MOST_STARS or any(len(_STARS.findall(part)) > _MOST_STARS for part in parts)
 
 
 def reported(path: str) -> str:
