@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchdevlint.config import Settings
+from torchdevlint.config import ConfigError, Settings
 from torchdevlint.model import Report, Severity
 from torchdevlint.rules import Rule, all_rules
 from torchdevlint.select import UnknownCodeError, check, selected, selected_for, severities
@@ -133,3 +133,9 @@ def test_rules_in_preview_run_on_request_only() -> None:
     assert selected(Settings(), [new]) == ()
     assert selected(Settings(select=("TDL998",)), [new]) == ()
     assert selected(Settings(preview=True), [new]) == ("TDL998",)
+
+
+@pytest.mark.parametrize("pattern", ["!!", "*a" * 30 + "b.py"])
+def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
+    with pytest.raises(ConfigError, match="in `per-file-ignores` is not a pattern"):
+        check(Settings(per_file_ignores=((pattern, ("TDL001",)),)))

@@ -146,7 +146,7 @@ def excluding(settings: Settings) -> Patterns:
     """The patterns of ``exclude`` and ``extend-exclude``. Raises ConfigError for one that cannot be read."""
     lines = tuple(line for line in (*settings.exclude, *settings.extend_exclude) if line)
     for line in lines:
-        if not _are_patterns((line,)):
+        if not are_patterns((line,)):
             raise ConfigError(f"`{line}` in `exclude` or `extend-exclude` is not a pattern")
     return Patterns(lines)
 
@@ -240,13 +240,14 @@ def _read_ignores(file: str, base: str, found: _Found) -> Iterator[_Scope]:
         found.problems.append(Problem(reported(os.path.relpath(file)), f"cannot be read: {error.strerror or error}"))
         return
     lines = tuple(line for line in text.replace("\r\n", "\n").split("\n") if line.strip() and not line.startswith("#"))
-    if not _are_patterns(lines):
-        lines = tuple(line for line in lines if _are_patterns((line,)))
+    if not are_patterns(lines):
+        lines = tuple(line for line in lines if are_patterns((line,)))
     if lines:
         yield _Scope(base, Patterns(lines))
 
 
-def _are_patterns(lines: tuple[str, ...]) -> bool:
+def are_patterns(lines: tuple[str, ...]) -> bool:
+    """Whether each line can be read as a pattern, and matched in a time that has an end."""
     if any(map(_takes_for_ever, lines)):
         return False
     try:

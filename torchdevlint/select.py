@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from torchdevlint.config import ConfigError, Settings, nearest
-from torchdevlint.discover import Patterns, relative
+from torchdevlint.discover import Patterns, are_patterns, relative
 from torchdevlint.model import Severity
 from torchdevlint.rules import Rule, all_rules
 
@@ -23,7 +23,12 @@ class UnknownCodeError(ConfigError):
 
 
 def check(settings: Settings) -> None:
-    """Raises UnknownCodeError for the first selector anywhere in `settings` that fits no rule."""
+    """Raises UnknownCodeError for the first selector anywhere in `settings` that fits no rule, and ConfigError for a
+    pattern that cannot be read.
+    """
+    for pattern, _ in settings.per_file_ignores:
+        if not are_patterns((pattern.removeprefix("!"),)):
+            raise ConfigError(f"`{pattern}` in `per-file-ignores` is not a pattern")
     for key, selector in _selectors(settings):
         if not any(fits(selector, rule.code) for rule in all_rules()):
             raise UnknownCodeError(f"unknown code `{selector}` in `{key}`; did you mean `{_nearest_code(selector)}`?")
