@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import python
 from torchdevlint.files import content, exists, is_file
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has none of these")
@@ -39,3 +41,19 @@ def test_anything_else_is_refused(tmp_path: Path, kind: str, monkeypatch: pytest
         content(path)
     assert not is_file(path)
     assert exists(path) == (kind not in ("nothing", "link to itself"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold processes to a limit of memory")
+def test_what_is_too_large_for_the_memory_costs_one_line(tmp_path: Path) -> None:
+    with (tmp_path / "huge.py").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "small.py").write_text("import torch\n\nx = torch.load('m')\n")
+    limited = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))\n"
+        "from torchdevlint.cli import main\nmain(['check', '--no-cache', '--output-format', 'concise', '--quiet'])"
+    )
+    done = python("-c", limited, cwd=tmp_path)
+    assert done.stdout.startswith("small.py:3:5: TDL201")
+    assert (done.returncode, done.stderr) == (
+        2, "error: huge.py: cannot be read: too large for the memory that is left\n"
+    )  # fmt: skip

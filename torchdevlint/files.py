@@ -16,7 +16,10 @@ def content(path: str | Path) -> bytes:
     with open(path, "rb", buffering=0, opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.readall()
+        try:
+            return file.readall()
+        except MemoryError as error:
+            raise OSError(errno.ENOMEM, "too large for the memory that is left", str(path)) from error
 
 
 def is_file(path: str | Path) -> bool:
