@@ -201,7 +201,7 @@ def _common(count: int = 0) -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--data", type=Path, default=DATA, help="folder of the list of releases")
     common.add_argument("--cache", type=Path, default=corpus.default_cache(), help="archives and their unpacked code")
-    common.add_argument("--limit", type=float, default=20, help="seconds for one sample; default: %(default)s")
+    common.add_argument("--limit", type=float, default=60, help="seconds for one sample; default: %(default)s")
     common.add_argument("--seconds", type=float, help="start no sample after so many")
     common.add_argument("--count", type=int, default=count, help="of samples; 0: all there are")
     common.add_argument("--seed", type=int, default=0)

@@ -60,8 +60,8 @@ class Outcome:
         return 1e6 * self.seconds / max(self.lines, 1)
 
 
-def examine(sample: Sample) -> Outcome:
-    """Check one sample and look for faults in the result."""
+def examine(sample: Sample, formats: bool = True) -> Outcome:
+    """Check one sample and look for faults in the result, and in the `formats` that show it, which takes longer."""
     with patch.object(engine, "may_hold_findings", return_value=True):
         start = time.process_time()
         try:
@@ -78,11 +78,11 @@ def examine(sample: Sample) -> Outcome:
         any(each.code == "TDL901" for each in result.diagnostics),
         bool(refused),
         hashlib.sha256(repr(result).encode("utf-8", "backslashreplace")).hexdigest()[:16],
-        tuple(_faults(sample, result)),
+        tuple(_faults(sample, result, formats)),
     )
 
 
-def _faults(sample: Sample, result: FileResult) -> Iterator[str]:
+def _faults(sample: Sample, result: FileResult, formats: bool) -> Iterator[str]:
     yield from (each.message for each in result.problems if each.message != engine.TOO_DEEP)
     found = result.diagnostics
     if list(found) != sorted(found, key=lambda each: each.sort_key):
@@ -94,7 +94,7 @@ def _faults(sample: Sample, result: FileResult) -> Iterator[str]:
         places = [each.span, *(one.span for one in each.related if one.filename == sample.filename)]
         places += [edit.span for edit in each.fix.edits] if each.fix else []
         yield from (f"{each.code} points outside of the file: {span}" for span in places if not _inside(span, lines))
-    if result != FileResult(sample.filename):
+    if formats and result != FileResult(sample.filename):
         yield from _unprintable(sample, result, lines)
 
 
