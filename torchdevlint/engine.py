@@ -24,7 +24,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
 from torchdevlint.project.locate import forget
-from torchdevlint.project.modules import Library, digest_of
+from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.uses import Project, Uses, around, shown
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
@@ -156,9 +156,11 @@ def _check(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, 
 
 
 def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
+    path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
+    module = _LIBRARY.held(path, digest)
     try:
-        text = decode(data)
-        tree = parse(text)
+        text = decode(data) if module is None else module.source.text
+        tree = parse(text) if module is None else module.tree
     except UndecodableError as error:
         return _invalid(InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason), "", filename, settings), None
     except InvalidSyntaxError as error:
@@ -166,17 +168,20 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
         return _invalid(InvalidSyntax(at, error.reason), text, filename, settings), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
+    if module is None:
+        module = ModuleFile(path, Source(text, tree), tree, digest)
+        _LIBRARY.keep(module, len(data))
     codes = frozenset(select.selected_for(settings, filename))
     if not may_hold_findings(data):
-        return FileResult(filename), Entry(digest_of(data), codes, (), Uses())
+        return FileResult(filename), Entry(digest, codes, (), Uses())
     project = around(filename, _LIBRARY)
-    found = _reports(tree, Source(text, tree), filename, settings, codes, project)
+    found = _reports(tree, module.source, filename, settings, codes, project)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,)), None
     reports, problems = found
     result = _of_reports(reports, text, filename, settings, codes, problems)
     whole = not result.problems
-    entry = Entry(digest_of(data), codes, tuple(reports), project.uses() if project is not None else Uses())
+    entry = Entry(digest, codes, tuple(reports), project.uses() if project is not None else Uses())
     return result, entry if whole else None
 
 

@@ -14,15 +14,15 @@ from torchdevlint.files import content
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.syntax.parse import ParseError, parse
 
-MOST_BYTES = 6_000_000
+MOST_BYTES = 2_500_000
 """How much source text is held as trees at once in one process; a tree takes ten to twenty times as much."""
 LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
 
-
 _OF_TENSORS = re.compile(
     r"\btorch\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\(|return [\w.]*\b[A-Z]\w*\("
 )
+_OF_DEVICES = re.compile(r"device|cuda|\.cpu\(|\.to\(")
 
 
 class ModuleFile:
@@ -33,7 +33,7 @@ class ModuleFile:
         self.bytes_digest = bytes_digest
         self.source = source
         self.tree = tree
-        self._speaks: dict[ast.AST, bool] = {}
+        self._said: dict[tuple[ast.AST, re.Pattern[str]], bool] = {}
 
     @cached_property
     def bindings(self) -> dict[str, tuple[ast.stmt, ...]]:
@@ -79,10 +79,17 @@ class ModuleFile:
 
     def speaks_of_tensors(self, node: ast.stmt | ast.expr) -> bool:
         """Whether the text of a function has a word that has to do with tensors, devices or modules."""
-        found = self._speaks.get(node)
+        return self._speaks(node, _OF_TENSORS)
+
+    def speaks_of_devices(self, node: ast.stmt | ast.expr) -> bool:
+        """Whether the text of a function has a word for a device."""
+        return self._speaks(node, _OF_DEVICES)
+
+    def _speaks(self, node: ast.stmt | ast.expr, words: re.Pattern[str]) -> bool:
+        found = self._said.get((node, words))
         if found is None:
             rows = self.source.lines[node.lineno - 1 : node.end_lineno]
-            found = self._speaks[node] = any(map(_OF_TENSORS.search, rows))
+            found = self._said[node, words] = any(map(words.search, rows))
         return found
 
     @property
@@ -151,6 +158,21 @@ class Library:
         self._held: OrderedDict[str, tuple[tuple[int, int], ModuleFile | None]] = OrderedDict()
         self._bytes = 0
 
+    def held(self, path: str, bytes_digest: str) -> ModuleFile | None:
+        """The file as it was parsed before, if it had these bytes then."""
+        found = self._held.get(path)
+        module = found[1] if found is not None else None
+        return module if module is not None and module.bytes_digest == bytes_digest else None
+
+    def keep(self, module: ModuleFile, size: int) -> None:
+        """Take a file of `size` bytes that was parsed by somebody else, since others may import it."""
+        try:
+            status = os.stat(module.path)
+        except OSError:
+            return
+        if status.st_size == size <= LARGEST:
+            self._put(module.path, (status.st_mtime_ns, size), module)
+
     def get(self, path: str) -> ModuleFile | None:
         try:
             status = os.stat(path)
@@ -161,14 +183,17 @@ class Library:
         if found is not None and found[0] == stamp:
             self._held.move_to_end(path)
             return found[1]
-        if found is not None:
-            self._drop(path)
         module = _read(path) if status.st_size <= LARGEST else None
+        self._put(path, stamp, module)
+        return module
+
+    def _put(self, path: str, stamp: tuple[int, int], module: ModuleFile | None) -> None:
+        if path in self._held:
+            self._drop(path)
         self._held[path] = (stamp, module)
-        self._bytes += status.st_size if module is not None else 0
+        self._bytes += stamp[1] if module is not None else 0
         while self._bytes > self.most_bytes and len(self._held) > 1:
             self._drop(next(iter(self._held)))
-        return module
 
     def _drop(self, path: str) -> None:
         stamp, module = self._held.pop(path)

@@ -7,11 +7,11 @@ have no entry: nothing below them has a position.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 _PLAIN = frozenset(
     "arg attr conversion ctx is_async kwd_attrs level module name op ops rest simple str type_comment "
@@ -55,16 +55,20 @@ def below(nodes: Iterable[Any]) -> list[Any]:
 
 
 def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
-    """`find`, whose result for a node is kept as long as the node is; it must depend on nothing else."""
-    kept: WeakKeyDictionary[Node, Result] = WeakKeyDictionary()
+    """`find`, whose result for a node is kept with the node; it must depend on nothing else.
+
+    It is kept among the attributes of the node, under a name that is no identifier.
+    """
+    key = f"{find.__module__}.{find.__qualname__}"
 
     @wraps(find)
     def found(node: Node) -> Result:
+        kept = node.__dict__
         try:
-            return kept[node]
+            result: Result = kept[key]
         except KeyError:
-            result = kept[node] = find(node)
-            return result
+            result = kept[key] = find(node)
+        return result
 
     return found
 
@@ -76,10 +80,10 @@ def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
 
 @once_a_node
 def _by_class(scope: ast.AST) -> dict[type, list[Any]]:
-    found: dict[type, list[Any]] = {}
+    found: defaultdict[type, list[Any]] = defaultdict(list)
     level = below([scope])
     while level:
         for node in level:
-            found.setdefault(type(node), []).append(node)
+            found[type(node)].append(node)
         level = below(level)
     return found

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import below
+from torchdevlint.source.nodes import nodes_in
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _F_STRING = re.compile(r"(?i)(?:[ft]r?|r[ft])[\"']")
@@ -144,11 +144,8 @@ class Source:
         if self.tree is None or not _F_STRING.search(self.text):
             return {}
         outermost: dict[int, ast.AST] = {}
-        level: list[Any] = [self.tree]
-        while level:
-            level = below(level)
-            for node in level:
-                if isinstance(node, _JOINED):
-                    around: ast.AST = outermost.get(id(node), node)
-                    outermost.update((id(inner), around) for inner in ast.walk(node) if inner is not node)
+        for kind in dict.fromkeys(_JOINED):
+            for node in nodes_in(self.tree, kind):
+                if id(node) not in outermost:
+                    outermost.update((id(inner), node) for inner in ast.walk(node) if inner is not node)
         return outermost

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.relevance import is_in_vain, widened
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
 from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, tensors_in
-from torchdevlint.flow.state.machine import MAX_DEPTH, Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
+from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
+from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
 
@@ -28,6 +30,8 @@ def run_function(
     Beyond a depth and a number of calls, for recursion, and under decorators that are not known, it is UNKNOWN.
     """
     machine = frame.machine
+    if is_in_vain(machine, node, function, (*arguments, *keywords.values())):
+        return UNKNOWN
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
     if frame.depth >= MAX_DEPTH or not machine.may_run(function) or not is_worth_running(function):
@@ -38,10 +42,13 @@ def run_function(
     if frame.names:
         bring_up_to_date(frame, state)
     shared = _shared_paths(frame, state, arguments)
+    given, named = tuple(arguments), tuple(keywords.items())
+    if machine.runs.get(function.node, 0) >= MANY_RUNS:
+        given, named = tuple(map(widened, given)), tuple((name, widened(value)) for name, value in named)
     signature = (
         function.node,
-        tuple(arguments),
-        tuple(keywords.items()),
+        given,
+        named,
         tuple(shared.items()),
         frame.context,
         state.without_accelerator,
@@ -51,6 +58,7 @@ def run_function(
     )
     outcome = machine.memo.get(signature)
     if outcome is None:
+        machine.runs[function.node] = machine.runs.get(function.node, 0) + 1
         machine.entered.add(function.node)
         if frame.context == "forward":
             machine.reached.add(function.node)
@@ -70,10 +78,10 @@ def run_function(
         )
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)
         inner.without_accelerator = state.without_accelerator
-        bind_parameters(activation, function.node, arguments, keywords, inner)
+        bind_parameters(activation, function.node, given, dict(named), inner)
         _observe(activation, inner)
         value = run_body(activation, inner)
-        changed = tuple(_changed(activation, inner, function.node, arguments, keywords))
+        changed = tuple(_changed(activation, inner, function.node, given, dict(named)))
         outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed)
         machine.memo[signature] = outcome
     for place, value in outcome.changed:

@@ -98,7 +98,7 @@ def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for part in body:
         for placed, path in _loads_in(part):
-            found[placed].add(frame.machine.text_of(path))
+            found[placed].add(frame.machine.reading.text_here(path))
     return found
 
 

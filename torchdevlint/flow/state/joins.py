@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP, Device, Origin
 from torchdevlint.flow.state.devices import join as join_devices
 from torchdevlint.flow.state.values import (
@@ -38,7 +39,7 @@ _HOPELESS = 4 * MAX_ALTERNATIVES
 
 def sequence(items: list[Value]) -> Seq:
     """A sequence of known items."""
-    return Seq(tuple(items), blurred(join_all(items)))
+    return Seq(tuple(items), any_of(items))
 
 
 def concatenated(left: Seq, right: Seq) -> Seq:
@@ -48,6 +49,32 @@ def concatenated(left: Seq, right: Seq) -> Seq:
     parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
     members = tuple(dict.fromkeys((*parts[0], *parts[1])))[:MAX_ALTERNATIVES]
     return Seq(None, join(left.element, right.element), members)
+
+
+def any_of(values: Sequence[Value]) -> Value:
+    """What any one of several values is, as `blurred` says of their join."""
+    kept: list[Value] = []
+    for value in values:
+        if isinstance(value, Choice):
+            return blurred(join_all(list(values)))
+        if value == NONE:
+            continue
+        for place, other in enumerate(kept):
+            both = merge(other, value)
+            if both is not None:
+                kept[place] = both
+                break
+        else:
+            kept.append(value)
+        if len(kept) > 1 and not (isinstance(kept[0], _MAY_MERGE) and isinstance(kept[1], _MAY_MERGE)):
+            return UNKNOWN
+    if not kept:
+        return NONE if values else UNKNOWN
+    return kept[0] if len(kept) == 1 else blurred(join_all(kept))
+
+
+_MAY_MERGE = (Unknown, Tensor)
+"""Two such, if they differ, may still be one with what follows."""
 
 
 def blurred(value: Value) -> Value:
@@ -71,14 +98,9 @@ def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Condi
     return tuple(each for each in value.alternatives if compatible(each[0], conditions))
 
 
-def compatible(one: Conditions, other: Conditions) -> bool:
-    """Whether both sets of branch conditions can hold together."""
-    return not (one and other) or not any((key, not arm) in other for key, arm in one)
-
-
 def settle(value: Value, conditions: Conditions) -> Value:
     """`value` without the alternatives that `conditions` rule out."""
-    if not isinstance(value, Choice) or not conditions:
+    if not conditions or not isinstance(value, Choice):
         return value
     left = alternatives(value, conditions)
     if len(left) == len(value.alternatives) or not left:
@@ -107,8 +129,8 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     if one is other or one == other:
         return one
     return choose(
-        [(_extend(at, one_if), each) for at, each in alternatives(one, one_if)]
-        + [(_extend(at, other_if), each) for at, each in alternatives(other, other_if)]
+        [(extended(at, one_if), each) for at, each in alternatives(one, one_if)]
+        + [(extended(at, other_if), each) for at, each in alternatives(other, other_if)]
     )
 
 
@@ -117,7 +139,7 @@ def choose(pairs: list[tuple[Conditions, Value]]) -> Value:
     merged: list[tuple[Conditions, Value]] = []
     for outer, value in pairs:
         for inner, each in alternatives(value, outer):
-            _add(merged, _extend(outer, inner), each)
+            _add(merged, extended(outer, inner), each)
             if len(merged) > _HOPELESS:
                 return UNKNOWN
     return _choice(merged)
@@ -129,14 +151,12 @@ def _choice(merged: list[tuple[Conditions, Value]]) -> Value:
     return merged[0][1] if len(merged) == 1 else Choice(tuple(merged))
 
 
-def _extend(conditions: Conditions, more: Conditions) -> Conditions:
-    return conditions + tuple(each for each in more if each not in conditions)
-
-
 def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, before: int | None = None) -> None:
     """Adds one alternative; what it becomes one with may become one with others in turn."""
     for place, (other_at, other) in enumerate(merged):
-        conditions = _either(at, other_at)
+        if type(value) is not type(other) and not (type(value) in _MIXABLE and type(other) in _MIXABLE):
+            continue
+        conditions = either(at, other_at)
         both = merge(other, value) if conditions is not None else None
         if both is not None and conditions is not None:
             del merged[place]
@@ -145,32 +165,20 @@ def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, b
     merged.insert(len(merged) if before is None else before, (at, value))
 
 
-def _either(one: Conditions, other: Conditions) -> Conditions | None:
-    """The conditions under which one or the other set holds, if that can be said exactly."""
-    mine, theirs = set(one), set(other)
-    if mine <= theirs:
-        return one
-    if theirs <= mine:
-        return other
-    rest, others = mine - theirs, theirs - mine
-    if len(rest) == len(others) == 1:
-        (key, arm), (other_key, other_arm) = rest.pop(), others.pop()
-        if key == other_key and arm is not other_arm:
-            return tuple(each for each in one if each != (key, arm))
-    return None
+_MIXABLE = frozenset({Unknown, Tensor, Const, Number})
+"""Values of different kinds that may be one, in `merge`."""
 
 
 def merge(one: Value, other: Value) -> Value | None:
     """One value that stands for both, where that loses nothing that matters; else None."""
-    if one == other:
+    if one is other or one == other:
         return one
-    for this, that in ((one, other), (other, one)):
-        if isinstance(this, Unknown) and isinstance(that, Tensor) and that.device == LOADER:
-            return this
-        if isinstance(this, Unknown) and isinstance(that, Tensor) and this.given == that.device:
-            return that
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return _merge_tensors(one, other)
+    if isinstance(one, Unknown):
+        return _merge_unknown(one, other)
+    if isinstance(other, Unknown):
+        return _merge_unknown(other, one)
     if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
         return _either_number(one, other) if is_number(one) and is_number(other) else None
     if isinstance(one, Obj) and isinstance(other, Obj) and one.info is other.info:
@@ -191,6 +199,14 @@ def merge(one: Value, other: Value) -> Value | None:
             )
             return Record(one.kind, tuple(items))
     return None
+
+
+def _merge_unknown(one: Unknown, other: Value) -> Value | None:
+    if not isinstance(other, Tensor):
+        return None
+    if other.device == LOADER:
+        return one
+    return other if one.given == other.device else None
 
 
 def _either_number(one: Const | Number, other: Const | Number) -> Number:

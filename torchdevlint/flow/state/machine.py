@@ -15,6 +15,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose, tensors_in
+from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
 from torchdevlint.flow.state.reading import Reading
 from torchdevlint.flow.state.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value
@@ -24,13 +25,6 @@ from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
-
-MAX_DEPTH = 6
-"""How many calls deep functions of the file are followed."""
-MAX_CALLS = 600
-"""How many function bodies are run for one file, in all; what is beyond stays unknown."""
-MAX_CALLS_ELSEWHERE = 120
-"""How many of other files besides."""
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 
@@ -192,11 +186,14 @@ class Machine:
         self.entry_node: ast.AST | None = None
         self.calls_left = MAX_CALLS
         self.calls_elsewhere_left = MAX_CALLS_ELSEWHERE
+        self.statements_elsewhere_left = MAX_STATEMENTS_ELSEWHERE
         self.activations = 0
         self.active: list[ast.AST] = []
         self.hands_on: dict[ast.AST, str] = {}
         """The parameters that functions hand on to a load, and that say where to unless they are None."""
+        self.runs: dict[ast.AST, int] = {}
         self.memo: dict[tuple[object, ...], Outcome] = {}
+        self.tests: dict[ast.expr, tuple[str, bool, bool]] = {}
         self.entered: set[ast.AST] = set()
         """Functions that were called in what was run."""
         self.observed: dict[tuple[ast.AST, str], bool] = {}
@@ -227,6 +224,8 @@ class Machine:
         self.saved: dict[str, StateDict] = {}
         self.filled: dict[tuple[ast.AST | None, Site], tuple[ast.expr, Tensor]] = {}
         """What was written into the slices of a tensor of the CPU, in the function that was entered."""
+        self.discarded: ast.expr | None = None
+        """What is a statement of its own, so that nobody sees what it gives."""
         self.standing = 0
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
@@ -238,14 +237,15 @@ class Machine:
         self.collected: set[ast.AST] = set()
         """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
         self.moved: set[tuple[object, ...]] = set()
-        """Keys of facts about modules that the file moves, registers, or gives to what may do so."""
+        """Keys of facts about modules that the file moves, registers, or hands on."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
         self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
 
     def may_run(self, function: Func) -> bool:
         """Whether another function body may be run, of which there is a number for each file."""
-        return (self.calls_elsewhere_left if is_elsewhere(function) else self.calls_left) > 0
+        here = not is_elsewhere(function)
+        return self.calls_left > 0 if here else min(self.calls_elsewhere_left, self.statements_elsewhere_left) > 0
 
     def run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
         """Run statements of the top level of another file, without recording anything; give the state at the end."""

@@ -44,6 +44,7 @@ class OtherNames(dict[str, Value]):
         self.module = module
         self._others = others
         self._asked: set[str] = set()
+        self._ran: set[ast.stmt] = set()
 
     def get(self, name: str, default: Value | None = None) -> Value | None:  # type: ignore[override]
         self._bind(name)
@@ -63,7 +64,9 @@ class OtherNames(dict[str, Value]):
         self._asked.add(name)
         statements = self.module.bindings.get(name)
         if statements:
-            self._others.run(self, name, statements)
+            ran = self._ran.issuperset(statements)
+            self._ran.update(statements)
+            self._others.run(self, name, () if ran else statements)
 
 
 class OtherFiles:
@@ -139,9 +142,10 @@ class OtherFiles:
         return found
 
     def run(self, names: OtherNames, name: str, statements: tuple[ast.stmt, ...]) -> None:
-        """Run what binds `name` at the top level of another file."""
+        """Run what binds `name` at the top level of another file, of which nothing may be left."""
         self.project.used(names.module.path, name, names.module)
-        self.machine.run_elsewhere(names, statements)
+        if statements:
+            self.machine.run_elsewhere(names, statements)
 
     def touch_of(self, path: str) -> Touch | None:
         """The call that makes CUDA read the visible devices when the file at `path` is imported."""

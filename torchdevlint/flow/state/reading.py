@@ -48,6 +48,10 @@ class Reading:
         """The source of a node, of whichever file."""
         return (self._file_of(node) or self).source.segment(node)
 
+    def text_here(self, node: ast.AST) -> str:
+        """The source of a node of the code that is being run."""
+        return (self._other.module if self._other is not None else self).source.segment(node)
+
     def _file_of(self, node: ast.AST) -> ModuleFile | None:
         """The other file that a node stands in; one that was made on the way stands where code is being run."""
         if self.others is None or not self.others.names:

@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import choose, join
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import nodes_in
@@ -58,26 +58,33 @@ def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
     """
-    positive = True
+    known = frame.machine.tests.get(test)
+    if known is None:
+        known = frame.machine.tests[test] = _asked(frame, test)
+    text, positive, changes = known
+    return f"{frame.activation}.{frame.loop_round if changes else 0}:{text}", positive
+
+
+def _asked(frame: Frame, test: ast.expr) -> tuple[str, bool, bool]:
+    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome."""
+    positive, text_of = True, frame.machine.reading.text_here
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, positive = test.operand, not positive
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
         positive = not positive
-        right = frame.machine.text_of(test.comparators[0])
-        text = f"{frame.machine.text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
+        right = text_of(test.comparators[0])
+        text = f"{text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
     else:
-        text = frame.machine.text_of(test)
-    loop_round = frame.loop_round if frame.loop_round and _changes_in_loops(frame, test) else 0
-    return f"{frame.activation}.{loop_round}:{text}", positive
+        text = text_of(test)
+    return text, positive, _changes_in_loops(test, frame.function or frame.machine.tree)
 
 
-def _changes_in_loops(frame: Frame, test: ast.expr) -> bool:
-    """Whether the test calls something, or reads a name that a loop of this function binds."""
-    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)}
-    scope = frame.function or frame.machine.tree
-    if scope is None or any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in ast.walk(test)):
+def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
+    """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
+    inside = list(ast.walk(test))
+    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in inside):
         return True
-    return not names.isdisjoint(bound_in_loops(scope))
+    return not bound_in_loops(scope).isdisjoint(each.id for each in inside if isinstance(each, ast.Name))
 
 
 def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:

@@ -14,9 +14,7 @@ from torchdevlint.flow.state.values import UNKNOWN, Cls, Func, Ref, Value
 
 
 def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
-    for default in (*node.args.defaults, *node.args.kw_defaults):
-        if default is not None:
-            frame.evaluate(default, state)
+    _look_at_defaults(frame, node, state)
     qualname = f"{frame.scope}.{node.name}" if frame.scope else node.name
     owner = frame.owner if frame.function is not None else None
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
@@ -25,6 +23,16 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
         frame.machine.functions.setdefault(node, function)
     if frame.function is not None:
         _share_names(frame, node, state)
+
+
+def _look_at_defaults(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
+    """Defaults are evaluated where the function is defined; in another file only what touches CUDA would matter."""
+    machine = frame.machine
+    if machine.reading.is_elsewhere and not machine.sets_visible_devices:
+        return
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if default is not None:
+            frame.evaluate(default, state)
 
 
 def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
@@ -72,9 +80,7 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
         frame.context = "init"
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for default in (*statement.args.defaults, *statement.args.kw_defaults):
-                if default is not None:
-                    frame.evaluate(default, inner)
+            _look_at_defaults(frame, statement, inner)
             method = replace(bind(info, statement, None), receiver=None)
             wrapper = _apply_decorators(frame, statement, inner, method)
             if wrapper is not None and not is_property(statement):

@@ -9,6 +9,7 @@ from itertools import combinations, islice, product
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, placement
 from torchdevlint.flow.kinds.uses import is_read_as_vector
+from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import (
     CPU,
     MODEL,
@@ -20,7 +21,7 @@ from torchdevlint.flow.state.devices import (
     relation,
     stays_behind,
 )
-from torchdevlint.flow.state.joins import alternatives, choose, compatible, distribute, is_number
+from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,

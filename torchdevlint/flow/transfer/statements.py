@@ -36,6 +36,8 @@ _ENDINGS = frozenset(name.rpartition(".")[2] for name in _NEVER_RETURN)
 
 def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
     """Run statements in order until the path ends; `state` is changed in place."""
+    if frame.machine.reading.is_elsewhere:
+        frame.machine.statements_elsewhere_left -= len(body)
     for number, statement in enumerate(body, start=1):
         if not state.alive:
             return
@@ -50,6 +52,7 @@ def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
     if isinstance(node.value, ast.Constant):
         return
     moves.check_statement(frame, node, state)
+    frame.machine.discarded = node.value
     frame.evaluate(node.value, state)
     if isinstance(node.value, ast.Call):
         loaders.forget_if_sent(frame, node.value, state)
@@ -204,12 +207,13 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
     """Run the body once, and once more where the first round changed something that was there before.
 
     A loop is taken to run at least once: flags such as ``first = True`` then say in the second round what they mean.
-    Inside of several loops there is one round only, since the rounds multiply.
+    Inside of several loops there is one round only, since the rounds multiply, and so it is in another file.
     """
     outer, frame.left = frame.left, []
     frame.loop_depth += 1
     before, ends = state.copy(), []
-    for _ in range(2 if frame.loop_depth <= _MAX_REPEATED_LOOPS else 1):
+    once = frame.loop_depth > _MAX_REPEATED_LOOPS or frame.machine.reading.is_elsewhere
+    for _ in range(1 if once else 2):
         frame.loop_round += 1
         entered = state.copy()
         start(state)

@@ -1,0 +1,88 @@
+"""Which calls need not be followed, and which arguments differ in nothing that matters to where things are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from torchdevlint.flow.state.joins import choose, sequence
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.values import (
+    NUMBER,
+    TEXT,
+    Choice,
+    Cls,
+    Const,
+    Dtype,
+    Func,
+    Map,
+    Number,
+    Partial,
+    Record,
+    RecordType,
+    Ref,
+    Seq,
+    Text,
+    Unknown,
+    Value,
+)
+
+_NAMES_DEVICE = re.compile(r"cuda|cpu|gpu|mps|xpu|npu|hpu|meta|device|auto", re.IGNORECASE)
+_OF_NO_DEVICE = (Cls, Dtype, Func, RecordType, Ref)
+"""Functions, classes and dtypes: what they make is made where they are called."""
+
+
+def says_where(value: Value) -> bool:
+    """Whether a value is or holds something that is in a place or names one: a tensor, module, device, rank."""
+    if isinstance(value, Const):
+        return isinstance(value.value, str) and _NAMES_DEVICE.search(value.value) is not None
+    if isinstance(value, Unknown):
+        return value.given is not None or bool(value.made_by)
+    if isinstance(value, (Number, Text)):
+        return value.rank is not None
+    if isinstance(value, _OF_NO_DEVICE):
+        return False
+    if isinstance(value, Choice):
+        return any(says_where(each) for _, each in value.alternatives)
+    if isinstance(value, Seq):
+        return any(map(says_where, (*(value.items or ()), *value.members, value.element)))
+    if isinstance(value, Map):
+        return says_where(value.element) or any(says_where(each) for _, each in value.items)
+    if isinstance(value, Record):
+        return any(says_where(each) for _, each in value.items)
+    if isinstance(value, Partial):
+        given = (*value.positional, *(each for _, each in value.keywords))
+        return says_where(value.function) or any(says_where(each) for _, each in given)
+    return True
+
+
+def is_in_vain(machine: Machine, node: object, function: Func, arguments: Iterable[Value]) -> bool:
+    """Whether running a function for these arguments, without its receiver, would say no more than is known already.
+
+    So it is for an ``__init__`` of this file that was looked at on its own, and for a function of another file that
+    has no word for devices and whose result is thrown away, if no argument says where anything is.
+    """
+    elsewhere = owner_of(function.closure)
+    if elsewhere is not None:
+        unseen = machine.discarded is node and not machine.sets_visible_devices
+        known = unseen and not elsewhere.module.speaks_of_devices(function.node)
+    else:
+        known = function.qualname.endswith("__init__") and function.node in machine.looked_at
+    return known and not any(map(says_where, arguments))
+
+
+def widened(value: Value) -> Value:
+    """A number of any size for a number, and a string for one that names no device, also in a list or a choice."""
+    if isinstance(value, Const):
+        if isinstance(value.value, str):
+            return value if _NAMES_DEVICE.search(value.value) else TEXT
+        return NUMBER if type(value.value) in (int, float) else value
+    if isinstance(value, Choice):
+        held = [(conditions, widened(each)) for conditions, each in value.alternatives]
+        same = all(each is before for (_, each), (_, before) in zip(held, value.alternatives, strict=True))
+        return value if same else choose(held)
+    if isinstance(value, Seq) and value.items:
+        items = tuple(map(widened, value.items))
+        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else sequence(list(items))
+    return value

@@ -1,0 +1,34 @@
+"""Branch conditions: which sets of them can hold together, and what holds where one or the other does."""
+
+from __future__ import annotations
+
+from torchdevlint.flow.state.values import Conditions
+
+
+def compatible(one: Conditions, other: Conditions) -> bool:
+    """Whether both sets of branch conditions can hold together."""
+    return not (one and other) or not any((key, not arm) in other for key, arm in one)
+
+
+def extended(conditions: Conditions, more: Conditions) -> Conditions:
+    """`conditions`, and of `more` what is not among them."""
+    return conditions + tuple(each for each in more if each not in conditions)
+
+
+def either(one: Conditions, other: Conditions) -> Conditions | None:
+    """The conditions under which one or the other set holds, if that can be said exactly."""
+    if not one or one == other:
+        return one
+    if not other:
+        return other
+    mine, theirs = set(one), set(other)
+    if mine <= theirs:
+        return one
+    if theirs <= mine:
+        return other
+    rest, others = mine - theirs, theirs - mine
+    if len(rest) == len(others) == 1:
+        (key, arm), (other_key, other_arm) = rest.pop(), others.pop()
+        if key == other_key and arm is not other_arm:
+            return tuple(each for each in one if each != (key, arm))
+    return None
