@@ -71,6 +71,9 @@ def test_extremes_are_checked_without_a_fault(name: str) -> None:
         ("devices", 60),
         ("other conditions", 40),
         ("layers", 140),
+        ("while loops", 80),
+        ("names of arms", 60),
+        ("concatenated", 60),
     ],
 )
 def test_twice_as_much_is_twice_the_work(name: str, size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from torchdevlint.flow.state.conditions import compatible, either, extended
@@ -13,6 +14,8 @@ from torchdevlint.flow.state.devices import join as join_devices
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
+    MAX_CREATIONS,
+    MAX_ITEMS,
     NONE,
     NUMBER,
     UNKNOWN,
@@ -45,7 +48,10 @@ def sequence(items: list[Value]) -> Seq:
 def concatenated(left: Seq, right: Seq) -> Seq:
     """The sum of two lists; loops and comprehensions are taken to give something."""
     if left.items is not None and right.items is not None:
-        return sequence([*left.items, *right.items])
+        if not left.items or not right.items:
+            return left if left.items else right
+        items, element = left.items + right.items, blurred(join(left.element, right.element))
+        return Seq(items if len(items) <= MAX_ITEMS else None, element)
     parts = [each.items if each.items is not None else each.members or (each.element,) for each in (left, right)]
     members = tuple(dict.fromkeys((*parts[0], *parts[1])))[:MAX_ALTERNATIVES]
     return Seq(None, join(left.element, right.element), members)
@@ -303,7 +309,8 @@ def _is_created(tensor: Tensor) -> bool:
 
 
 def both_creations(one: Tensor, other: Tensor) -> tuple[Site, ...]:
-    return one.creations + tuple(site for site in other.creations if site not in one.creations)
+    """Where they were made, as far as `MAX_CREATIONS` goes."""
+    return tuple(islice(dict.fromkeys((*one.creations, *other.creations)), MAX_CREATIONS))
 
 
 def is_number(value: Value) -> bool:

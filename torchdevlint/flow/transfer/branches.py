@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.checks import wrappers
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.uses import bound_in_loops
@@ -13,7 +14,6 @@ from torchdevlint.flow.state.joins import choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
-from torchdevlint.source.nodes import nodes_in
 
 
 def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
@@ -27,8 +27,8 @@ def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -
         return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
     scope = frame.function
     if isinstance(test, ast.Name) and scope is not None:
-        values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == test.id]
-        test = values[0] if len(values) == 1 else test
+        bound = assignments_by_path(scope).get(test.id, ())
+        test = bound[0].value if len(bound) == 1 else test
     asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
     return test.value if asks else None  # type: ignore[attr-defined]
 

@@ -16,7 +16,7 @@ from torchdevlint.flow.checks import (
     wrappers,
 )
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.joins import element_of, is_number, join, sequence
+from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.flow.transfer import contexts, operations
@@ -87,7 +87,7 @@ def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
     if isinstance(node.op, ast.BitOr) and loaders.is_from_loader(held):
         result: Value = UNKNOWN
     elif isinstance(held, Seq) and isinstance(value, Seq) and held.items is not None and value.items is not None:
-        result = sequence([*held.items, *value.items])
+        result = concatenated(held, value)
     elif isinstance(held, Seq) and isinstance(node.op, ast.Add):
         inner = element_of(value)
         result = Seq(None, inner if held.items == () else join(held.element, inner))
