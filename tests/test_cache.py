@@ -194,7 +194,7 @@ def test_nothing_that_failed_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise ValueError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "analyse", fails)
+        patch.setattr("torchdevlint.flow.analyse.analyse", fails)
         assert lint(root, folder).problems
     assert not lint(root, folder).problems
     assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]
@@ -249,3 +249,36 @@ def test_nothing_is_unpickled() -> None:
         and "runtime" not in path.parts
     ]  # fmt: skip
     assert found == []
+
+
+def test_what_is_as_it_was_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the files nor what they import: their times and sizes are enough, once they are old enough to tell."""
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", "import torch\nfrom b import f\n\nx = f()\n")
+    write(root / "b.py", "import torch\n\n\ndef f():\n    return torch.zeros(2)\n")
+    monkeypatch.setattr(caches, "_SETTLED", -(10**12))
+    for _ in range(2):
+        lint(root, folder)
+
+    def refuse(path: object) -> bytes:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(caches, "content", refuse)
+    monkeypatch.setattr(engine, "content", refuse)
+    assert lint(root, folder).files == 2
+    write(root / "b.py", "import torch\n\n\ndef f():\n    return torch.ones(22)\n")
+    with pytest.raises(AssertionError, match=r"b\.py"):
+        lint(root, folder)
+
+
+def test_what_was_only_just_written_is_read_again(tmp_path: Path) -> None:
+    """A second write of as many bytes in the same instant may leave the times as they were."""
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    good, bad = "import torch\nstate = torch.save(1)\n", "import torch\nstate = torch.load(1)\n"
+    write(root / "a.py", good)
+    before = (root / "a.py").stat()
+    lint(root, folder)
+    write(root / "a.py", bad)
+    os.utime(root / "a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert len(good) == len(bad)
+    assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from torchdevlint import engine, rules
 from torchdevlint.config import Settings
+from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
@@ -37,7 +38,7 @@ def load_facts(monkeypatch: pytest.MonkeyPatch) -> None:
             for n in loads
         ]
 
-    monkeypatch.setattr(engine, "analyse", analyse)
+    monkeypatch.setattr("torchdevlint.flow.analyse.analyse", analyse)
 
 
 @pytest.fixture
@@ -216,7 +217,7 @@ def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatc
     def analyse(*_: object) -> list[Fact]:
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr(engine, "analyse", analyse)
+    monkeypatch.setattr("torchdevlint.flow.analyse.analyse", analyse)
     (problem,) = check(LOAD).problems
     assert problem.message.startswith("internal error in the inference: ZeroDivisionError: division")
     assert problem.rule is None
@@ -301,14 +302,14 @@ def test_the_number_of_processes_changes_nothing(in_folder: Path) -> None:
 @FORK
 @pytest.mark.usefixtures("load_facts")
 def test_a_dead_worker_costs_its_file(monkeypatch: pytest.MonkeyPatch, in_folder: Path) -> None:
-    gentle = engine.analyse
+    gentle = inference.analyse
 
     def analyse(tree: object, *rest: object) -> list[Fact]:
         if "killer" in engine.ast.unparse(tree):  # type: ignore[call-overload]
             os._exit(7)
         return gentle(tree, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine, "analyse", analyse)
+    monkeypatch.setattr("torchdevlint.flow.analyse.analyse", analyse)
     for number in range(40):
         (in_folder / f"m{number:02}.py").write_bytes(LOAD + b"killer = 1\n" * (number in (5, 6, 33)))
     done = []
@@ -333,13 +334,14 @@ def test_little_work_is_done_in_this_process(in_folder: Path) -> None:
 
 INTERRUPTED = """\
 import os, sys, time
-from torchdevlint import cli, engine
+from torchdevlint import cli
+from torchdevlint.flow import analyse as inference
 
 def analyse(*_):
     os.write(1, b"working\\n")
     time.sleep(60)
 
-engine.analyse = analyse
+inference.analyse = analyse
 cli.main(["check", "--jobs", sys.argv[1], "."])
 """
 

@@ -11,7 +11,7 @@ from tests.casefile import lint, settings_for
 from torchdevlint import rules
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.model import Severity
-from torchdevlint.rules import HEADINGS, Rule, all_rules, tdl001_unassigned_tensor_move
+from torchdevlint.rules import HEADINGS, Identity, Rule, all_rules, identified, tdl001_unassigned_tensor_move
 
 FOLDER = Path(rules.__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -98,3 +98,10 @@ def test_the_documented_example_is_found_and_the_better_one_is_not(rule: Rule) -
         assert rule.code in {one.code for one in lint(IMPORTED + text, settings)}, text
     for text in good:
         assert not lint(IMPORTED + text, settings), text
+
+
+@each_rule
+def test_what_a_rule_is_called_can_be_read_without_importing_it(rule: Rule) -> None:
+    read = identified()[rule.code]
+    assert type(read) is Identity
+    assert read == Identity(rule.code, rule.name, rule.severity, rule.preview)

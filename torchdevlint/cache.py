@@ -3,8 +3,8 @@
 A result is kept with everything that it depends on: the content of the file, the version of the linter and of Python,
 the settings that the inference reads, where the imports that it followed led, and what binds the names that it used of
 other files. It holds as long as all of these are as they were; which rules are selected is not among them, as long as
-those were run. Only plain data is kept, as JSON in an SQLite database. Whatever is wrong with it, the run goes on
-without.
+those were run. A file whose times and size are as they were is not read again, unless it had only just been written
+then. Only plain data is kept, as JSON in an SQLite database. Whatever is wrong with it, the run goes on without.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,29 +31,45 @@ from torchdevlint.project.modules import Library, digest_of
 from torchdevlint.project.uses import BELOW, Uses
 
 FOLDER = ".torchdevlint_cache"
-_LAYOUT = "1"
+_LAYOUT = "2"
 """Changes with the form of what is kept."""
 DATABASE, TAG = "results.sqlite", "CACHEDIR.TAG"
-_TABLE = "CREATE TABLE results (path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, reports TEXT, uses TEXT)"
+_RESULTS = "path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, pragmas INTEGER, reports TEXT, uses TEXT"
+_TABLES = (
+    "CREATE TABLE files (path BLOB PRIMARY KEY, stamp TEXT, digest TEXT)",
+    f"CREATE TABLE results ({_RESULTS})",
+)
 _TAG = """\
 Signature: 8a477f597d28d172789f06886806bc55
 # This is a cache of torchdevlint. Backups may leave it out: https://bford.info/cachedir/
 """
 _SECONDS = 2.0
 """How long another run may keep the database to itself before this one does without."""
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a file that is written once more has another time, on every file system."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the analysis of one file gave: the reports of the rules `codes`, and what they depend on.
 
-    `digest` is that of the bytes of the file.
+    `digest` is that of the bytes of the file; `pragmas` whether it has suppressions that may be unused.
     """
 
     digest: str
     codes: frozenset[str]
+    pragmas: bool
     reports: tuple[tuple[str, Report], ...]
     uses: Uses
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a file, whose bytes have this digest: see `Entry`."""
+
+    digest: str
+    pragmas: bool
+    reports: tuple[tuple[str, Report], ...]
 
 
 class Cache:
@@ -64,6 +81,9 @@ class Cache:
         self._new: dict[str, Entry] = {}
         self._library = Library()
         self._digests: dict[str, str] = {}
+        self._now = time.time_ns()
+        self._stamps: dict[str, str] = {}
+        """The times and sizes of files that were read, if they stand for what was read."""
 
     def __enter__(self) -> Cache:
         return self
@@ -75,16 +95,17 @@ class Cache:
         if connection is not None:
             connection.close()
 
-    def get(self, path: str, digest: str, codes: frozenset[str]) -> tuple[tuple[str, Report], ...] | None:
-        """The reports of the rules `codes` on the file at the absolute `path`, if they are known to hold."""
+    def get(self, path: str, codes: frozenset[str]) -> Kept | None:
+        """What is known of the rules `codes` on the file at the absolute `path`, if it is known to hold."""
         try:
             row = self._rows.get(os.fsencode(path))
-            if row is None or row[0] != digest or not codes <= frozenset(row[1].split()):
+            if row is None or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
                 return None
-            uses = json.loads(row[3])
+            uses = json.loads(row[4])
             if not self._still_holds(uses["imports"], uses["files"]):
                 return None
-            return tuple((code, _report(each)) for code, each in json.loads(row[2]) if code in codes)
+            found = () if row[3] == "[]" else json.loads(row[3])
+            return Kept(row[0], bool(row[2]), tuple((code, _report(each)) for code, each in found if code in codes))
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             return None
 
@@ -92,15 +113,23 @@ class Cache:
         self._new[path] = entry
 
     @cached_property
-    def _rows(self) -> dict[bytes, tuple[str, str, str, str]]:
-        """Digest, codes, reports and uses by path, whose name need not be text."""
+    def _rows(self) -> dict[bytes, tuple[str, str, int, str, str]]:
+        """Digest, codes, pragmas, reports and uses by path, whose name need not be text."""
+        rows = self._ask(
+            "SELECT path, digest, codes, pragmas, reports, uses FROM results WHERE context = ?", self._context
+        )
+        return {row[0]: row[1:] for row in rows}
+
+    @cached_property
+    def _files(self) -> dict[bytes, tuple[str, str]]:
+        """The times and sizes of files, and the digests that they had then, by path."""
+        return {row[0]: row[1:] for row in self._ask("SELECT path, stamp, digest FROM files")}
+
+    def _ask(self, question: str, *values: str) -> list[Any]:
         try:
-            found = self._database.execute(
-                "SELECT path, digest, codes, reports, uses FROM results WHERE context = ?", (self._context,)
-            )
-            return {path: (digest, codes, reports, uses) for path, digest, codes, reports, uses in found}
+            return self._database.execute(question, values).fetchall()
         except (OSError, sqlite3.Error):
-            return {}
+            return []
 
     @cached_property
     def _database(self) -> sqlite3.Connection:
@@ -118,21 +147,23 @@ class Cache:
             return _connected(self.folder / DATABASE)
 
     def _write(self) -> None:
-        if not self._new:
-            return
         rows = [
             (
                 os.fsencode(path),
                 self._context,
                 entry.digest,
                 " ".join(sorted(entry.codes)),
+                entry.pragmas,
                 json.dumps([(code, asdict(report)) for code, report in entry.reports]),
                 json.dumps({"imports": entry.uses.imports, "files": entry.uses.files}),
             )
             for path, entry in self._new.items()
         ]
-        with self._database as connection:
-            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", rows)
+        files = [(os.fsencode(path), stamp, self._digests[path]) for path, stamp in self._stamps.items()]
+        if rows or files:
+            with self._database as connection:
+                connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", files)
 
     def _still_holds(self, imports: Iterable[list[Any]], files: Iterable[list[Any]]) -> bool:
         for importer, name, level, path in imports:
@@ -149,15 +180,30 @@ class Cache:
         return module is not None and bool(digest) and all(module.digest(name) == each for name, each in names.items())
 
     def _digest(self, path: str) -> str:
-        """Of the bytes of a file, which is read once in a run; empty if it cannot be read."""
+        """Of the bytes of a file, which is read once in a run at most; empty if it cannot be read."""
         found = self._digests.get(path)
         if found is None:
-            try:
-                found = digest_of(content(path))
-            except OSError:
-                found = ""
-            self._digests[path] = found
+            found = self._digests[path] = self._found(path)
         return found
+
+    def _found(self, path: str) -> str:
+        try:
+            status = os.stat(path)  # noqa: PTH116 (once for each file that is linted)
+            stamp = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
+            known = self._files.get(os.fsencode(path))
+            if known is not None and known[0] == stamp:
+                return known[1]
+            digest = digest_of(content(path))
+        except OSError:
+            return ""
+        if max(status.st_mtime_ns, status.st_ctime_ns) + _SETTLED < self._now:
+            self._stamps[path] = stamp
+        return digest
+
+
+@lru_cache(maxsize=64)
+def _as_codes(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def clean(folder: Path) -> bool:
@@ -187,7 +233,8 @@ def _connected(file: Path) -> sqlite3.Connection:
     """Raises DatabaseError for what is no database, or not one of this layout."""
     connection = sqlite3.connect(file, timeout=_SECONDS)
     try:
-        connection.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        for table in _TABLES:
+            connection.execute(table.replace("TABLE", "TABLE IF NOT EXISTS", 1))
         _check_layout(connection)
     except sqlite3.Error:
         connection.close()
@@ -197,7 +244,8 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 def _check_layout(connection: sqlite3.Connection) -> None:
     """Anything else in a database that somebody has brought, such as a view or a trigger, could run for ever."""
-    if connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall() != [(_TABLE,)]:
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    if found != [(table,) for table in _TABLES]:
         raise sqlite3.DatabaseError("another layout")
 
 

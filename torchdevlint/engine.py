@@ -19,7 +19,6 @@ from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry
 from torchdevlint.config import Settings
 from torchdevlint.files import content
-from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
@@ -28,7 +27,7 @@ from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.uses import Project, Uses, around, shown
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
-from torchdevlint.suppress import Suppressions
+from torchdevlint.suppress import Suppressions, may_be_unused
 from torchdevlint.syntax.errors import InvalidSyntaxError, TooDeepError
 from torchdevlint.syntax.parse import parse
 
@@ -86,11 +85,14 @@ def check_paths(
 
 def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
     """The result for a file whose analysis is known to hold."""
+    codes = select.selected_for(settings, file)
+    kept = cache.get(os.path.abspath(file), codes)  # noqa: PTH100 (a link stays what it is)
+    if kept is None or not (kept.reports or kept.pragmas):
+        return None if kept is None else FileResult(file)
     try:
         data = content(file)
-        codes = frozenset(select.selected_for(settings, file))
-        reports = cache.get(os.path.abspath(file), digest_of(data), codes)  # noqa: PTH100
-        return None if reports is None else _of_reports(reports, decode(data), file, settings, codes)
+        same = digest_of(data) == kept.digest
+        return _of_reports(kept.reports, decode(data), file, settings, codes) if same else None
     except (OSError, UndecodableError):
         return None
 
@@ -102,6 +104,7 @@ def _stream(
         yield from (_check_file(file, settings) for file in files)
         return
     from torchdevlint import pool
+    from torchdevlint.flow import analyse  # noqa: F401 (forks have what was imported before them)
 
     yield from pool.each(partial(_check_file, settings=settings), _lost, files, jobs)
 
@@ -171,9 +174,9 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
     if module is None:
         module = ModuleFile(path, Source(text, tree), tree, digest)
         _LIBRARY.keep(module, len(data))
-    codes = frozenset(select.selected_for(settings, filename))
+    codes = select.selected_for(settings, filename)
     if not may_hold_findings(data):
-        return FileResult(filename), Entry(digest, codes, (), Uses())
+        return FileResult(filename), Entry(digest, codes, False, (), Uses())
     project = around(filename, _LIBRARY)
     found = _reports(tree, module.source, filename, settings, codes, project)
     if isinstance(found, Problem):
@@ -181,8 +184,8 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
     reports, problems = found
     result = _of_reports(reports, text, filename, settings, codes, problems)
     whole = not result.problems
-    entry = Entry(digest, codes, tuple(reports), project.uses() if project is not None else Uses())
-    return result, entry if whole else None
+    uses = project.uses() if project is not None else Uses()
+    return result, Entry(digest, codes, may_be_unused(text), tuple(reports), uses) if whole else None
 
 
 def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settings) -> FileResult:
@@ -191,7 +194,7 @@ def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settin
     Selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
     """
     source.tree = tree
-    codes = frozenset(rule.code for rule in rules.all_rules() if settings.preview or not rule.preview) - ITS_OWN
+    codes = frozenset(rule.code for rule in rules.identities() if settings.preview or not rule.preview) - ITS_OWN
     found = _reports(tree, source, filename, settings, codes, around(filename, _LIBRARY))
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
@@ -211,6 +214,8 @@ def _reports(
     project: Project | None,
 ) -> _Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
+    from torchdevlint.flow.analyse import analyse
+
     try:
         facts = analyse(tree, source, settings, rules.facts_of(codes), project)
     except (RecursionError, MemoryError):
@@ -239,7 +244,7 @@ def _judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> _Rep
 
 def _invalid(fact: InvalidSyntax, text: str, filename: str, settings: Settings) -> FileResult:
     """The result of a file that no other rule could look at, so that no suppression can be called unused."""
-    codes = frozenset(select.selected_for(settings, filename))
+    codes = select.selected_for(settings, filename)
     reports, problems = _judged([fact], filename, codes)
     return _of_reports(reports, text, filename, settings, codes, problems, ran=frozenset())
 
@@ -259,7 +264,7 @@ def _of_reports(
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in reports]
     crashed = {problem.rule for problem in problems}
     kept, unused = suppressions.apply(diagnostics, (codes if ran is None else ran) - crashed)
-    more, further = _judged(unused, filename, codes)
+    more, further = _judged(unused, filename, codes) if unused else ([], [])
     kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
     first = {(each.code, each.span): each for each in reversed(kept)}
     ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
@@ -270,7 +275,7 @@ def _of_reports(
 def _diagnostic(
     code: str, report: Report, filename: str, suppressions: Suppressions, severities: Mapping[str, Severity]
 ) -> Diagnostic:
-    rule = rules.by_code()[code]
+    rule = rules.identified()[code]
     return Diagnostic(
         filename=filename,
         span=report.span,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from torchdevlint.config import ConfigError, Settings, nearest
 from torchdevlint.discover import Patterns, are_patterns, relative
 from torchdevlint.model import Severity
-from torchdevlint.rules import Rule, all_rules
+from torchdevlint.rules import Identity, identities
 
 ALL = "ALL"
 
@@ -30,7 +30,7 @@ def check(settings: Settings) -> None:
         if not are_patterns((pattern.removeprefix("!"),)):
             raise ConfigError(f"`{pattern}` in `per-file-ignores` is not a pattern")
     for key, selector in _selectors(settings):
-        if not any(fits(selector, rule.code) for rule in all_rules()):
+        if not any(fits(selector, rule.code) for rule in identities()):
             raise UnknownCodeError(f"unknown code `{selector}` in `{key}`; did you mean `{_nearest_code(selector)}`?")
 
 
@@ -38,20 +38,21 @@ def fits(selector: str, code: str) -> bool:
     return selector == ALL or (bool(selector) and code.startswith(selector))
 
 
-def selected(settings: Settings, rules: Sequence[Rule] | None = None) -> tuple[str, ...]:
+def selected(settings: Settings, rules: Sequence[Identity] | None = None) -> tuple[str, ...]:
     """The codes of the rules that run on a file without ``per-file-ignores``, sorted."""
-    candidates = all_rules() if rules is None else rules
-    stable = tuple(rule for rule in candidates if settings.preview or not rule.preview)
-    return _selected(stable, settings.select, settings.extend_select, settings.ignore)
+    candidates = identities() if rules is None else tuple(rules)
+    return _selected(candidates, settings.preview, settings.select, settings.extend_select, settings.ignore)
 
 
-def selected_for(settings: Settings, filename: str) -> tuple[str, ...]:
-    """The codes of the rules that run on a file, sorted; its name is relative to the current folder, or absolute."""
-    codes = selected(settings)
-    if not settings.per_file_ignores:
-        return codes
-    ignored = tuple(ignored_for(settings, filename))
-    return tuple(code for code in codes if not any(fits(selector, code) for selector in ignored))
+def selected_for(settings: Settings, filename: str) -> frozenset[str]:
+    """The codes of the rules that run on a file; its name is relative to the current folder, or absolute."""
+    ignored = tuple(ignored_for(settings, filename)) if settings.per_file_ignores else ()
+    return _without(selected(settings), ignored)
+
+
+@lru_cache(maxsize=256)
+def _without(codes: tuple[str, ...], ignored: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(code for code in codes if not any(fits(selector, code) for selector in ignored))
 
 
 def ignored_for(settings: Settings, filename: str) -> Iterator[str]:
@@ -69,19 +70,24 @@ def severities(settings: Settings) -> dict[str, Severity]:
     return {
         rule.code: Severity(severity)
         for selector, severity in longest_last
-        for rule in all_rules()
+        for rule in identities()
         if fits(selector, rule.code)
     }
 
 
 @lru_cache(maxsize=8)
 def _selected(
-    rules: tuple[Rule, ...], select: tuple[str, ...] | None, extend: tuple[str, ...], ignore: tuple[str, ...]
+    rules: tuple[Identity, ...],
+    preview: bool,
+    select: tuple[str, ...] | None,
+    extend: tuple[str, ...],
+    ignore: tuple[str, ...],
 ) -> tuple[str, ...]:
-    return tuple(sorted(rule.code for rule in rules if _on(rule, select, extend, ignore)))
+    stable = (rule for rule in rules if preview or not rule.preview)
+    return tuple(sorted(rule.code for rule in stable if _on(rule, select, extend, ignore)))
 
 
-def _on(rule: Rule, select: tuple[str, ...] | None, extend: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
+def _on(rule: Identity, select: tuple[str, ...] | None, extend: tuple[str, ...], ignore: tuple[str, ...]) -> bool:
     wanted = _longest((*(select or ()), *extend), rule.code)
     if wanted < 0 and select is None and rule.default:
         wanted = 0
@@ -111,5 +117,5 @@ def _selectors(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _nearest_code(selector: str) -> str:
-    codes = {name: rule.code for rule in all_rules() for name in (rule.code, rule.name)}
+    codes = {name: rule.code for rule in identities() for name in (rule.code, rule.name)}
     return codes[nearest(selector, codes)]

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.test_check import lint
 from torchdevlint import engine
 from torchdevlint.config import Settings
+from torchdevlint.flow import analyse as inference
 from torchdevlint.model import Problem
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and links that Windows does not have")
@@ -55,7 +56,7 @@ def test_pipes_where_configuration_ignores_and_imports_are_looked_for(tmp_path: 
 def test_files_that_vanish_and_change_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the first file is analysed, one goes, two become a folder and a pipe, and what others import goes too."""
     monkeypatch.chdir(tmp_path)
-    gentle = engine.analyse
+    gentle = inference.analyse
 
     def analyse(*arguments: Any) -> Any:
         if Path("other.py").exists():
@@ -65,7 +66,7 @@ def test_files_that_vanish_and_change_during_the_run(tmp_path: Path, monkeypatch
             os.mkfifo("pipe.py")
         return gentle(*arguments)
 
-    monkeypatch.setattr(engine, "analyse", analyse)
+    monkeypatch.setattr("torchdevlint.flow.analyse.analyse", analyse)
     Path("other.py").write_text("import torch\n\n\ndef make():\n    return torch.zeros(2)\n")
     names = ["a.py", "folder.py", "gone.py", "pipe.py", "stays.py"]
     for name in names:

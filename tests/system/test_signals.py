@@ -21,13 +21,14 @@ from torchdevlint.config import Settings
 LOAD = "import torch\n\nstate = torch.load('model.pt')\n"
 SLEEPING = """\
 import os, sys, time
-from torchdevlint import cli, engine
+from torchdevlint import cli
+from torchdevlint.flow import analyse as inference
 
 def analyse(*_):
     os.write(1, b"working\\n")
     time.sleep(60)
 
-engine.analyse = analyse
+inference.analyse = analyse
 cli.main(["check", "--jobs", "2", "."])
 """
 INTERRUPTED_AT_THE_START = """\

@@ -65,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # whoever closed it wants nothing of it
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    sys.unraisablehook = _unraisable
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -95,6 +96,14 @@ def _run(arguments: list[str]) -> int:
         _complain("", f"internal error: {_describe(error)}")
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _unraisable(event: sys.UnraisableHookArgs) -> None:
+    """An interrupt during some clean-up cannot be raised, and ends the process all the same."""
+    if isinstance(event.exc_value, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
+    sys.__unraisablehook__(event)
 
 
 def _complain(usage: str, message: str) -> None:

@@ -12,7 +12,7 @@ import click
 from torchdevlint.cli.console import emit, terminal_width, wants_color
 from torchdevlint.cli.options import Refused
 from torchdevlint.config import nearest
-from torchdevlint.rules import Rule, all_rules, find
+from torchdevlint.rules import Rule, all_rules, by_code, find, identities
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,10 +46,10 @@ def page(rule: Rule) -> str:
 def _named(key: str) -> Rule:
     found = find(key)
     if found is None:
-        names = {name: one for one in all_rules() for name in (one.code, one.name)}
+        names = {name: one for one in identities() for name in (one.code, one.name)}
         closest = names[nearest(key, names)]
         raise Refused(f"there is no rule `{key}`; did you mean `{closest.code}` ({closest.name})?")
-    return found
+    return by_code()[found.code]
 
 
 def _described(rule: Rule) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from torchdevlint import __version__
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.engine import check_tree
 from torchdevlint.report.terminal import escape
-from torchdevlint.rules import all_rules
+from torchdevlint.rules import identities
 from torchdevlint.source.text import Source
 
 
@@ -39,7 +39,7 @@ class Plugin:
     @staticmethod
     def add_options(manager: OptionManager) -> None:
         """Advice rules are known to flake8 and off, like ``E126`` is."""
-        manager.extend_default_ignore([rule.code for rule in all_rules() if not rule.default])
+        manager.extend_default_ignore([rule.code for rule in identities() if not rule.default])
 
     @classmethod
     def parse_options(cls, options: Namespace) -> None:

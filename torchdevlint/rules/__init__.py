@@ -24,7 +24,9 @@ import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+from torchdevlint.files import content
 from torchdevlint.model import Report, Severity
 
 EXECUTIONS = {
@@ -48,28 +50,19 @@ HEADINGS = (
 DOCS_URL = "https://torchdevlint.readthedocs.io/en/latest/rules"
 
 _FILE = re.compile(r"tdl(\d{3})_(\w+)$")
+_SEVERITY = re.compile(r"^SEVERITY = Severity\.(\w+)$", re.MULTILINE)
+_PREVIEW = re.compile(r"^PREVIEW = True$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One rule: its identity, its documentation, and the function that turns facts into reports."""
+class Identity:
+    """What a rule is called, and when it is on."""
 
     code: str
     name: str
     severity: Severity
-    doc: str
-    facts: tuple[type, ...]
-    check: Callable[[typing.Any], Iterator[Report]]
-    execution: str | None
-    """How `verify` executes a finding: one of `EXECUTIONS`."""
-    probe: str | None
-    preview: bool = False
+    preview: bool
     """Not yet judged on enough real code: runs only with ``--preview``."""
-
-    @property
-    def summary(self) -> str:
-        """The first line of the documentation."""
-        return self.doc.strip().splitlines()[0]
 
     @property
     def default(self) -> bool:
@@ -79,6 +72,23 @@ class Rule:
     @property
     def url(self) -> str:
         return f"{DOCS_URL}/{self.code}/"
+
+
+@dataclass(frozen=True)
+class Rule(Identity):
+    """One rule: its identity, its documentation, and the function that turns facts into reports."""
+
+    doc: str
+    facts: tuple[type, ...]
+    check: Callable[[typing.Any], Iterator[Report]]
+    execution: str | None
+    """How `verify` executes a finding: one of `EXECUTIONS`."""
+    probe: str | None
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.strip().splitlines()[0]
 
     def sections(self) -> dict[str, str]:
         """The documentation by heading; the text before the first heading is under ``""``."""
@@ -98,8 +108,48 @@ def all_rules() -> tuple[Rule, ...]:
 
     Raises ValueError for a module that is not a whole rule, before anything is linted.
     """
-    found = sorted(info.name for info in pkgutil.iter_modules(__path__) if _FILE.match(info.name))
-    return tuple(_rule(name) for name in found)
+    return tuple(_rule(name) for name in _modules())
+
+
+@cache
+def identities() -> tuple[Identity, ...]:
+    """What every rule is called, sorted by code, read from the text of its module where that is at hand.
+
+    A run in which nothing has changed needs no more, and is over in the time that importing the rules would take.
+    """
+    try:
+        return tuple(_identity(name) for name in _modules())
+    except (OSError, ValueError):
+        return all_rules()
+
+
+def _modules() -> list[str]:
+    return sorted(info.name for info in pkgutil.iter_modules(__path__) if _FILE.match(info.name))
+
+
+def _identity(module_name: str) -> Identity:
+    """Raises OSError and ValueError where the text is not to be had or does not say it."""
+    text = content(Path(__file__).parent / f"{module_name}.py").decode()
+    severity = _SEVERITY.search(text)
+    if severity is None:
+        raise ValueError(module_name)
+    number, words = _parts(module_name)
+    return Identity(
+        f"TDL{number}", words.replace("_", "-"), Severity[severity[1]], preview=_PREVIEW.search(text) is not None
+    )
+
+
+def _parts(module_name: str) -> tuple[str, str]:
+    """The number and the words in the name of a module."""
+    match = _FILE.match(module_name)
+    assert match is not None
+    return match[1], match[2]
+
+
+@cache
+def identified() -> dict[str, Identity]:
+    """What every rule is called, by code."""
+    return {rule.code: rule for rule in identities()}
 
 
 @cache
@@ -123,14 +173,14 @@ def facts_of(codes: frozenset[str]) -> frozenset[type]:
     return frozenset(fact for rule in all_rules() if rule.code in codes for fact in rule.facts)
 
 
-def find(key: str) -> Rule | None:
+def find(key: str) -> Identity | None:
     """The rule with this code (any case) or name."""
-    return next((rule for rule in all_rules() if key.upper() == rule.code or key == rule.name), None)
+    return next((rule for rule in identities() if key.upper() == rule.code or key == rule.name), None)
 
 
 def _rule(module_name: str) -> Rule:
     module = importlib.import_module(f"{__name__}.{module_name}")
-    number, words = _FILE.match(module_name).groups()  # type: ignore[union-attr]
+    number, words = _parts(module_name)
     missing = [name for name in ("SEVERITY", "EXECUTION", "PROBE", "check", "__doc__") if not hasattr(module, name)]
     if missing or not module.__doc__:
         raise ValueError(f"{module_name} lacks {', '.join(missing) or 'a docstring'}")
