@@ -68,7 +68,20 @@ def analyse(
         if len(seen) == len(machine.classes):
             break
     check_classes(machine)
-    return sorted(nearest(_consistent(machine)), key=lambda fact: (fact.at, type(fact).__name__))
+    facts = sorted(nearest(_consistent(machine)), key=lambda fact: (fact.at, type(fact).__name__))
+    _let_go(machine)
+    return facts
+
+
+def _let_go(machine: Machine) -> None:
+    """Cut the references that run in circles, so that trees are freed at once and not when the collector comes by."""
+    for info in (*machine.classes.values(), *machine.classes_elsewhere.values()):
+        vars(info).clear()
+    for names in machine.others.names.values() if machine.others is not None else ():
+        names.clear()
+        vars(names).clear()
+    machine.globals.clear()
+    vars(machine).clear()
 
 
 def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | None) -> None:

@@ -1,0 +1,40 @@
+"""An analysis leaves nothing behind that only the garbage collector could free."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from pathlib import Path
+
+import pytest
+
+from torchdevlint import engine
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_file
+from torchdevlint.project.modules import Library
+
+PACKAGE = Path(__file__).parents[2] / "torchdevlint" / "runtime" / "simulated"
+
+
+def test_trees_are_freed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else they pile up: the collector seldom comes by where much is alive, and memory grows without bounds."""
+    monkeypatch.setattr(engine, "_LIBRARY", Library(most_bytes=1))
+    (tmp_path / "pyproject.toml").touch()
+    files = sorted((PACKAGE / "tensors").glob("*.py"))
+    copies = [tmp_path / file.name for file in files]
+    for file, copy in zip(files, copies, strict=True):
+        copy.write_text(file.read_text().replace("torchdevlint.runtime.simulated.tensors.", ""))
+    check_file(str(copies[0]), Settings(root=tmp_path))
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        for copy in copies:
+            assert not check_file(str(copy), Settings(root=tmp_path)).problems
+        gc.collect()
+        left = sum(isinstance(each, ast.Module) for each in gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
