@@ -132,7 +132,7 @@ def test_inside_flake8_selection_and_noqa_are_flake8s() -> None:
     def found(text: str) -> list[str]:
         tree = engine.parse(text)
         settings = Settings(ignore=("TDL2",))
-        return codes(engine.check_tree(tree, engine.Source(text), "case.py", settings))
+        return codes(engine.check_tree(tree, text, "case.py", settings))
 
     assert found("torch.load(p)  # noqa: TDL201\n") == ["TDL201"]
     assert found("torch.load(p)  # torchdevlint: ignore[TDL201]\n") == []

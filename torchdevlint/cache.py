@@ -88,9 +88,15 @@ class Cache:
     def __enter__(self) -> Cache:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def save(self) -> None:
+        """Write what is new; what cannot be written is not kept."""
         with suppress(OSError, sqlite3.Error, ValueError):
             self._write()
+        self._new.clear()
+        self._stamps.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self.save()
         connection = self.__dict__.pop("_database", None)
         if connection is not None:
             connection.close()
@@ -233,6 +239,7 @@ def _connected(file: Path) -> sqlite3.Connection:
     """Raises DatabaseError for what is no database, or not one of this layout."""
     connection = sqlite3.connect(file, timeout=_SECONDS)
     try:
+        connection.execute("PRAGMA synchronous = OFF")  # what a crash of the machine damages is made anew
         for table in _TABLES:
             connection.execute(table.replace("TABLE", "TABLE IF NOT EXISTS", 1))
         _check_layout(connection)

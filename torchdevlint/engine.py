@@ -188,18 +188,37 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
     return result, Entry(digest, codes, may_be_unused(text), tuple(reports), uses) if whole else None
 
 
-def check_tree(tree: ast.Module, source: Source, filename: str, settings: Settings) -> FileResult:
+def check_tree(
+    tree: ast.Module,
+    text: str,
+    filename: str,
+    settings: Settings,
+    shown: Callable[[str], bool] = lambda _code: True,
+    cache: Cache | None = None,
+) -> FileResult:
     """Check a file that flake8 has parsed; if it is on disk, the other files of its project are looked into as needed.
 
-    Selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given.
+    Selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given; a rule whose code would not be
+    `shown` need not run. What is new goes into the `cache` at once.
     """
-    source.tree = tree
-    codes = frozenset(rule.code for rule in rules.identities() if settings.preview or not rule.preview) - ITS_OWN
-    found = _reports(tree, source, filename, settings, codes, around(filename, _LIBRARY))
+    stable = (rule.code for rule in rules.identities() if settings.preview or not rule.preview)
+    codes = frozenset(filter(shown, stable)) - ITS_OWN
+    data = text.encode("utf-8", "surrogatepass")
+    path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
+    kept = cache.get(path, codes) if cache is not None else None
+    if kept is not None and kept.digest == digest:
+        return _of_reports(kept.reports, text, filename, settings, codes, noqa=False)
+    if not may_hold_findings(data):
+        return FileResult(filename)
+    project = around(filename, _LIBRARY)
+    found = _reports(tree, Source(text, tree), filename, settings, codes, project)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
     reports, problems = found
-    return _of_reports(reports, source.text, filename, settings, codes, problems, noqa=False)
+    if cache is not None and project is not None and not problems:
+        cache.put(path, Entry(digest, codes, may_be_unused(text), tuple(reports), project.uses()))
+        cache.save()
+    return _of_reports(reports, text, filename, settings, codes, problems, noqa=False)
 
 
 _Reports = tuple[list[tuple[str, Report]], list[Problem]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.casefile import read_cases
 from tests.conftest import ROOT, python
+from torchdevlint.cache import DATABASE, FOLDER
 from torchdevlint.rules import all_rules
 
 FORMAT = "--format=%(path)s|%(row)d|%(col)d|%(code)s|%(text)s"
@@ -179,3 +181,34 @@ def test_advice_is_off_until_it_is_asked_for() -> None:
     manager = Manager()
     Plugin.add_options(manager)  # type: ignore[arg-type]
     assert manager.ignored == tuple(rule.code for rule in all_rules() if rule.severity.value == "advice")
+
+
+def test_results_are_kept_for_both(tmp_path: Path) -> None:
+    """flake8 finds what the command line kept, and what it kept itself; what it is given on stdin is another text."""
+    bug, fine = "import torch\n\nstate = torch.load('a.pt')\n", "import torch\n\nstate = torch.save('a.pt')\n"
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "a.py").write_text(bug)
+    (tmp_path / "b.py").write_text(bug)
+    cache = tmp_path / FOLDER / DATABASE
+    python("-m", "torchdevlint", "check", "a.py", cwd=tmp_path)
+    for _ in range(2):
+        assert {place[:2] for place in flake8_places(flake8(".", cwd=tmp_path))} == {("a.py", 3), ("b.py", 3)}
+    with sqlite3.connect(cache) as database:
+        assert database.execute("SELECT COUNT(*) FROM results").fetchone() == (2,)
+        database.execute("UPDATE results SET reports = '[]'")
+    assert not flake8_places(flake8(".", cwd=tmp_path)), "what is kept is believed"
+    given = flake8("--stdin-display-name", "a.py", "-", cwd=tmp_path, stdin=bug + "\n")
+    assert {place[3] for place in flake8_places(given)} == {"TDL201"}
+    (tmp_path / "a.py").write_text(fine)
+    assert not flake8_places(flake8("a.py", cwd=tmp_path))
+
+
+def test_rules_that_flake8_would_not_show_do_not_run(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "a.py").write_text("import torch\n\nstate = torch.load('a.pt')\n")
+    flake8("--extend-select", "TDL5", "--extend-ignore", "TDL00", "a.py", cwd=tmp_path)
+    with sqlite3.connect(tmp_path / FOLDER / DATABASE) as database:
+        (ran,) = database.execute("SELECT codes FROM results").fetchone()
+    assert "TDL501" in ran.split()
+    assert "TDL201" in ran.split()
+    assert not {"TDL001", "TDL601"} & set(ran.split())

@@ -2,7 +2,7 @@
 
 The tree that flake8 parsed is analysed as it is. Selection, ``# noqa`` and ``per-file-ignores`` stay flake8's;
 ``# torchdevlint:`` comments and the project's settings for the inference are honoured here. TDL900 and TDL901 are
-the command line's alone: flake8 says E999 itself, and its selection is not known to a plugin.
+the command line's alone: flake8 says E999 itself. Results are kept where the command line keeps them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import ClassVar
 
 from flake8.exceptions import ExecutionError
 from flake8.options.manager import OptionManager
+from flake8.style_guide import Decision, DecisionEngine
 
 from torchdevlint import __version__
+from torchdevlint.cache import FOLDER, Cache
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.engine import check_tree
 from torchdevlint.report.terminal import escape
 from torchdevlint.rules import identities
-from torchdevlint.source.text import Source
 
 
 class Plugin:
@@ -30,6 +31,10 @@ class Plugin:
     name = "torchdevlint"
     version = __version__
     settings: ClassVar[Settings] = Settings()
+    decisions: ClassVar[DecisionEngine | None] = None
+    """What flake8 shows, apart from ``per-file-ignores`` and ``# noqa``."""
+    cache: ClassVar[Cache | None] = None
+    """Not opened before the first file, since processes must not share a database."""
 
     def __init__(self, tree: ast.Module, filename: str, lines: Sequence[str]) -> None:
         self.tree = tree
@@ -52,11 +57,17 @@ class Plugin:
             cls.settings = load(start, isolated=options.isolated)
         except ConfigError as error:
             raise ExecutionError(f"torchdevlint: {error}") from error
+        cls.decisions = DecisionEngine(options)
+        cls.cache = Cache(cls.settings.root / FOLDER, cls.settings)
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
-        result = check_tree(self.tree, Source("".join(self.lines)), self.filename, self.settings)
+        result = check_tree(self.tree, "".join(self.lines), self.filename, self.settings, self._shows, self.cache)
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:
             yield one.span.row, one.span.column - 1, f"{one.code} {escape(one.message)}", type(self)
+
+    @classmethod
+    def _shows(cls, code: str) -> bool:
+        return cls.decisions is None or cls.decisions.decision_for(code) is Decision.Selected
