@@ -75,15 +75,22 @@ def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
 
 def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The nodes below `scope` whose class is `kind`, nearer ones first. All of a scope are found in one walk."""
-    return _by_class(scope).get(kind, [])
+    return _walked(scope)[0].get(kind, [])
+
+
+def levels_in(scope: ast.AST) -> int:
+    """How many levels of nodes with a position there are below `scope`."""
+    return _walked(scope)[1]
 
 
 @once_a_node
-def _by_class(scope: ast.AST) -> dict[type, list[Any]]:
+def _walked(scope: ast.AST) -> tuple[dict[type, list[Any]], int]:
+    """All nodes below `scope` by their class, and how many levels they are."""
     found: defaultdict[type, list[Any]] = defaultdict(list)
-    level = below([scope])
+    level, levels = below([scope]), 0
     while level:
+        levels += 1
         for node in level:
             found[type(node)].append(node)
         level = below(level)
-    return found
+    return found, levels

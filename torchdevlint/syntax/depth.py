@@ -7,9 +7,8 @@ standard library, torch and sympy has 230 levels (a sum of 220 terms), and one i
 from __future__ import annotations
 
 import ast
-from typing import Any
 
-from torchdevlint.source.nodes import below
+from torchdevlint.source.nodes import levels_in
 from torchdevlint.syntax.errors import TooDeepError
 
 DEPTH_LIMIT = 250
@@ -18,9 +17,5 @@ DEPTH_LIMIT = 250
 
 def check_depth(tree: ast.AST, limit: int = DEPTH_LIMIT) -> None:
     """Raises TooDeepError for a tree of more than `limit` levels of nodes that have a position."""
-    level: list[Any] = [tree]
-    for _ in range(limit):
-        level = below(level)
-        if not level:
-            return
-    raise TooDeepError
+    if levels_in(tree) >= limit:
+        raise TooDeepError
