@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -52,6 +52,14 @@ def below(nodes: Iterable[Any]) -> list[Any]:
             elif value is not None:
                 add(value)
     return found
+
+
+def inside(node: ast.AST) -> Iterator[Any]:
+    """A node and all that is below it, nearer ones first, as `ast.walk` gives them, but for what has no position."""
+    level = [node]
+    while level:
+        yield from (each for each in level if each is not None)
+        level = below(level)
 
 
 def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:

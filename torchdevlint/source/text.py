@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _F_STRING = re.compile(r"(?i)(?:[ft]r?|r[ft])[\"']")
@@ -147,5 +147,5 @@ class Source:
         for kind in dict.fromkeys(_JOINED):
             for node in nodes_in(self.tree, kind):
                 if id(node) not in outermost:
-                    outermost.update((id(inner), node) for inner in ast.walk(node) if inner is not node)
+                    outermost.update((id(inner), node) for inner in inside(node) if inner is not node)
         return outermost

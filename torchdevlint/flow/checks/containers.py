@@ -31,7 +31,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer.objects import elements
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 
 def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
@@ -235,5 +235,5 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
     return any(
         (isinstance(each, ast.Attribute) and dotted_path(each) == f"self.{attribute}")
         or (isinstance(each, ast.Name) and each.id == local)
-        for each in ast.walk(node)
+        for each in inside(node)
     )

@@ -17,7 +17,7 @@ from torchdevlint.flow.kinds.annotations import annotation_name, element_annotat
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
@@ -190,7 +190,7 @@ def _tested_kind(init: ast.AST, name: str) -> str | None:
     """The kind of container without which ``__init__`` raises: ``if not isinstance(x, list): raise``."""
     tests = [node.test for node in nodes_in(init, ast.If) if node.body and isinstance(node.body[-1], ast.Raise)]
     for test in tests:
-        for node in ast.walk(test):
+        for node in inside(test):
             if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
                 kind = _isinstance_of(node.operand, name) & (_LISTS | _DICTS)
                 if kind:

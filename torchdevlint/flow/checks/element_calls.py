@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _WRAPS_LOOPS = frozenset({"enumerate", "zip", "reversed", "tqdm", "list", "tuple", "sorted", "iter"})
 
@@ -84,4 +84,4 @@ def bound_by(target: ast.expr, source: ast.expr, path: str) -> Iterator[str]:
 
 
 def _names_in(target: ast.expr) -> Iterator[str]:
-    return (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+    return (node.id for node in inside(target) if isinstance(node, ast.Name))

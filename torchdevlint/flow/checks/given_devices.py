@@ -16,7 +16,7 @@ from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
@@ -80,7 +80,7 @@ def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
         name
         for name, default in defaults(function)
         if default is not None
-        and any(isinstance(each, ast.Constant) and each.value == "cpu" for each in ast.walk(default))
+        and any(isinstance(each, ast.Constant) and each.value == "cpu" for each in inside(default))
     )
 
 
@@ -262,7 +262,7 @@ def _is_choice(node: ast.expr) -> bool:
 
 def _are_two_sides(one_side: ast.expr, other_side: ast.expr) -> bool:
     one, other = (
-        {each.value for each in ast.walk(arm) if isinstance(each, ast.Constant)} for arm in (one_side, other_side)
+        {each.value for each in inside(arm) if isinstance(each, ast.Constant)} for arm in (one_side, other_side)
     )
     return ("cpu" in one and _is_any_cuda(other)) or ("cpu" in other and _is_any_cuda(one))
 

@@ -16,7 +16,7 @@ from torchdevlint.flow.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.values import Ref
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _CUDA = re.compile(r"cuda(?::(\d{1,3}))?")
 _PLACES = frozenset({"device", "map_location", "device_map"})
@@ -61,7 +61,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 def _with_another_choice(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls that are one side of a choice, that may fail, that are compared, or that callers can replace."""
     for choice in nodes_in(tree, ast.IfExp):
-        if any(isinstance(each, ast.Constant) and each.value == "cpu" for each in ast.walk(choice)):
+        if any(isinstance(each, ast.Constant) and each.value == "cpu" for each in inside(choice)):
             yield from nodes_in(choice, ast.Call)
     for part in nodes_in(tree, ast.Try):
         if part.handlers:
@@ -71,7 +71,7 @@ def _with_another_choice(tree: ast.Module) -> Iterator[ast.Call]:
             yield from nodes_in(each, ast.Call)
     for keyword in nodes_in(tree, ast.keyword):
         if keyword.arg == "default":
-            yield from (each for each in ast.walk(keyword.value) if isinstance(each, ast.Call))
+            yield from (each for each in inside(keyword.value) if isinstance(each, ast.Call))
 
 
 def note_call(frame: Frame, state: State, node: ast.Call) -> None:

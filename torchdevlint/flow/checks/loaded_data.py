@@ -11,7 +11,7 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Library, Ref
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 DATASET_FILE = "a file of a dataset repository"
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
@@ -144,7 +144,7 @@ def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
     return any(
         isinstance(value, ast.Call)
         and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")
-        and not any(isinstance(each, ast.Name) and each.id == saved.id for each in ast.walk(value))
+        and not any(isinstance(each, ast.Name) and each.id == saved.id for each in inside(value))
         for value in _assigned(scope, saved.id)
     )
 

@@ -26,7 +26,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -111,13 +111,13 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
 
     A part may be a number, so that these count only where a number would not do.
     """
-    names = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    names = {node.id for node in inside(loop.target) if isinstance(node, ast.Name)}
     unpacked = {
         each.id
         for node in nodes_in(loop, ast.Assign)
         if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) in names
         for target in node.targets
-        for each in ast.walk(target)
+        for each in inside(target)
         if isinstance(each, ast.Name)
     }
     if len(names | unpacked) < 2:
@@ -142,7 +142,7 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):
-        targets = {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+        targets = {each.id for target in node.targets for each in inside(target) if isinstance(each, ast.Name)}
         if name in targets:
             return None
         if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) == name:
@@ -197,7 +197,7 @@ def _places(value: Value) -> bool:
         return not on_cpu(value.device)
     node = value.info.node if isinstance(value, Obj) else value.node if isinstance(value, Func) else None
     return node is not None and any(
-        isinstance(each, ast.Attribute) and each.attr in ("to", "cuda", "device") for each in ast.walk(node)
+        isinstance(each, ast.Attribute) and each.attr in ("to", "cuda", "device") for each in inside(node)
     )
 
 

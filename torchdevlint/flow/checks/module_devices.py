@@ -11,7 +11,7 @@ from torchdevlint.flow.state.classes import ClassInfo, decorator_names
 from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.members import library_has_attribute
 from torchdevlint.flow.state.values import Library, Obj
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _NAME = "device"
 _ASKS = frozenset({"hasattr", "getattr"})
@@ -99,7 +99,7 @@ def _is_tried(frame: Frame, node: ast.Attribute) -> bool:
 
 
 def _names(node: ast.expr) -> Iterator[str]:
-    for each in ast.walk(node):
+    for each in inside(node):
         if isinstance(each, (ast.Name, ast.Attribute)):
             yield each.id if isinstance(each, ast.Name) else each.attr
 

@@ -21,7 +21,7 @@ from torchdevlint.flow.state.joins import alternatives, element_of, is_module, s
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import NONE, Cls, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 Evidence = tuple[tuple[str, Span], ...]
 
@@ -162,7 +162,7 @@ def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
 
 def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
-    targets = {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+    targets = {each.id for each in inside(node.target) if isinstance(each, ast.Name)}
     for statement, later, tested in _with_what_follows(node.body):
         moved = _self_move(statement)
         if moved is None or moved.func.value.id not in targets:  # type: ignore[attr-defined]
@@ -231,7 +231,7 @@ def _read_after(frame: Frame, loop: ast.For | ast.AsyncFor, name: str) -> bool:
 
 def _reads(node: ast.AST, name: str) -> bool:
     return any(
-        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in ast.walk(node)
+        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in inside(node)
     )
 
 
@@ -301,7 +301,7 @@ def _check_comprehension(
     if call.func.attr not in torch_api.MOVE_METHODS or not isinstance(call.func.value, ast.Name):
         return
     source = value.generators[0].iter
-    targets = {each.id for each in ast.walk(value.generators[0].target) if isinstance(each, ast.Name)}
+    targets = {each.id for each in inside(value.generators[0].target) if isinstance(each, ast.Name)}
     if call.func.value.id in targets and _holds_tensors(frame, source, state):
         frame.machine.left_behind.update(sites_in(frame.evaluate(source, state)))
         _record_dead(frame, node, call.func.value.id, source, call, "comprehension")

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.devices import VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _Loop = ast.For | ast.AsyncFor | ast.While
 
@@ -56,10 +56,10 @@ def _is_invariant(loop: _Loop, node: ast.Call, path: str) -> bool:
     """Whether the loop binds, writes into and changes neither the tensor nor the device."""
     names = {first_name(path)}
     for each in (*node.args, *(keyword.value for keyword in node.keywords)):
-        names.update(name.id for name in ast.walk(each) if isinstance(name, ast.Name))
+        names.update(name.id for name in inside(each) if isinstance(name, ast.Name))
         if isinstance(each, ast.Call):
             return False
-    for name in ast.walk(loop):
+    for name in inside(loop):
         if isinstance(name, ast.Name) and isinstance(name.ctx, (ast.Store, ast.Del)) and name.id in names:
             return False
         written = isinstance(name, (ast.Attribute, ast.Subscript)) and isinstance(name.ctx, (ast.Store, ast.Del))

@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _MOST_CLASSES = 40
 _STOPS = frozenset({"StopIteration", "Exception", "BaseException"})
@@ -201,7 +201,7 @@ def _stores(method: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt]]:
 def _is_under_test(method: ast.AST, statement: ast.stmt, name: str) -> bool:
     """Whether a test that asks for the attribute decides about the write: a cache is made anew where it is lost."""
     for test in nodes_in(method, ast.If):
-        asks = any(dotted_path(each) == f"self.{name}" for each in ast.walk(test.test))
+        asks = any(dotted_path(each) == f"self.{name}" for each in inside(test.test))
         if asks and test.lineno <= statement.lineno <= (test.end_lineno or 0):
             return True
     return False

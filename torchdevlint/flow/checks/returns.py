@@ -12,6 +12,7 @@ from torchdevlint.flow.state.joins import alternatives, tensors_in
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Conditions, Seq, Site, Tensor, Value
 from torchdevlint.flow.transfer.mixing import record_mixed
+from torchdevlint.source.nodes import inside
 
 
 def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
@@ -70,7 +71,7 @@ def _holds_data(site: Site) -> bool:
 
 def _is_at_hand(node: ast.expr, tensor: Tensor, conditions: Conditions) -> bool:
     """Whether the tensor that another path returns something of is given on the path with these conditions."""
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {tensor.device.name}
+    names = {each.id for each in inside(node) if isinstance(each, ast.Name)} | {tensor.device.name}
     tested = (key.partition(":")[2] for key, arm in conditions if arm)
     return names.isdisjoint(test.removesuffix(" is None") for test in tested if test.endswith(" is None"))
 

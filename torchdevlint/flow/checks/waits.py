@@ -13,7 +13,7 @@ from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import below, nodes_in, once_a_node
+from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
 
 _READS = ("item", "tolist", "cpu", "numpy")
 _MOVES = frozenset({"to", "cuda", "xpu", "mps", "device", "prepare"})
@@ -49,7 +49,7 @@ def _loops_in(scope: ast.AST) -> Iterator[tuple[_Steps, list[ast.Call]]]:
         steps = any(isinstance(each.func, ast.Attribute) and each.func.attr == "step" for each in calls)
         if not backward or not steps:
             continue
-        tested = {each.id for test in _tests(loop) for each in ast.walk(test) if isinstance(each, ast.Name)}
+        tested = {each.id for test in _tests(loop) for each in inside(test) if isinstance(each, ast.Name)}
         always = [
             call
             for statement in loop.body
@@ -77,7 +77,7 @@ def _tests(loop: _Loop) -> Iterator[ast.expr]:
 
 def _bound_by(statement: ast.stmt) -> set[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return {each.id for target in targets for each in inside(target) if isinstance(each, ast.Name)}
 
 
 def _root(call: ast.Call) -> str | None:

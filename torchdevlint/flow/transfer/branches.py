@@ -14,6 +14,7 @@ from torchdevlint.flow.state.joins import choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode, State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
+from torchdevlint.source.nodes import inside
 
 
 def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
@@ -81,10 +82,10 @@ def _asked(frame: Frame, test: ast.expr) -> tuple[str, bool, bool]:
 
 def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
     """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
-    inside = list(ast.walk(test))
-    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in inside):
+    parts = list(inside(test))
+    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in parts):
         return True
-    return not bound_in_loops(scope).isdisjoint(each.id for each in inside if isinstance(each, ast.Name))
+    return not bound_in_loops(scope).isdisjoint(each.id for each in parts if isinstance(each, ast.Name))
 
 
 def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:

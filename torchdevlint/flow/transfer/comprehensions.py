@@ -9,6 +9,7 @@ from torchdevlint.flow.state.joins import element_of, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame, State
 from torchdevlint.flow.state.values import Map, Seq, Value
 from torchdevlint.flow.transfer.assignment import assign
+from torchdevlint.source.nodes import inside
 
 _MAX_ITEMS = 4
 """Up to how many items a comprehension is evaluated for each of them."""
@@ -52,7 +53,7 @@ def dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
 def _leave(node: ast.expr, inner: State, state: State) -> None:
     """The names of a comprehension are its own, except those that a walrus binds."""
     state.touched = inner.touched
-    for each in ast.walk(node):
+    for each in inside(node):
         if isinstance(each, ast.NamedExpr) and each.target.id in inner.env:
             state.env[each.target.id] = inner.env[each.target.id]
 

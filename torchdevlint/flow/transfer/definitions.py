@@ -11,6 +11,7 @@ from torchdevlint.flow.state.classes import ClassInfo, bind, is_harmless, is_pla
 from torchdevlint.flow.state.machine import Frame, State, closure_of
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
 from torchdevlint.flow.state.values import UNKNOWN, Cls, Func, Ref, Value
+from torchdevlint.source.nodes import inside
 
 
 def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
@@ -37,7 +38,7 @@ def _look_at_defaults(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef
 
 def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
     """What a function declares `nonlocal` is bound wherever it is called, so nothing stays known of it."""
-    for each in ast.walk(node):
+    for each in inside(node):
         if isinstance(each, ast.Nonlocal):
             frame.shared.update(each.names)
             state.env.update(dict.fromkeys(each.names, UNKNOWN))
