@@ -61,12 +61,14 @@ def is_in_vain(machine: Machine, node: object, function: Func, arguments: Iterab
     """Whether running a function for these arguments, without its receiver, would say no more than is known already.
 
     So it is for an ``__init__`` of this file that was looked at on its own, and for a function of another file that
-    has no word for devices and whose result is thrown away, if no argument says where anything is.
+    has no word for devices and whose result is thrown away, if no argument says where anything is. In a file that sets
+    the visible devices it matters of each call whether it touches CUDA.
     """
+    if machine.sets_visible_devices:
+        return False
     elsewhere = owner_of(function.closure)
     if elsewhere is not None:
-        unseen = machine.discarded is node and not machine.sets_visible_devices
-        known = unseen and not elsewhere.module.speaks_of_devices(function.node)
+        known = machine.discarded is node and not elsewhere.module.speaks_of_devices(function.node)
     else:
         known = function.qualname.endswith("__init__") and function.node in machine.looked_at
     return known and not any(map(says_where, arguments))
