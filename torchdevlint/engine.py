@@ -24,6 +24,7 @@ from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
 from torchdevlint.project.locate import forget
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
+from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.uses import Project, Uses, around, shown
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
@@ -175,17 +176,20 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
         module = ModuleFile(path, Source(text, tree), tree, digest)
         _LIBRARY.keep(module, len(data))
     codes = select.selected_for(settings, filename)
-    if not may_hold_findings(data):
-        return FileResult(filename), Entry(digest, codes, False, (), Uses())
     project = around(filename, _LIBRARY)
+    if not (may_hold_findings(data) or (project is not None and may_import_findings(module, project))):
+        return FileResult(filename), Entry(digest, codes, False, (), _uses(project))
     found = _reports(tree, module.source, filename, settings, codes, project)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,)), None
     reports, problems = found
     result = _of_reports(reports, text, filename, settings, codes, problems)
     whole = not result.problems
-    uses = project.uses() if project is not None else Uses()
-    return result, Entry(digest, codes, may_be_unused(text), tuple(reports), uses) if whole else None
+    return result, Entry(digest, codes, may_be_unused(text), tuple(reports), _uses(project)) if whole else None
+
+
+def _uses(project: Project | None) -> Uses:
+    return project.uses() if project is not None else Uses()
 
 
 def check_tree(

@@ -29,13 +29,13 @@ from torchdevlint.flow.transfer.expressions import evaluate
 from torchdevlint.flow.transfer.objects import self_of
 from torchdevlint.flow.transfer.statements import execute
 from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.reach import is_of_another_framework
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.text import Source
 
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _LONGEST_WORD = 40
-_OTHER_FRAMEWORKS = ("tensorflow", "mxnet", "jax", "paddle", "keras", "flax")
 _CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -115,11 +115,9 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     words.update(text for text in texts if isinstance(text, str) and len(text) < _LONGEST_WORD)
     machine.words = frozenset(words)
     machine.sets_visible_devices = torch_api.VISIBLE_DEVICES in words
-    sources = [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
-    sources += [each.name for each in nodes_in(tree, ast.alias)]
-    machine.imports_torch = any("torch" in each for each in sources) or not any(
-        each.partition(".")[0] in _OTHER_FRAMEWORKS for each in sources
-    )
+    machine.imports_torch = not is_of_another_framework(tree)
+    if not machine.imports_torch:
+        machine.others = None
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
     hardcoded.collect(machine, tree)
