@@ -6,6 +6,7 @@
     python scripts/ecosystem.py judge              findings nobody has judged yet, with their code
     python scripts/ecosystem.py judge ID.. --verdict true --reason "why"
     python scripts/ecosystem.py advice             lint with the rules that are off, draw a sample to judge
+    python scripts/ecosystem.py gate               what is turned away unread must hold nothing; exit 1 if it does
     python scripts/ecosystem.py table              write the precision tables into docs/ecosystem.md (--check: compare)
     python scripts/ecosystem.py pin NAME==VERSION  add a release to the list
 
@@ -28,6 +29,7 @@ from typing import Any
 
 import command
 import corpus
+import hidden
 import measured
 import tables
 import verdicts
@@ -117,6 +119,18 @@ def judge(options: argparse.Namespace) -> int:
         _print_finding(finding, chosen[finding.label], judged.get(finding.key), options)
     print(f"{'listed' if options.all else 'not judged'}: {len(wanted)}")
     return 0
+
+
+def gate(options: argparse.Namespace) -> int:
+    """Analyse what the gate turns away as if it stood open, with every rule."""
+    print(f"{'release':34}{'files':>7}{'turned away':>13}{'lines':>9}{'found':>7}")
+    total = Counter[str]()
+    for release in _chosen(options):
+        here = hidden.look(corpus.folder(release, options.cache))
+        total.update(here)
+        print(f"{release.label:34}{here['files']:7,}{here['turned away']:13,}{here['lines']:9,}{here['found']:7,}")
+    print(f"{'all':34}{total['files']:7,}{total['turned away']:13,}{total['lines']:9,}{total['found']:7,}")
+    return int(bool(total["found"]))
 
 
 def table(options: argparse.Namespace) -> int:
@@ -268,6 +282,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for run in (lint, diff, update):
         commands.add_parser(run.__name__, parents=[common, chosen, linting]).set_defaults(run=run)
+    commands.add_parser("gate", parents=[common, chosen]).set_defaults(run=gate)
     drawing = commands.add_parser("advice", parents=[common, chosen, linting])
     drawing.add_argument("--draw", type=int, default=MOST_DRAWN, help="findings of each rule; default: %(default)s")
     drawing.set_defaults(run=advice)

@@ -365,3 +365,12 @@ def test_the_benchmark_refuses_unknown_peers() -> None:
     command = [sys.executable, str(BENCHMARK), "--peers", "nosuch"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, "unknown peer nosuch" in done.stderr) == (2, True)
+
+
+def test_what_the_gate_hides_is_found(place: Workplace) -> None:
+    """Of a release that the linter does see, nothing: what it turns away imports nothing of PyTorch."""
+    helpers = "import torch\ndef mask(n):\n    return torch.ones(n)\n"
+    place.add("one", {"one/helpers.py": helpers, "one/a.py": "from .helpers import mask\n", "one/b.py": "x = 1\n"})
+    done = place.run("gate")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split() == ["all", "3", "1", "1", "0"]

@@ -121,7 +121,7 @@ def test_faults_are_seen(result: list[FileResult], given: FileResult, says: str)
 
 
 def test_a_finding_that_the_gate_would_have_hidden_is_a_fault(result: list[FileResult]) -> None:
-    result.append(FileResult("sample.py", (diagnostic(1),)))
+    result += [FileResult("sample.py"), FileResult("sample.py", (diagnostic(1),))]
     assert examine(Sample("one", b"x = 1\n")).faults == ("TDL003 in a file that the gate turns away",)
 
 

@@ -177,7 +177,7 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
         _LIBRARY.keep(module, len(data))
     codes = select.selected_for(settings, filename)
     project = around(filename, _LIBRARY)
-    if not (may_hold_findings(data) or (project is not None and may_import_findings(module, project))):
+    if not _passes(data, module, project):
         return FileResult(filename), Entry(digest, codes, False, (), _uses(project))
     found = _reports(tree, module.source, filename, settings, codes, project)
     if isinstance(found, Problem):
@@ -186,6 +186,11 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
     result = _of_reports(reports, text, filename, settings, codes, problems)
     whole = not result.problems
     return result, Entry(digest, codes, may_be_unused(text), tuple(reports), _uses(project)) if whole else None
+
+
+def _passes(data: bytes, module: ModuleFile, project: Project | None) -> bool:
+    """Whether any rule could report on a file, for what it says itself or for what it imports."""
+    return may_hold_findings(data) or (project is not None and may_import_findings(module, project))
 
 
 def _uses(project: Project | None) -> Uses:
@@ -212,10 +217,10 @@ def check_tree(
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
         return _of_reports(kept.reports, text, filename, settings, codes, noqa=False)
-    if not may_hold_findings(data):
+    project, module = around(filename, _LIBRARY), ModuleFile(path, Source(text, tree), tree, digest)
+    if not _passes(data, module, project):
         return FileResult(filename)
-    project = around(filename, _LIBRARY)
-    found = _reports(tree, Source(text, tree), filename, settings, codes, project)
+    found = _reports(tree, module.source, filename, settings, codes, project)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
     reports, problems = found

@@ -87,8 +87,13 @@ def _faults(sample: Sample, result: FileResult, formats: bool) -> Iterator[str]:
     found = result.diagnostics
     if list(found) != sorted(found, key=lambda each: each.sort_key):
         yield "the findings are not in order"
-    if not may_hold_findings(sample.data):
-        yield from (f"{each.code} in a file that the gate turns away" for each in found if each.code[:4] != CONTENT)
+    if (
+        hidden := [each.code for each in found if each.code[:4] != CONTENT]
+        if not may_hold_findings(sample.data)
+        else []
+    ):
+        shown = {each.code for each in engine.check_bytes(sample.data, sample.filename, SETTINGS).diagnostics}
+        yield from (f"{code} in a file that the gate turns away" for code in hidden if code not in shown)
     lines = report.lines_of_bytes(sample.data)
     for each in found:
         places = [each.span, *(one.span for one in each.related if one.filename == sample.filename)]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +16,10 @@ from torchdevlint import suppress
 from torchdevlint.flow import torch_api
 from torchdevlint.source.gate import may_hold_findings
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from hidden import with_open_gate
+
 NAME = "CUDA_VISIBLE_DEVICES"
 MARK = re.compile(r"#\s*(want|gap):.*$", re.MULTILINE)
 CASES = [case for case in read_cases() if case.want and case.rule != "TDL901"]
@@ -21,6 +28,27 @@ CASES = [case for case in read_cases() if case.want and case.rule != "TDL901"]
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_code_that_is_reported_in_a_case_passes(case: Case) -> None:
     assert may_hold_findings(MARK.sub("", case.code).encode())
+
+
+BLOCKS = [MARK.sub("", block) for case in read_cases() for block in (case.code, case.fixed) if block]
+
+
+def respelt(text: str) -> str:
+    """The same code for a library that nobody has heard of."""
+    return re.sub("torch|accelerate", "library", re.sub("(?i)cuda", "gpu", text))
+
+
+@pytest.mark.parametrize("change", [str, respelt])
+def test_what_is_turned_away_holds_nothing(change: Callable[[str], str]) -> None:
+    """The findings of every case are the same with the gate open; for what passes it, they are so anyhow."""
+    turned_away = [data for data in (change(block).encode() for block in BLOCKS) if not may_hold_findings(data)]
+    found = [each for data in turned_away for each in with_open_gate(data, "case.py").diagnostics]
+    assert [each for each in found if each.code != "TDL901"] == []
+
+
+def test_cases_are_turned_away_once_they_name_nothing() -> None:
+    """So that the test above tries something."""
+    assert sum(not may_hold_findings(respelt(block).encode()) for block in BLOCKS) > 100
 
 
 @pytest.mark.parametrize("method", sorted(torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS))

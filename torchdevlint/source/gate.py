@@ -8,9 +8,13 @@ that speaks about files which none of the tests below lets through must widen th
 * ``accelerate``, which wraps models;
 * a tensor that is known by its use alone, in a file that never names torch: it is reported for a call that changes its
   device or dtype, such as ``.to(``;
+* a base class called ``Module``, a method called ``forward``, a parameter called ``device`` or ``map_location``, and
+  ``.numpy()``, of which rules speak whatever they come from;
 * an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
   pieces of that name at least two survive up to three wrong letters;
 * ``# noqa: TDL001``, which may be an unused suppression.
+
+What a file has from other files of its project is asked by `torchdevlint.project.reach`.
 
 Files that are turned away still have to be parsed, since a syntax error is a finding in any file.
 """
@@ -36,6 +40,7 @@ _MOVE, _AT_START = re.compile(rb"\." + _METHOD), re.compile(rb"\n" + _METHOD)
 consist of comments, and to look through them from each dot takes the square of the time.
 """
 _DOT_AND_COMMENT = re.compile(rb"\.[\s\\]*#")
+_NAMES = re.compile(rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]")
 _SUPPRESSION = re.compile(rb"tdl\d")
 _ASCII_COMPATIBLE = re.compile(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
 
@@ -63,7 +68,7 @@ def _mentions(data: bytes) -> bool:
         return True
     if _ENVIRONMENT.search(data) and sum(piece in lower for piece in _PIECES) >= 2:
         return True
-    if _MOVE.search(data):
+    if _MOVE.search(data) or _NAMES.search(data):
         return True
     return _DOT_AND_COMMENT.search(data) is not None and _starts_after_a_comment(data.replace(b"\r", b"\n"))
 
