@@ -30,7 +30,7 @@ def run_function(
     Beyond a depth and a number of calls, for recursion, and under decorators that are not known, it is UNKNOWN.
     """
     machine = frame.machine
-    if is_in_vain(machine, node, function, (*arguments, *keywords.values())):
+    if is_in_vain(frame, node, function, (*arguments, *keywords.values())):
         return UNKNOWN
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)

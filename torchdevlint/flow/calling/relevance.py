@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from torchdevlint.flow.state.joins import choose, sequence
-from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.values import (
     NUMBER,
@@ -57,20 +57,22 @@ def says_where(value: Value) -> bool:
     return True
 
 
-def is_in_vain(machine: Machine, node: object, function: Func, arguments: Iterable[Value]) -> bool:
+def is_in_vain(frame: Frame, node: object, function: Func, arguments: Iterable[Value]) -> bool:
     """Whether running a function for these arguments, without its receiver, would say no more than is known already.
 
-    So it is for an ``__init__`` of this file that was looked at on its own, and for a function of another file that
-    has no word for devices and whose result is thrown away, if no argument says where anything is. In a file that sets
-    the visible devices it matters of each call whether it touches CUDA.
+    So it is for an ``__init__`` of this file that was looked at on its own, unless ``super()`` calls it, and for a
+    function of another file that has no word for devices and whose result is thrown away, if no argument says where
+    anything is. In a file that sets the visible devices it matters of each call whether it touches CUDA.
     """
+    machine = frame.machine
     if machine.sets_visible_devices:
         return False
     elsewhere = owner_of(function.closure)
     if elsewhere is not None:
         known = machine.discarded is node and not elsewhere.module.speaks_of_devices(function.node)
     else:
-        known = function.qualname.endswith("__init__") and function.node in machine.looked_at
+        looked_at = function.qualname.endswith("__init__") and function.node in machine.looked_at
+        known = looked_at and (frame.receiver is None or function.receiver is not frame.receiver)
     return known and not any(map(says_where, arguments))
 
 
