@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,6 +254,7 @@ def test_nothing_is_unpickled() -> None:
 
 def test_what_is_as_it_was_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the files nor what they import: their times and sizes are enough, once they are old enough to tell."""
+    monkeypatch.setattr(caches, "_SETTLED", -(10**12))
     root, folder = tmp_path / "project", tmp_path / "cache"
     write(root / "a.py", "import torch\nfrom b import f\n\nx = f()\n")
     write(root / "b.py", "import torch\n\n\ndef f():\n    return torch.zeros(2)\n")
@@ -282,3 +284,30 @@ def test_what_was_only_just_written_is_read_again(tmp_path: Path) -> None:
     os.utime(root / "a.py", ns=(before.st_atime_ns, before.st_mtime_ns))
     assert len(good) == len(bad)
     assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]
+
+
+@pytest.mark.parametrize("table", ["results", "files"])
+def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a database that is otherwise sound, as somebody else may have made it; within its JSON as well."""
+    monkeypatch.setattr(caches, "_SETTLED", -(10**12))
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", "import torch\nfrom b import f\n\nx = torch.load(f())\ny = torch.load(3)\n")
+    write(root / "b.py", "def f():\n    return 'm'\n")
+    expected, chance = lint(root, None), random.Random(1)
+    assert expected.diagnostics
+    others: list[object] = [None, 7, -1, 2**62, 1.5, b"\xff", "", "{}", "[7]", "[[]]", "null", '{"imports": 7}']
+    for _ in range(150):
+        lint(root, folder)
+        with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            column = chance.choice(columns)
+            rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+            for row, value in rows:
+                other = chance.choice(others)
+                if isinstance(value, str) and value[:1] in "[{" and chance.random() < 0.8:
+                    leaves = list(re.finditer(r'"[^"]*"(?!:)|\b\d+|null', value))
+                    leaf = chance.choice(leaves) if leaves else None
+                    wrong = chance.choice(["[]", "{}", "1.5"] + ["-1"] * bool(leaf and leaf[0].isdigit()))
+                    other = value[: leaf.start()] + wrong + value[leaf.end() :] if leaf else None
+                connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?", (other, row))
+        assert lint(root, folder) == expected, column

@@ -110,9 +110,13 @@ class Cache:
             uses = json.loads(row[4])
             if not self._still_holds(uses["imports"], uses["files"]):
                 return None
-            found = () if row[3] == "[]" else json.loads(row[3])
-            return Kept(row[0], bool(row[2]), tuple((code, _report(each)) for code, each in found if code in codes))
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            found = [] if row[3] == "[]" else json.loads(row[3])
+            if not isinstance(found, list):
+                return None
+            return Kept(
+                row[0], bool(row[2]), tuple((code, _report(each)) for code, each in found if _text(code) in codes)
+            )
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
             return None
 
     def put(self, path: str, entry: Entry) -> None:
@@ -187,6 +191,7 @@ class Cache:
 
     def _digest(self, path: str) -> str:
         """Of the bytes of a file, which is read once in a run at most; empty if it cannot be read."""
+        _text(path)
         found = self._digests.get(path)
         if found is None:
             found = self._digests[path] = self._found(path)
@@ -197,7 +202,7 @@ class Cache:
             status = os.stat(path)  # noqa: PTH116 (once for each file that is linted)
             stamp = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
             known = self._files.get(os.fsencode(path))
-            if known is not None and known[0] == stamp:
+            if known is not None and known[0] == stamp and isinstance(known[1], str):
                 return known[1]
             digest = digest_of(content(path))
         except OSError:
@@ -285,19 +290,34 @@ def _own_code(folder: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _report(data: dict[str, Any]) -> Report:
+    """Raises TypeError, KeyError or ValueError for what is no report, as in a database that somebody else has made."""
     fix = data["fix"]
     return Report(
-        span=Span(**data["span"]),
-        message=data["message"],
-        symptom=data["symptom"],
-        help=data["help"],
-        notes=tuple(Note(note["message"], Span(**note["span"])) for note in data["notes"]),
+        span=_span(data["span"]),
+        message=_text(data["message"]),
+        symptom=_text(data["symptom"]),
+        help=_text(data["help"]),
+        notes=tuple(Note(_text(note["message"]), _span(note["span"])) for note in data["notes"]),
         fix=None
         if fix is None
         else Fix(
             Applicability(fix["applicability"]),
-            fix["message"],
-            tuple(Edit(edit["content"], Span(**edit["span"])) for edit in fix["edits"]),
+            _text(fix["message"]),
+            tuple(Edit(_text(edit["content"]), _span(edit["span"])) for edit in fix["edits"]),
         ),
         severity=None if data["severity"] is None else Severity(data["severity"]),
     )
+
+
+def _span(data: dict[str, Any]) -> Span:
+    span = Span(**data)
+    _text(span.file)
+    if not all(type(each) is int and each > 0 for each in (span.row, span.column, span.end_row, span.end_column)):
+        raise TypeError(span)
+    return span
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
