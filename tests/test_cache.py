@@ -305,7 +305,7 @@ def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, m
             for row, value in rows:
                 other = chance.choice(others)
                 if isinstance(value, str) and value[:1] in "[{" and chance.random() < 0.8:
-                    leaves = list(re.finditer(r'"[^"]*"(?!:)|\b\d+|null', value))
+                    leaves = list(re.finditer(r'(?<=": )(?:"[^"\\]*"|\d+|null)(?=[,}])', value))
                     leaf = chance.choice(leaves) if leaves else None
                     wrong = chance.choice(["[]", "{}", "1.5"] + ["-1"] * bool(leaf and leaf[0].isdigit()))
                     other = value[: leaf.start()] + wrong + value[leaf.end() :] if leaf else None
