@@ -1,4 +1,4 @@
-"""The scripts that lint real releases and time the linter, here offline on tiny archives and with a stand-in linter."""
+"""The scripts that lint real releases, here offline on tiny archives and with a stand-in linter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ECOSYSTEM = ROOT / "scripts" / "ecosystem.py"
-BENCHMARK = ROOT / "benchmarks" / "run.py"
 
 FAKE_LINTER = """
 import json, pathlib, sys
@@ -344,27 +343,6 @@ def test_the_page_agrees_with_the_stored_data() -> None:
         [sys.executable, str(ECOSYSTEM), "table", "--check"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_the_benchmark_prints_and_writes_its_tables(tmp_path: Path) -> None:
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "a.py").write_text("import torch\n\nx = torch.load('p')", encoding="utf-8")
-    page = tmp_path / "page.md"
-    page.write_text("<!-- benchmark:begin -->\n<!-- benchmark:end -->\n", encoding="utf-8")
-    command = [sys.executable, str(BENCHMARK), str(tmp_path / "code"), "--peers", "", "--rounds", "1"]
-    done = subprocess.run([*command, "--write", str(page)], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "1 files, 3 lines" in done.stdout
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("torchdevlint")]
-    assert [len(row) for row in rows] == [9, 4]
-    assert rows[0][6:8] == ["1.00", "1.00"]
-    assert "| torchdevlint | " in page.read_text(encoding="utf-8")
-
-
-def test_the_benchmark_refuses_unknown_peers() -> None:
-    command = [sys.executable, str(BENCHMARK), "--peers", "nosuch"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, "unknown peer nosuch" in done.stderr) == (2, True)
 
 
 def test_what_the_gate_hides_is_found(place: Workplace) -> None:
