@@ -175,6 +175,7 @@ def _cold_goals(target: Target, found: Mapping[str, Timing]) -> list[Goal]:
             True,
         ),
         ("as a plugin: at most 1.10 times flake8 alone", PLUGIN, FLAKE8, 1.1, False),
+        ("as a plugin, nothing changed: at most 1.10 times flake8 alone", f"{PLUGIN}, {SAME}", FLAKE8, 1.1, False),
     ]
     return [
         Goal(text, target.title, found[name].wall / found[beside].wall, limit, at_least)

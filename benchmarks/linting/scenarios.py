@@ -57,11 +57,29 @@ def largest(targets: Sequence[Target]) -> Target:
 def measure_cold(
     target: Target, tools: Sequence[Tool], pace: Pace, full: bool, more_workers: bool
 ) -> tuple[Timing, ...]:
-    """Each tool on the whole target with one worker; ours also with more of them if that is asked for."""
+    """Each tool on the whole target with one worker; ours also with more of them if that is asked for.
+
+    Each starts in an empty folder; what keeps results there is run in a folder with them as well.
+    """
     given = [tool for tool in tools if full or tool.most_lines is None or target.lines <= tool.most_lines]
     given += map(with_jobs, worker_counts() if more_workers else ())
-    steps = [Step(tool.name, (*tool.command, str(target.path)), tool.good_exits) for tool in given]
-    return alternate(target.title, steps, pace, warm_up=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh, kept = Path(scratch, "fresh"), Path(scratch, "kept")
+        kept.mkdir()
+
+        def empty() -> None:
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+
+        steps = [Step(tool.name, (*tool.command, str(target.path)), tool.good_exits, fresh, empty) for tool in given]
+        again = [
+            Step(f"{tool.name}, {SAME}", (*tool.command, str(target.path)), tool.good_exits, kept)
+            for tool in given
+            if tool.keeps_results
+        ]
+        for step in again:
+            once(target.title, step)
+        return alternate(target.title, [*steps, *again], pace, warm_up=True)
 
 
 def measure_warm(copy: Target, with_ruff: bool, pace: Pace) -> tuple[Timing, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import measured
 from corpus import CorpusError
 
-from linting.tools import ONE_WORKER
+from linting.tools import ENVIRONMENT
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def once(title: str, step: Step) -> measured.Finished:
     """One run, without what it printed: kept, that would make this process large, and with it the peak of the next."""
     if step.before:
         step.before()
-    done = measured.run(step.command, cwd=step.cwd, extra_env=ONE_WORKER)
+    done = measured.run(step.command, cwd=step.cwd, extra_env=ENVIRONMENT)
     if done.returncode not in step.good_exits:
         raise CorpusError(f"{title}: {step.name} ended with {done.returncode}: {done.stderr[-500:]}")
     return replace(done, stdout="", stderr="")

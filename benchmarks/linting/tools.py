@@ -15,9 +15,13 @@ OURS = "torchdevlint"
 FLAKE8, PLUGIN = "flake8", "flake8 with torchdevlint"
 RUFF = "ruff"
 PEERS = ("torchfix", "torch-preflight", FLAKE8, RUFF)
-ONE_WORKER = {"RAYON_NUM_THREADS": "1", "TERM": "dumb"}
-"""Environment that keeps tools without a flag for it (ruff) to one thread."""
 _ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "RAYON_NUM_THREADS": "1",
+    "TERM": "dumb",
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")])),
+}
+"""One thread for tools without a flag for it (ruff), and this checkout, whatever the current folder is."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Tool:
     version: tuple[str, ...]
     good_exits: tuple[int, ...] = (0, 1)
     most_lines: int | None = None
+    keeps_results: bool = False
+    """It cannot be told to leave the current folder without a cache."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,8 @@ def chosen(peers: str, python: str) -> list[Tool]:
 def _known(python: str) -> list[Tool]:
     fix, preflight = (python, "-m", "torchfix"), (python, "-m", "torch_preflight")
     alone, both = (
-        (sys.executable, str(Path(__file__).with_name("lone_flake8.py")), kept) for kept in (FLAKE8, f"{FLAKE8},{OURS}")
+        (sys.executable, str(Path(__file__).with_name("lone_flake8.py")), kept)
+        for kept in ("flake8,mccabe", f"flake8,mccabe,{OURS}")
     )
     isolated = ("--isolated", "--jobs", "1")
     return [
@@ -80,7 +87,7 @@ def _known(python: str) -> list[Tool]:
         Tool("torchfix", (*fix, "--jobs", "1"), (*fix, "--version"), (0,), 100_000),
         Tool("torch-preflight", (*preflight, "check"), (*preflight, "--version"), most_lines=50_000),
         Tool(FLAKE8, (*alone, *isolated), (*alone, "--version"), most_lines=50_000),
-        Tool(PLUGIN, (*both, *isolated), (*both, "--version"), most_lines=50_000),
+        Tool(PLUGIN, (*both, *isolated), (*both, "--version"), most_lines=50_000, keeps_results=True),
         Tool(RUFF, ruff("check", "--isolated", "--no-cache"), ruff("--version")),
     ]
 
@@ -113,7 +120,8 @@ def measure(title: str, path: Path) -> Target:
 
 def version(tool: Tool) -> str:
     """What the tool calls itself, in one line."""
-    done = subprocess.run(tool.version, capture_output=True, text=True, check=False)
+    env = {**os.environ, **ENVIRONMENT}
+    done = subprocess.run(tool.version, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise CorpusError(f"{tool.name} does not start: {' '.join(done.stderr.strip().splitlines()[-1:])}")
     return " ".join(done.stdout.split()).removeprefix(f"{tool.name} ").removeprefix("version ")
