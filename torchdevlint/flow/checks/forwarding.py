@@ -13,7 +13,7 @@ from torchdevlint.flow.names import argument_names, dotted_path, positional_name
 from torchdevlint.flow.state.classes import is_plain
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.joins import tensors_in
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame, Machine, State
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -104,7 +104,8 @@ def _record(frame: Frame, state: State, node: ast.AST, parameter: str, kind: str
     )
 
 
-_UNREAD: WeakKeyDictionary[ast.AST, str | None] = WeakKeyDictionary()
+_UNREAD: WeakKeyDictionary[Machine, dict[ast.AST, str | None]] = WeakKeyDictionary()
+"""What `_find_unread` found in one analysis, since what it finds depends on the classes of its files."""
 
 
 def _unread(frame: Frame) -> str | None:
@@ -112,9 +113,10 @@ def _unread(frame: Frame) -> str | None:
     function = frame.function
     if not isinstance(function, Function):
         return None
-    if function not in _UNREAD:
-        _UNREAD[function] = _find_unread(frame, function)
-    return _UNREAD[function]
+    known = _UNREAD.setdefault(frame.machine, {})
+    if function not in known:
+        known[function] = _find_unread(frame, function)
+    return known[function]
 
 
 def _find_unread(frame: Frame, function: Function) -> str | None:
