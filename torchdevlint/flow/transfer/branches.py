@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
@@ -215,15 +216,21 @@ def _join_tables(
     other_if: tuple[tuple[str, bool], ...],
     missing_is_unknown: bool = False,
 ) -> dict[str, Value]:
-    joined = dict(one)
-    for name, value in other.items():
-        mine = one.get(name)
-        if mine is None:
-            joined[name] = join(UNKNOWN, value, one_if, other_if) if missing_is_unknown else value
-        elif mine is not value:
+    joined, together = dict(one), 0
+    for (name, mine), (same, value) in zip(one.items(), other.items(), strict=False):
+        if name != same:  # up to here both have what was there before the paths parted
+            break
+        together += 1
+        if mine is not value:
             joined[name] = join(mine, value, one_if, other_if)
+    for name, value in islice(other.items(), together, None):
+        mine_too = one.get(name)
+        if mine_too is None:
+            joined[name] = join(UNKNOWN, value, one_if, other_if) if missing_is_unknown else value
+        elif mine_too is not value:
+            joined[name] = join(mine_too, value, one_if, other_if)
     if missing_is_unknown:
-        for name, value in one.items():
+        for name, value in islice(one.items(), together, None):
             if name not in other:
                 joined[name] = join(value, UNKNOWN, one_if, other_if)
     return joined
