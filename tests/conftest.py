@@ -11,12 +11,17 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent.parent
 
 # The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# No test fails because the machine is busy.
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
