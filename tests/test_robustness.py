@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.counted import calls_of
 from torchdevlint import engine
 from torchdevlint.model import Diagnostic, FileResult, Problem, Severity, Span
 
@@ -24,19 +25,7 @@ CHANGED, OF_FULL_SIZE = 80, 100
 
 def calls(text: str) -> int:
     """How many functions are called to check a file, which unlike the time depends on nothing else."""
-    count = 0
-
-    def profile(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        engine.check_bytes(text.encode(), "sample.py", SETTINGS)
-    finally:
-        sys.setprofile(before)
-    return count
+    return calls_of(lambda: engine.check_bytes(text.encode(), "sample.py", SETTINGS))
 
 
 @pytest.mark.parametrize("kind", ["bytes", "trees"])

@@ -25,7 +25,7 @@ from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, R
 from torchdevlint.project.locate import forget
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
-from torchdevlint.project.uses import Project, Uses, around, shown
+from torchdevlint.project.uses import Project, around, shown
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.suppress import Suppressions, may_be_unused
@@ -176,25 +176,31 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
         module = ModuleFile(path, Source(text, tree), tree, digest)
         _LIBRARY.keep(module, len(data))
     codes = select.selected_for(settings, filename)
-    project = around(filename, _LIBRARY)
-    if not _passes(data, module, project):
-        return FileResult(filename), Entry(digest, codes, False, (), _uses(project))
-    found = _reports(tree, module.source, filename, settings, codes, project)
+    found = _analysed(data, module, filename, settings, codes)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,)), None
-    reports, problems = found
+    (reports, problems), entry = found
     result = _of_reports(reports, text, filename, settings, codes, problems)
-    whole = not result.problems
-    return result, Entry(digest, codes, may_be_unused(text), tuple(reports), _uses(project)) if whole else None
+    return result, None if result.problems else entry
 
 
-def _passes(data: bytes, module: ModuleFile, project: Project | None) -> bool:
-    """Whether any rule could report on a file, for what it says itself or for what it imports."""
-    return may_hold_findings(data) or (project is not None and may_import_findings(module, project))
+def _analysed(
+    data: bytes, module: ModuleFile, filename: str, settings: Settings, codes: frozenset[str]
+) -> tuple[_Reports, Entry | None] | Problem:
+    """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
-
-def _uses(project: Project | None) -> Uses:
-    return project.uses() if project is not None else Uses()
+    A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed.
+    """
+    project = around(filename, _LIBRARY)
+    passes = may_hold_findings(data) or (project is not None and may_import_findings(module, project))
+    found = _reports(module.tree, module.source, filename, settings, codes, project) if passes else ([], [])
+    if isinstance(found, Problem):
+        return found
+    reports, problems = found
+    if project is None or problems:
+        return found, None
+    pragmas = passes and may_be_unused(module.source.text)
+    return found, Entry(module.bytes_digest, codes, pragmas, tuple(reports), project.uses())
 
 
 def check_tree(
@@ -217,15 +223,12 @@ def check_tree(
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
         return _of_reports(kept.reports, text, filename, settings, codes, noqa=False)
-    project, module = around(filename, _LIBRARY), ModuleFile(path, Source(text, tree), tree, digest)
-    if not _passes(data, module, project):
-        return FileResult(filename)
-    found = _reports(tree, module.source, filename, settings, codes, project)
+    found = _analysed(data, ModuleFile(path, Source(text, tree), tree, digest), filename, settings, codes)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
-    reports, problems = found
-    if cache is not None and project is not None and not problems:
-        cache.put(path, Entry(digest, codes, may_be_unused(text), tuple(reports), project.uses()))
+    (reports, problems), entry = found
+    if cache is not None and entry is not None:
+        cache.put(path, entry)
         cache.save()
     return _of_reports(reports, text, filename, settings, codes, problems, noqa=False)
 

@@ -5,10 +5,11 @@ The work is counted in Python calls, so that the tests do not depend on the mach
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import pytest
+
+from tests.counted import calls_of
 
 from .snippets import facts_of
 
@@ -17,19 +18,7 @@ CALLS_A_LINE = 3000
 
 def work(text: str) -> int:
     """How many Python functions the inference calls for a file."""
-    count = 0
-
-    def profile(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        facts_of(text)
-    finally:
-        sys.setprofile(before)
-    return count
+    return calls_of(lambda: facts_of(text))
 
 
 def functions_that_call_each_other(size: int) -> str:
