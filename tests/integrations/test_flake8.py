@@ -16,6 +16,8 @@ from torchdevlint.cache import DATABASE, FOLDER
 from torchdevlint.rules import all_rules
 
 FORMAT = "--format=%(path)s|%(row)d|%(col)d|%(code)s|%(text)s"
+LONE = ROOT / "benchmarks" / "linting" / "lone_flake8.py"
+"""flake8 without whatever else is installed beside it."""
 CLI_ONLY = ("TDL900", "TDL901")
 
 Place = tuple[str, int, int, str, str]
@@ -23,7 +25,7 @@ Place = tuple[str, int, int, str, str]
 
 
 def flake8(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return python("-m", "tests.integrations.lone_flake8", FORMAT, *arguments, cwd=cwd, stdin=stdin)
+    return python(str(LONE), "flake8,torchdevlint", FORMAT, *arguments, cwd=cwd, stdin=stdin)
 
 
 def flake8_places(done: subprocess.CompletedProcess[str]) -> set[Place]:

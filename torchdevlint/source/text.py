@@ -83,8 +83,8 @@ def _row_of(data: bytes, offset: int) -> int:
 class Source:
     """The text of a file and, when it has one, its syntax tree.
 
-    Everything is worked out on first use, so a file without findings pays nothing. `tree` may be set later; it is
-    needed for `span` and `segment` of nodes inside f-strings.
+    Everything is worked out on first use, so a file without findings pays nothing. `tree` is needed for `span` and
+    `segment` of nodes inside f-strings.
     """
 
     def __init__(self, text: str, tree: ast.AST | None = None) -> None:
