@@ -10,6 +10,6 @@ if __name__ == "__main__":
     if not getattr(sys.flags, "safe_path", sys.flags.isolated):
         del sys.path[0]
 
-    from torchdevlint.cli import main
+    from torchdevlint.cli import script
 
-    main()
+    script()

@@ -72,6 +72,24 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(_run(with_default_command(list(sys.argv[1:] if arguments is None else arguments))))
 
 
+def script() -> NoReturn:
+    """`main` for a process that does nothing else.
+
+    After `check` it ends without freeing the trees that are held, piece by piece: that takes a sixth of the time of a
+    run, and the system does it at once. mypy ends like this too.
+    """
+    arguments = with_default_command(sys.argv[1:])
+    try:
+        main(arguments)
+    except SystemExit as end:
+        if arguments[0] != "check" or not isinstance(end.code, int):
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(end.code)
+
+
 def with_default_command(arguments: list[str]) -> list[str]:
     """`arguments` with ``check`` before them unless they name a command or ask for help or the version."""
     if arguments and arguments[0] in {*COMMANDS, "-h", "--help", "--version"}:

@@ -120,7 +120,7 @@ def _lint(
     """
     # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
     lines: Callable[[str], Sequence[str]] = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.names import canonical, is_dtype_name
 from torchdevlint.flow.state.machine import Frame, State, Touch
-from torchdevlint.flow.state.others import Imported
+from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.values import UNKNOWN, Dtype, Ref, Value
 
 
@@ -24,7 +24,7 @@ def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
     for alias in node.names:
         full = canonical(f"{module}.{alias.name}")
         if alias.name == "*":
-            if path is not None and frame.function is None:
+            if path is not None and frame.function is None and owner_of(frame.closure) is None:
                 frame.machine.stars.insert(0, path)
         elif is_dtype_name(full):
             state.env[alias.asname or alias.name] = Dtype()
