@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import (
     alternatives,
-    at,
     blurred,
     choose,
     compatible,
@@ -29,6 +28,7 @@ from torchdevlint.flow.state.joins import (
     sequence,
     settle,
 )
+from torchdevlint.flow.state.tensors import at
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,

@@ -23,9 +23,10 @@ from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.names import dotted_path, is_one_of
 from torchdevlint.flow.state.classes import ClassInfo, bind
-from torchdevlint.flow.state.machine import Entry, Frame, Machine, State, Touch, bring_up_to_date
+from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number
-from torchdevlint.flow.transfer.expressions import evaluate
+from torchdevlint.flow.transfer.expressions import TRANSFER
 from torchdevlint.flow.transfer.objects import self_of
 from torchdevlint.flow.transfer.statements import execute
 from torchdevlint.project.modules import is_main_guard
@@ -56,7 +57,7 @@ def analyse(
     and callers before what they call, so that it is known what a parameter gets.
     """
     kinds = frozenset(all_facts().values()) if wanted is None else wanted
-    machine = Machine(tree, source, settings, evaluate, execute, _enter, call_value, kinds, project)
+    machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
     _scan(machine, tree)
     touched = _run_module(machine, tree)
     seen: set[ast.ClassDef] = set()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.source.nodes import once_a_node
-
 _DTYPES = frozenset(
     """
     float float16 float32 float64 half double bfloat16 int int8 int16 int32 int64 uint8 short long bool complex64
@@ -70,7 +68,6 @@ def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
 
 
-@once_a_node
 def dotted_path(node: ast.AST) -> str | None:
     """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
     parts: list[str] = []

@@ -10,8 +10,9 @@ from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives, element_of, unpacked
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,

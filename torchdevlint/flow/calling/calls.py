@@ -40,9 +40,10 @@ from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import given_tensor
-from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     NONE,
     TEXT,

@@ -8,7 +8,8 @@ from typing import Any
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import element_of, join, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     MAX_MEMBERS,
     NUMBER,

@@ -8,7 +8,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.joins import alternatives, merge
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Tensor, Value
 from torchdevlint.flow.transfer.operations import Operands, combine
 

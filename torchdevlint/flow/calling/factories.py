@@ -7,8 +7,10 @@ import ast
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import distribute, is_number, only, settle, tensors_in
-from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.joins import distribute, is_number, only, settle
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.operations import created
 

@@ -10,10 +10,12 @@ from torchdevlint.flow.calling.relevance import is_in_vain, widened
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
 from torchdevlint.flow.state.devices import TOP, on_cpu
-from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, tensors_in
+from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
-from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, State, Touch, bring_up_to_date
+from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
+from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
 
 

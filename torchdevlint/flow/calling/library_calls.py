@@ -26,7 +26,8 @@ from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import is_number, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,

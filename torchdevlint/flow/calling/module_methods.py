@@ -13,7 +13,8 @@ from torchdevlint.flow.checks import checkpoints, environment, losses
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
 from torchdevlint.flow.transfer.objects import registered, write_attribute
 

@@ -11,7 +11,8 @@ from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, metrics, replicas, scalar_losses
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     UNKNOWN,

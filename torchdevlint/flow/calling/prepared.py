@@ -10,7 +10,8 @@ from torchdevlint.flow.kinds.uses import asked_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import choose, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
 
 ACCELERATOR = "accelerate.Accelerator"

@@ -12,7 +12,8 @@ from torchdevlint.flow.checks.loaders import next_of
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import emptied, with_field
 from torchdevlint.flow.state.values import (
     NONE,

@@ -19,7 +19,8 @@ from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import element_of, join_all, sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     NUMBER,

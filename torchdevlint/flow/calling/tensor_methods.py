@@ -10,8 +10,10 @@ from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_
 from torchdevlint.flow.calling.factories import data_ndim
 from torchdevlint.flow.checks import environment, host_copies, host_reads, legacy_types
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import at, choose, distribute, element_of, given_tensor, is_number, sequence
-from torchdevlint.flow.state.machine import Frame, State, under_each
+from torchdevlint.flow.state.joins import choose, distribute, element_of, is_number, sequence
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import at, given_tensor
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NONE,

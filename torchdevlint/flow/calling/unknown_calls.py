@@ -15,9 +15,10 @@ from torchdevlint.flow.kinds.followed import followed_in
 from torchdevlint.flow.kinds.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.names import dotted_path, positional_names
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import given_tensor
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,

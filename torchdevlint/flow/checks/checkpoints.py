@@ -11,7 +11,8 @@ from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Func, Library, Loaded, Map, Obj, StateDict, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

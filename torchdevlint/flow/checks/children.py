@@ -11,7 +11,8 @@ from torchdevlint.flow.calling.functions import defaults, run_function
 from torchdevlint.flow.names import first_name
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Entry, Frame, State, Touch
+from torchdevlint.flow.state.machine import Entry, Frame
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,

@@ -11,7 +11,8 @@ from torchdevlint.flow.checks.own_gpus import backends
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.state.devices import DEFAULT, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 
 _OTHER_BACKENDS = frozenset({"gloo", "mpi", "hccl", "xccl", "ccl"})

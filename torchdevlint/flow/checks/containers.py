@@ -14,7 +14,8 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, on_cpu
 from torchdevlint.flow.state.joins import alternatives, is_number
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     Choice,

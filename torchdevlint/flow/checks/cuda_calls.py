@@ -13,7 +13,8 @@ from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Obj, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -9,7 +9,8 @@ from torchdevlint.flow.facts.parallel import DataParallelElsewhere
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin, literal
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Step, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.portability import DefaultTensorType, DeprecatedAmp
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Ref, Value
 from torchdevlint.source.nodes import nodes_in
 

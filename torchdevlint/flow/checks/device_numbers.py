@@ -10,7 +10,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dev, Value
 from torchdevlint.source.nodes import nodes_in
 

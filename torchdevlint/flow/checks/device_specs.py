@@ -12,7 +12,8 @@ from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

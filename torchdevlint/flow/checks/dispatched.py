@@ -10,7 +10,8 @@ from torchdevlint.flow.calling.tensor_methods import to_device
 from torchdevlint.flow.checks import data_parallel
 from torchdevlint.flow.facts.parallel import MovedAfterDispatch
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Const, Map, Ref, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 

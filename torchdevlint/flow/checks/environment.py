@@ -13,7 +13,8 @@ from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.joins import is_number
-from torchdevlint.flow.state.machine import Frame, State, Touch
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

@@ -9,7 +9,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.children import run_in_child
 from torchdevlint.flow.facts.processes import AcceleratorAfterFork
 from torchdevlint.flow.kinds.start_method import EXECUTOR, POOL, POOLS, PROCESS, forks
-from torchdevlint.flow.state.machine import Frame, State, Touch
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Seq, Value
 
 _MAPS = frozenset("map map_async imap imap_unordered apply apply_async starmap starmap_async submit".split())

@@ -10,10 +10,11 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.state.classes import is_plain
+from torchdevlint.flow.state.decorators import is_plain
 from torchdevlint.flow.state.devices import DEFAULT
-from torchdevlint.flow.state.joins import tensors_in
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

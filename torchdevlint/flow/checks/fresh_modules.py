@@ -12,7 +12,8 @@ from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

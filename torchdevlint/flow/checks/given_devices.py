@@ -14,7 +14,8 @@ from torchdevlint.flow.names import argument_names, dotted_path, first_name, men
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 

@@ -8,8 +8,8 @@ from torchdevlint.flow.kinds.uses import asked_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT
-from torchdevlint.flow.state.joins import tensors_in
-from torchdevlint.flow.state.machine import State
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Map, Seq, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -14,7 +14,8 @@ from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.facts.portability import NamedCuda
 from torchdevlint.flow.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.devices import Device, Origin
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 

@@ -14,7 +14,8 @@ from torchdevlint.flow.checks.host_reads import is_off_host
 from torchdevlint.flow.facts.host_copies import ReadBeforeSync
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, TOP, Device, literal, on_cpu
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Const,

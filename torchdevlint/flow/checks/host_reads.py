@@ -10,7 +10,8 @@ from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.followed import followed_in, root_of
 from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 

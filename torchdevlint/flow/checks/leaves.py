@@ -11,7 +11,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.tensors import NonLeaf
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP, on_cpu
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

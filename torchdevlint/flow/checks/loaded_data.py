@@ -9,7 +9,8 @@ from operator import itemgetter
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 

@@ -10,7 +10,8 @@ from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu
 from torchdevlint.flow.state.joins import only, sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,

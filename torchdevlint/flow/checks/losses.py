@@ -13,7 +13,8 @@ from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.losses import LossNotMoved
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin, Relation, relation
 from torchdevlint.flow.state.joins import alternatives, only
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     Choice,

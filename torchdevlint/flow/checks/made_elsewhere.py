@@ -10,7 +10,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import FactoryThenMove
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dtype, Tensor, Value
 
 _FACTORIES = frozenset(

@@ -7,7 +7,8 @@ import ast
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import surely_tensor, tensor_operands
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Value
 from torchdevlint.flow.transfer.operations import combine
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts.modules import DeviceOfModule
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.classes import ClassInfo, decorator_names
-from torchdevlint.flow.state.machine import Frame, Machine, State
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.decorators import decorator_names
+from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import library_has_attribute
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj
 from torchdevlint.source.nodes import inside, nodes_in
 

@@ -17,8 +17,10 @@ from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Device, Relation, on_cpu, relation
-from torchdevlint.flow.state.joins import alternatives, element_of, is_module, sites_in
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.joins import alternatives, element_of, is_module
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import NONE, Cls, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in

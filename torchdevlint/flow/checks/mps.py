@@ -9,7 +9,8 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.portability import DoubleOnMps
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -14,7 +14,8 @@ from torchdevlint.flow.facts.checkpoints import OptimizerOrder
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Ref, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 

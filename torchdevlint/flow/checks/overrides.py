@@ -10,7 +10,8 @@ from functools import partial
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.facts.modules import IneffectiveMove
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.classes import ClassInfo, decorator_names
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.decorators import decorator_names
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import FunctionNode, Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value

@@ -11,7 +11,8 @@ from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Origin
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Obj, Step, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -13,7 +13,8 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -15,7 +15,8 @@ from torchdevlint.flow.checks.workers import LOADERS, is_iterator, reads
 from torchdevlint.flow.facts.processes import PinnedOnDevice
 from torchdevlint.flow.kinds.options import surely_true
 from torchdevlint.flow.state.devices import Origin
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Seq, Tensor, Value
 
 

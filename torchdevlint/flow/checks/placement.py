@@ -14,7 +14,8 @@ from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.state.devices import CPU, Origin
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

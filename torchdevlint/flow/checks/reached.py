@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.classes import ClassInfo, is_property
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.decorators import is_property
 from torchdevlint.source.nodes import nodes_in
 
 

@@ -10,7 +10,8 @@ from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import RepeatedMove
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import VALUELESS_TYPES, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in

@@ -13,7 +13,8 @@ from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.source.nodes import inside, nodes_in
 

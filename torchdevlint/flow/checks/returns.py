@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
-from torchdevlint.flow.state.joins import alternatives, tensors_in
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Conditions, Seq, Site, Tensor, Value
 from torchdevlint.flow.transfer.mixing import record_mixed
 from torchdevlint.source.nodes import inside

@@ -8,7 +8,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import SamplerOnCpu
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

@@ -12,7 +12,8 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import sequence
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Const, Library, Map, Obj, Step, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.facts.portability import CudaOnlySelection
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.source.nodes import nodes_in
 

@@ -11,7 +11,8 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Step, Tensor, Value
 from torchdevlint.flow.transfer.operations import Operands, combine
 from torchdevlint.source.nodes import nodes_in

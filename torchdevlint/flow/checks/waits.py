@@ -10,7 +10,8 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.transfers import WaitInStep
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node

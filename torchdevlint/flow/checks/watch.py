@@ -39,7 +39,8 @@ from torchdevlint.flow.checks import (
     waits,
     workers,
 )
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Value
 
 SeesFunction = Callable[[Frame, State, ast.Call, str, Arguments, Value], None]

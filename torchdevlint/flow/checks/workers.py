@@ -10,7 +10,8 @@ from torchdevlint.flow.checks.children import placed_in, run_in_child
 from torchdevlint.flow.facts.processes import AcceleratorInWorker
 from torchdevlint.flow.kinds.options import surely_some
 from torchdevlint.flow.kinds.start_method import forks
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Value
 
 _READS = ("__getitems__", "__getitem__", "__iter__")

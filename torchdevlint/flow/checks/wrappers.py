@@ -9,7 +9,8 @@ from typing import Any
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives, choose
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Const, Ref, Seq, Value
 from torchdevlint.source.nodes import below, once_a_node
 

@@ -16,7 +16,8 @@ from torchdevlint.flow.kinds.taken import takes_tensor
 from torchdevlint.flow.kinds.uses import Scope, Uses, asked_in, uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
 from torchdevlint.source.nodes import nodes_in
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, NUMBERS, Const, Guard, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 

@@ -32,7 +32,8 @@ from torchdevlint.flow.names import (
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Entry, Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Entry, Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import by_annotation
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
@@ -58,8 +59,7 @@ from torchdevlint.flow.state.values import (
 )
 from torchdevlint.source.nodes import nodes_in
 
-_MAX_HOPS = 4
-_MAX_LOOKUPS = 8
+_MAX_HOPS, _MAX_LOOKUPS = 4, 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
 _MAX_PARAMETERS = 50
 """How many parameters of other functions are looked at for one."""

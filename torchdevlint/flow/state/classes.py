@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.kinds.annotations import annotated_tensor
-from torchdevlint.flow.names import canonical, dotted_path, is_one_of
+from torchdevlint.flow.names import canonical, dotted_path, is_one_of, positional_names
+from torchdevlint.flow.state.decorators import decorator_names, is_plain
 from torchdevlint.flow.state.members import has_attribute
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 if TYPE_CHECKING:
-    from torchdevlint.flow.state.machine import Touch
+    from torchdevlint.flow.state.point import Touch
 
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
@@ -281,41 +282,6 @@ def _decorated(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, re
     return bound if wrapper is None or bound.receiver is None else replace(wrapper, receiver=bound.receiver, owner=info)
 
 
-def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether no decorator could change what a call of the function gives."""
-    return not set(decorator_names(node)) - _HARMLESS_DECORATORS
-
-
-def is_harmless(decorator: ast.expr) -> bool:
-    """Whether a decorator changes nothing about what a call gives, or how it is called."""
-    return _decorator_name(decorator) in _HARMLESS_DECORATORS
-
-
-_HARMLESS_DECORATORS = frozenset(
-    """
-    staticmethod classmethod property cached_property no_grad inference_mode enable_grad abstractmethod override
-    torch_export ignore unused export script_method jit_ignore autocast custom_fwd custom_bwd overload compile
-    wraps typechecked lru_cache cache
-    """.split()
-)
-
-
-def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """The last component of each decorator's name."""
-    return map(_decorator_name, node.decorator_list)
-
-
-def _decorator_name(decorator: ast.expr) -> str:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "?"
-
-
-def is_property(node: ast.AST) -> bool:
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(
-        {"property", "cached_property"} & set(decorator_names(node))
-    )
-
-
 def is_module_class(name: str) -> bool:
     """Whether a library class is a `torch.nn.Module`."""
     if libraries.is_module(name):
@@ -334,17 +300,24 @@ def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _class_statements(part)
 
 
-def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    if not method.args.args and not method.args.posonlyargs:
-        return
-    name = (method.args.posonlyargs + method.args.args)[0].arg
-    for node in nodes_in(method, ast.Attribute):
-        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == name:
-            yield node.attr
-    for call in nodes_in(method, ast.Call):
-        first = call.args[0] if call.args else None
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER and isinstance(first, ast.Constant):
-            yield str(first.value)
+@once_a_node
+def _self_writes(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
+    """The attributes of `self` that a method assigns or registers."""
+    own = next(iter(positional_names(method)), None)
+    stored = (
+        node.attr
+        for node in nodes_in(method, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == own
+    )
+    registered = (
+        str(call.args[0].value)
+        for call in nodes_in(method, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in _REGISTER
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+    )
+    return tuple(dict.fromkeys((*stored, *registered))) if own is not None else ()
 
 
 _REGISTER = ("register_buffer", "register_parameter", "add_module")

@@ -12,6 +12,8 @@ def compatible(one: Conditions, other: Conditions) -> bool:
 
 def extended(conditions: Conditions, more: Conditions) -> Conditions:
     """`conditions`, and of `more` what is not among them."""
+    if not more or not conditions:
+        return conditions or more
     return conditions + tuple(each for each in more if each not in conditions)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from torchdevlint.flow.state.conditions import compatible, either, extended
-from torchdevlint.flow.state.devices import LOADER, TOP, Device, Origin
+from torchdevlint.flow.state.devices import LOADER, TOP
 from torchdevlint.flow.state.devices import join as join_devices
+from torchdevlint.flow.state.tensors import both_creations, is_created, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
-    MAX_CREATIONS,
     MAX_ITEMS,
     NONE,
     NUMBER,
@@ -29,8 +27,6 @@ from torchdevlint.flow.state.values import (
     Obj,
     Record,
     Seq,
-    Site,
-    Step,
     Tensor,
     Unknown,
     Value,
@@ -134,6 +130,9 @@ def join(one: Value, other: Value, one_if: Conditions = (), other_if: Conditions
     """What a name holds after two paths, each under its branch conditions."""
     if one is other or one == other:
         return one
+    if not isinstance(one, Choice) and not isinstance(other, Choice):
+        both = _both(one, one_if, other, other_if)
+        return both[1] if both is not None else Choice(((one_if, one), (other_if, other)))
     return choose(
         [(extended(at, one_if), each) for at, each in alternatives(one, one_if)]
         + [(extended(at, other_if), each) for at, each in alternatives(other, other_if)]
@@ -160,15 +159,21 @@ def _choice(merged: list[tuple[Conditions, Value]]) -> Value:
 def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, before: int | None = None) -> None:
     """Adds one alternative; what it becomes one with may become one with others in turn."""
     for place, (other_at, other) in enumerate(merged):
-        if type(value) is not type(other) and not (type(value) in _MIXABLE and type(other) in _MIXABLE):
-            continue
-        conditions = either(at, other_at)
-        both = merge(other, value) if conditions is not None else None
-        if both is not None and conditions is not None:
+        both = _both(other, other_at, value, at)
+        if both is not None:
             del merged[place]
-            _add(merged, conditions, both, place if before is None else min(place, before))
+            _add(merged, *both, place if before is None else min(place, before))
             return
     merged.insert(len(merged) if before is None else before, (at, value))
+
+
+def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> tuple[Conditions, Value] | None:
+    """Two alternatives as one, under what holds where either does; None where they stay two."""
+    if type(one) is not type(other) and not (type(one) in _MIXABLE and type(other) in _MIXABLE):
+        return None
+    conditions = either(other_if, one_if)
+    value = merge(one, other) if conditions is not None else None
+    return None if conditions is None or value is None else (conditions, value)
 
 
 _MIXABLE = frozenset({Unknown, Tensor, Const, Number})
@@ -179,32 +184,14 @@ def merge(one: Value, other: Value) -> Value | None:
     """One value that stands for both, where that loses nothing that matters; else None."""
     if one is other or one == other:
         return one
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return _merge_tensors(one, other)
+    if type(one) is type(other):
+        of_kind = _OF_KIND.get(type(one))
+        return None if of_kind is None else of_kind(one, other)
     if isinstance(one, Unknown):
         return _merge_unknown(one, other)
     if isinstance(other, Unknown):
         return _merge_unknown(other, one)
-    if isinstance(one, (Const, Number)) and isinstance(other, (Const, Number)):
-        return _either_number(one, other) if is_number(one) and is_number(other) else None
-    if isinstance(one, Obj) and isinstance(other, Obj) and one.info is other.info:
-        return Obj(one.info, join_devices(one.device, other.device))
-    if isinstance(one, Seq) and isinstance(other, Seq):
-        if one.items is not None and other.items is not None and len(one.items) == len(other.items):
-            return sequence([join(a, b) for a, b in zip(one.items, other.items, strict=True)])
-        parts = [part.element for part in (one, other) if part.items != ()]
-        return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
-    if isinstance(one, Map) and isinstance(other, Map):
-        return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
-    if isinstance(one, Record) and isinstance(other, Record) and one.kind == other.kind:
-        theirs = dict(other.items)
-        if [name for name, _ in one.items] == list(theirs):
-            items = (
-                (name, value if value == theirs[name] else blurred(join(value, theirs[name])))
-                for name, value in one.items
-            )
-            return Record(one.kind, tuple(items))
-    return None
+    return _merge_numbers(one, other)
 
 
 def _merge_unknown(one: Unknown, other: Value) -> Value | None:
@@ -215,10 +202,38 @@ def _merge_unknown(one: Unknown, other: Value) -> Value | None:
     return other if one.given == other.device else None
 
 
-def _either_number(one: Const | Number, other: Const | Number) -> Number:
+def _merge_numbers(one: Value, other: Value) -> Number | None:
     """A number that is one of two; the rank of a process is what it is besides a literal for when there is but one."""
+    if not (is_number(one) and is_number(other)):
+        return None
     ranked = [each for each in (one, other) if isinstance(each, Number)]
     return ranked[0] if len(ranked) == 1 else NUMBER
+
+
+def _merge_objects(one: Obj, other: Obj) -> Obj | None:
+    return Obj(one.info, join_devices(one.device, other.device)) if one.info is other.info else None
+
+
+def _merge_sequences(one: Seq, other: Seq) -> Seq:
+    if one.items is not None and other.items is not None and len(one.items) == len(other.items):
+        return sequence([join(a, b) for a, b in zip(one.items, other.items, strict=True)])
+    parts = [part.element for part in (one, other) if part.items != ()]
+    return Seq(None, join_all(parts), _grown(one, other) or _grown(other, one))
+
+
+def _merge_maps(one: Map, other: Map) -> Map:
+    return Map(tuple(dict(one.items + other.items).items()), join(one.element, other.element))
+
+
+def _merge_records(one: Record, other: Record) -> Record | None:
+    theirs = dict(other.items)
+    if one.kind != other.kind or [name for name, _ in one.items] != list(theirs):
+        return None
+    return Record(one.kind, tuple((name, _one_of(value, theirs[name])) for name, value in one.items))
+
+
+def _one_of(one: Value, other: Value) -> Value:
+    return one if one == other else blurred(join(one, other))
 
 
 def _grown(one: Seq, other: Seq) -> tuple[Value, ...]:
@@ -236,9 +251,20 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
         ndim = AT_LEAST_1
     if one.device == other.device:
         return Tensor(one.device, ndim, both_creations(one, other), one.steps or other.steps, one.moved and other.moved)
-    if one.moved != other.moved and (same_root(one, other) or (_is_created(one) and _is_created(other))):
+    if one.moved != other.moved and (same_root(one, other) or (is_created(one) and is_created(other))):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None
+
+
+_OF_KIND: dict[type, Callable[[Any, Any], Value | None]] = {
+    Tensor: _merge_tensors,
+    Const: _merge_numbers,
+    Number: _merge_numbers,
+    Obj: _merge_objects,
+    Seq: _merge_sequences,
+    Map: _merge_maps,
+    Record: _merge_records,
+}
 
 
 def distribute(choice: Choice, transfer: Callable[[Value], Value]) -> Value:
@@ -275,44 +301,6 @@ def element_of(value: Value) -> Value:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def tensors_in(value: Value) -> Iterator[Tensor]:
-    """The tensors that a value is, may be, or holds as a container."""
-    if isinstance(value, Tensor):
-        yield value
-        return
-    parts: list[Value] = [each for _, each in value.alternatives] if isinstance(value, Choice) else []
-    if isinstance(value, Seq):
-        parts = [*(value.items or ()), *value.members, value.element]
-    elif isinstance(value, Map):
-        parts = [*(each for _, each in value.items), value.element]
-    elif isinstance(value, Library) and not value.module:
-        parts = list(value.children)
-    elif isinstance(value, Record):
-        parts = [each for _, each in value.items]
-    for each in parts:
-        yield from tensors_in(each)
-
-
-def sites_in(value: Value) -> set[Site]:
-    """Where the tensors that a value is or holds were made, those on the default device."""
-    return {site for tensor in tensors_in(value) for site in tensor.creations}
-
-
-def same_root(one: Tensor, other: Tensor) -> bool:
-    """Whether both came from the same creation or parameter: one may be the other one, conditionally moved."""
-    started = one.steps and other.steps and not one.steps[0].of_module and one.steps[0] == other.steps[0]
-    return bool(started) or any(site in other.creations for site in one.creations)
-
-
-def _is_created(tensor: Tensor) -> bool:
-    return bool(tensor.steps) and tensor.steps[0].created
-
-
-def both_creations(one: Tensor, other: Tensor) -> tuple[Site, ...]:
-    """Where they were made, as far as `MAX_CREATIONS` goes."""
-    return tuple(islice(dict.fromkeys((*one.creations, *other.creations)), MAX_CREATIONS))
-
-
 def is_number(value: Value) -> bool:
     """Whether it is surely a Python number."""
     return isinstance(value, (Number, Guard)) or (
@@ -325,21 +313,3 @@ def is_module(value: Value) -> bool:
     if isinstance(value, Library):
         return value.module
     return isinstance(value, Obj) and value.info.is_module
-
-
-def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: str = "it") -> Tensor:
-    """The tensor that something unknown turned out to be, which came from an input or argument on `device`."""
-    how = {
-        Origin.MODEL: "came with the inputs of forward",
-        Origin.ARGUMENT: f"comes from the argument `{device.name}`",
-    }.get(device.origin, f"is made of what is on {device.describe()}")
-    return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
-
-
-def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
-    """The tensor after an explicit move to `device`; a Parameter that is there already stays what it is."""
-    steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
-    if tensor.parameter and tensor.device == device != TOP:
-        return tensor
-    unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
-    return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)

@@ -1,24 +1,36 @@
-"""What an abstract run carries: the state of a path, the frame of a function, and the machine of a file.
+"""What an abstract run carries besides the state of a path: the frame of a function, and the machine of a file.
 
 The evaluator is spread over modules that call each other (an expression calls a function, whose body holds
-expressions); the machine holds `evaluate`, `execute` and `call`, tied in `torchdevlint.flow.analyse`.
+expressions); the machine holds the `transfers` of expressions, `execute` and `call_value`, tied in
+`torchdevlint.flow.analyse`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.state.devices import Device
-from torchdevlint.flow.state.joins import alternatives, choose, tensors_in
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.reading import Reading
-from torchdevlint.flow.state.values import Choice, Closure, Conditions, Func, Site, StateDict, Step, Tensor, Value
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import (
+    UNKNOWN,
+    Closure,
+    Conditions,
+    Func,
+    Site,
+    StateDict,
+    Step,
+    Tensor,
+    Value,
+)
 from torchdevlint.model import Span
 from torchdevlint.project.uses import Project
 from torchdevlint.source.text import Source
@@ -29,53 +41,6 @@ if TYPE_CHECKING:
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
-@dataclass(slots=True)
-class State:
-    """What is known at one point of one path.
-
-    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
-    taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
-    one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
-    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA.
-    """
-
-    env: dict[str, Value]
-    paths: dict[str, Value] = field(default_factory=dict)
-    conditions: Conditions = ()
-    touched: Touch | None = None
-    without_accelerator: bool = False
-    default_device: Device | None = None
-    guarded: bool = False
-    cuda_of: ast.expr | None = None
-    alive: bool = True
-
-    def copy(self) -> State:
-        return State(
-            dict(self.env),
-            dict(self.paths),
-            self.conditions,
-            self.touched,
-            self.without_accelerator,
-            self.default_device,
-            self.guarded,
-            self.cuda_of,
-            self.alive,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """A call, or the import of a module that makes one, that made CUDA read the visible devices.
-
-    `inside` is the call that the module makes, and where.
-    """
-
-    node: ast.AST
-    text: str
-    effect: str
-    inside: tuple[str, Span] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +107,9 @@ class Frame:
     """The texts of the paths that `torch.save` wrote in this function."""
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
-        return self.machine.evaluate(self, node, state)
+        """What `node` is at this point; calls and operations in it are checked on the way."""
+        transfer = self.machine.transfers.get(type(node))
+        return UNKNOWN if transfer is None else transfer(self, node, state)
 
 
 class Machine:
@@ -153,7 +120,7 @@ class Machine:
         tree: ast.Module,
         source: Source,
         settings: Settings,
-        evaluate: Callable[[Frame, ast.expr, State], Value],
+        transfers: Mapping[type, Callable[..., Value]],
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
@@ -161,10 +128,10 @@ class Machine:
         project: Project | None = None,
     ) -> None:
         self.wanted = wanted
-        """The kinds of facts that somebody reads; what only serves other kinds need not be looked for."""
+        """The kinds of facts that somebody reads."""
         self.tree = tree
         self.settings = settings
-        self.evaluate = evaluate
+        self.transfers = transfers
         self.execute = execute
         self.enter = enter
         self.call_value = call_value
@@ -337,14 +304,3 @@ def closure_of(frame: Frame, state: State) -> Closure:
     """What a function defined here sees: this frame's names and those around it."""
     bring_up_to_date(frame, state)
     return Closure((frame.names, *frame.closure.scopes))
-
-
-def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
-    """Apply `transfer` to each alternative that is possible here, with its conditions added to the path's."""
-    before = state.conditions
-    results = []
-    for conditions, each in alternatives(choice, before):
-        state.conditions = before + tuple(one for one in conditions if one not in before)
-        results.append((conditions, transfer(each)))
-    state.conditions = before
-    return choose(results)

@@ -19,7 +19,8 @@ from torchdevlint.project.uses import BELOW, Project
 from torchdevlint.source.nodes import below, once_a_node
 
 if TYPE_CHECKING:
-    from torchdevlint.flow.state.machine import Machine, Touch
+    from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.point import Touch
 
 MOST_HOPS = 8
 """How many files a name is followed through that each import it from another."""

@@ -10,18 +10,11 @@ from torchdevlint.flow.kinds.parameters import is_taken_by_torch
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import LOADER
-from torchdevlint.flow.state.joins import (
-    alternatives,
-    blurred,
-    distribute,
-    element_of,
-    given_tensor,
-    join,
-    same_root,
-    unpacked,
-)
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, join, unpacked
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import with_field
+from torchdevlint.flow.state.tensors import given_tensor, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_MEMBERS,

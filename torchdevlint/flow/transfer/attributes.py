@@ -11,11 +11,12 @@ from torchdevlint.flow.calling.prepared import accelerator_of
 from torchdevlint.flow.checks import hidden_attributes, leaves, module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
-from torchdevlint.flow.state.classes import is_property
+from torchdevlint.flow.state.decorators import is_property
 from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute, settle
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     GIVEN,
     NONE,

@@ -12,7 +12,8 @@ from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import choose, join
-from torchdevlint.flow.state.machine import Frame, FunctionNode, State
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import inside

@@ -9,8 +9,9 @@ from typing import Any
 
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import CPU, TOP, on_cpu
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,

@@ -6,7 +6,8 @@ import ast
 
 from torchdevlint.flow.checks import losses
 from torchdevlint.flow.state.joins import element_of, sequence, unpacked
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Value
 from torchdevlint.flow.transfer.assignment import assign
 from torchdevlint.source.nodes import inside

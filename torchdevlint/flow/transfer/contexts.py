@@ -9,7 +9,8 @@ from torchdevlint.flow.checks import environment
 from torchdevlint.flow.kinds.start_method import POOL
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref, Tensor, Value
 
 _EXPECTS = ("raises", "assertRaises", "assertRaisesRegex")

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from torchdevlint.flow.calling.functions import run_function
 from torchdevlint.flow.checks import deprecated
-from torchdevlint.flow.state.classes import ClassInfo, bind, is_harmless, is_plain, is_property
-from torchdevlint.flow.state.machine import Frame, State, closure_of
+from torchdevlint.flow.state.classes import ClassInfo, bind
+from torchdevlint.flow.state.decorators import is_harmless, is_plain, is_property
+from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Cls, Func, Ref, Value
 from torchdevlint.source.nodes import inside
 

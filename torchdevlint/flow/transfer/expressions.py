@@ -24,8 +24,9 @@ from torchdevlint.flow.state.joins import (
     settle,
     unpacked,
 )
-from torchdevlint.flow.state.machine import Frame, State, closure_of, under_each
+from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import Imported
+from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.values import (
     NONE,
     NUMBER,
@@ -51,12 +52,6 @@ from torchdevlint.flow.transfer.imports import from_stars, resolve
 from torchdevlint.flow.transfer.told import told_by_other
 
 _BUILTINS = frozenset(dir(builtins))
-
-
-def evaluate(frame: Frame, node: ast.expr, state: State) -> Value:
-    """What `node` is at this point; calls and operations in it are checked on the way."""
-    transfer = _TRANSFER.get(type(node))
-    return UNKNOWN if transfer is None else transfer(frame, node, state)
 
 
 def _name(frame: Frame, node: ast.Name, state: State) -> Value:
@@ -270,7 +265,7 @@ def _inner(frame: Frame, node: ast.Await | ast.Starred, state: State) -> Value:
     return frame.evaluate(node.value, state)
 
 
-_TRANSFER: dict[type, Callable[..., Value]] = {
+TRANSFER: dict[type, Callable[..., Value]] = {
     ast.Name: _name,
     ast.Constant: _constant,
     ast.Attribute: _attribute,

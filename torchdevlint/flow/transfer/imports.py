@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.names import canonical, is_dtype_name
-from torchdevlint.flow.state.machine import Frame, State, Touch
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Dtype, Ref, Value
+from torchdevlint.source.nodes import once_a_node
 
 
 def import_modules(frame: Frame, node: ast.Import, state: State) -> None:
@@ -19,19 +21,27 @@ def import_modules(frame: Frame, node: ast.Import, state: State) -> None:
 
 
 def import_names(frame: Frame, node: ast.ImportFrom, state: State) -> None:
-    module, others = "." * node.level + (node.module or ""), frame.machine.others
+    others = frame.machine.others
     path = others.locate(frame.closure, node.module or "", node.level) if others is not None else None
-    for alias in node.names:
-        full = canonical(f"{module}.{alias.name}")
-        if alias.name == "*":
+    for name, member, outside in _names_from(node):
+        if member == "*":
             if path is not None and frame.function is None and owner_of(frame.closure) is None:
                 frame.machine.stars.insert(0, path)
-        elif is_dtype_name(full):
-            state.env[alias.asname or alias.name] = Dtype()
+        elif path is not None and isinstance(outside, Ref):
+            state.env[name] = Imported(outside.name, path, member)
         else:
-            name = alias.asname or alias.name
-            state.env[name] = Ref(full) if path is None else Imported(full, path, alias.name)
+            state.env[name] = outside
     _note_touch(frame, node, state, node.module or "", node.level)
+
+
+@once_a_node
+def _names_from(node: ast.ImportFrom) -> tuple[tuple[str, str, Ref | Dtype], ...]:
+    """The names that an import binds, those that it asks for, and what they are if no file of the project has them."""
+    module = "." * node.level + (node.module or "")
+    names = ((alias, canonical(f"{module}.{alias.name}")) for alias in node.names)
+    return tuple(
+        (alias.asname or alias.name, alias.name, Dtype() if is_dtype_name(full) else Ref(full)) for alias, full in names
+    )
 
 
 def _module(frame: Frame, name: str, level: int) -> Imported | None:

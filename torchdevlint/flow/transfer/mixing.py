@@ -11,7 +11,8 @@ from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.state.devices import LOADER, Origin
 from torchdevlint.flow.state.joins import alternatives, choose
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Conditions, Site, Tensor, Value
 
 _MAX_FURTHER = 8

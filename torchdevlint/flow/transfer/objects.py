@@ -8,9 +8,10 @@ from dataclasses import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
-from torchdevlint.flow.state.joins import alternatives, at, blurred, distribute, join, sites_in
+from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
 from torchdevlint.flow.state.machine import Entry, Frame
 from torchdevlint.flow.state.records import of_itself
+from torchdevlint.flow.state.tensors import at, sites_in
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,

@@ -22,7 +22,8 @@ from torchdevlint.flow.state.devices import (
     stays_behind,
 )
 from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_CREATIONS,

@@ -17,7 +17,8 @@ from torchdevlint.flow.checks import (
 )
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join
-from torchdevlint.flow.state.machine import Frame, State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.flow.transfer import contexts, operations
 from torchdevlint.flow.transfer.assignment import assign, forget_paths

@@ -7,8 +7,8 @@ import ast
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.state.devices import TOP, Origin
-from torchdevlint.flow.state.joins import given_tensor
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.transfer.operations import Operands
 

@@ -1,0 +1,40 @@
+"""Decorators: what they are called, and which of them change nothing about a call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_HARMLESS_DECORATORS = frozenset(
+    """
+    staticmethod classmethod property cached_property no_grad inference_mode enable_grad abstractmethod override
+    torch_export ignore unused export script_method jit_ignore autocast custom_fwd custom_bwd overload compile
+    wraps typechecked lru_cache cache
+    """.split()
+)
+
+
+def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether no decorator could change what a call of the function gives."""
+    return not set(decorator_names(node)) - _HARMLESS_DECORATORS
+
+
+def is_harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator changes nothing about what a call gives, or how it is called."""
+    return _decorator_name(decorator) in _HARMLESS_DECORATORS
+
+
+def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The last component of each decorator's name."""
+    return map(_decorator_name, node.decorator_list)
+
+
+def _decorator_name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else "?"
+
+
+def is_property(node: ast.AST) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(
+        {"property", "cached_property"} & set(decorator_names(node))
+    )

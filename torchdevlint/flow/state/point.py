@@ -1,0 +1,70 @@
+"""What is known at one point of one path."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torchdevlint.flow.state.devices import Device
+from torchdevlint.flow.state.joins import alternatives, choose
+from torchdevlint.flow.state.values import Choice, Conditions, Value
+from torchdevlint.model import Span
+
+
+@dataclass(slots=True)
+class State:
+    """What is known at one point of one path.
+
+    `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
+    taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
+    one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
+    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA.
+    """
+
+    env: dict[str, Value]
+    paths: dict[str, Value] = field(default_factory=dict)
+    conditions: Conditions = ()
+    touched: Touch | None = None
+    without_accelerator: bool = False
+    default_device: Device | None = None
+    guarded: bool = False
+    cuda_of: ast.expr | None = None
+    alive: bool = True
+
+    def copy(self) -> State:
+        return State(
+            dict(self.env),
+            dict(self.paths),
+            self.conditions,
+            self.touched,
+            self.without_accelerator,
+            self.default_device,
+            self.guarded,
+            self.cuda_of,
+            self.alive,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A call, or the import of a module that makes one, that made CUDA read the visible devices.
+
+    `inside` is the call that the module makes, and where.
+    """
+
+    node: ast.AST
+    text: str
+    effect: str
+    inside: tuple[str, Span] | None = None
+
+
+def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
+    """Apply `transfer` to each alternative that is possible here, with its conditions added to the path's."""
+    before = state.conditions
+    results = []
+    for conditions, each in alternatives(choice, before):
+        state.conditions = before + tuple(one for one in conditions if one not in before)
+        results.append((conditions, transfer(each)))
+    state.conditions = before
+    return choose(results)

@@ -1,0 +1,68 @@
+"""Tensors among values: which are in one, where they were made, and what moving one gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.state.values import MAX_CREATIONS, Choice, Library, Map, Record, Seq, Site, Step, Tensor, Value
+
+
+def tensors_in(value: Value) -> Iterator[Tensor]:
+    """The tensors that a value is, may be, or holds as a container."""
+    if isinstance(value, Tensor):
+        yield value
+        return
+    parts: list[Value] = [each for _, each in value.alternatives] if isinstance(value, Choice) else []
+    if isinstance(value, Seq):
+        parts = [*(value.items or ()), *value.members, value.element]
+    elif isinstance(value, Map):
+        parts = [*(each for _, each in value.items), value.element]
+    elif isinstance(value, Library) and not value.module:
+        parts = list(value.children)
+    elif isinstance(value, Record):
+        parts = [each for _, each in value.items]
+    for each in parts:
+        yield from tensors_in(each)
+
+
+def sites_in(value: Value) -> set[Site]:
+    """Where the tensors that a value is or holds were made, those on the default device."""
+    return {site for tensor in tensors_in(value) for site in tensor.creations}
+
+
+def same_root(one: Tensor, other: Tensor) -> bool:
+    """Whether both came from the same creation or parameter: one may be the other one, conditionally moved."""
+    started = one.steps and other.steps and not one.steps[0].of_module and one.steps[0] == other.steps[0]
+    return bool(started) or any(site in other.creations for site in one.creations)
+
+
+def is_created(tensor: Tensor) -> bool:
+    """Whether it was made here, by a factory."""
+    return bool(tensor.steps) and tensor.steps[0].created
+
+
+def both_creations(one: Tensor, other: Tensor) -> tuple[Site, ...]:
+    """Where they were made, as far as `MAX_CREATIONS` goes."""
+    return tuple(islice(dict.fromkeys((*one.creations, *other.creations)), MAX_CREATIONS))
+
+
+def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: str = "it") -> Tensor:
+    """The tensor that something unknown turned out to be, which came from an input or argument on `device`."""
+    how = {
+        Origin.MODEL: "came with the inputs of forward",
+        Origin.ARGUMENT: f"comes from the argument `{device.name}`",
+    }.get(device.origin, f"is made of what is on {device.describe()}")
+    return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
+
+
+def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
+    """The tensor after an explicit move to `device`; a Parameter that is there already stays what it is."""
+    steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
+    if tensor.parameter and tensor.device == device != TOP:
+        return tensor
+    unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
+    return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)
