@@ -20,7 +20,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: dict[str, int] = {
     "__init__": 0,
     "model": 1,
-    "config": 2,
+    "keys": 2,
+    "config": 3,
     "source": 3,
     "discover": 4,
     "files": 1,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from tests.casefile import Case, lint, read_cases, settings_for
 from tests.conftest import Program, python
+from torchdevlint.config import Settings
+from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.text import Fixed, fix_bytes
 from torchdevlint.rules import Rule, all_rules
 from torchdevlint.runtime.verify.probe import read
 
@@ -40,6 +45,34 @@ def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
 def test_the_fixed_block_is_clean(case: Case) -> None:
     assert case.fixed is not None
     assert found(case, case.fixed) == set()
+
+
+@each(CASES)
+def test_fixes_converge_and_leave_nothing_that_they_fix(case: Case) -> None:
+    once = repaired(case)
+    assert not once.result.problems, once.result.problems
+    left = {one.code for one in once.result.diagnostics if is_applicable(one, fixing(case))}
+    assert not left, once.content.decode()
+    assert fix_bytes(once.content, "case.py", fixing(case)).content == once.content
+
+
+def fixing(case: Case) -> Settings:
+    """The settings of a case, with all fixes but those of suppressions."""
+    return replace(settings_for(case.rule), unsafe_fixes=True, unfixable=("TDL9",))
+
+
+@cache
+def repaired(case: Case) -> Fixed:
+    """The block of a case after all fixes."""
+    return fix_bytes(case.code.encode(), "case.py", fixing(case))
+
+
+def is_repaired(case: Case) -> bool:
+    """Whether a case has a symptom, and fixes leave none of its findings."""
+    if case.run is None or case.run.symptom == "ok" or not case.want or case.gaps:
+        return False
+    left = {one.code for one in repaired(case).result.diagnostics}
+    return bool(repaired(case).applied) and left.isdisjoint(code for _, code in case.want)
 
 
 def test_the_hash_seed_decides_nothing() -> None:
@@ -95,6 +128,14 @@ def test_the_program_on_an_accelerator(case: Case, run_program: Program, acceler
 @each([case for case in RUNNING if case.id not in NOT_SIMULATED])
 def test_the_program_on_a_simulated_accelerator(case: Case, run_simulated: Program) -> None:
     hold(case, run_simulated, "cuda")
+
+
+@each([case for case in RUNNING if is_repaired(case) and case.id not in NOT_SIMULATED])
+def test_the_symptom_is_gone_after_the_fixes(case: Case, run_program: Program, run_simulated: Program) -> None:
+    text = repaired(case).content.decode()
+    assert run_program(text, "cpu")["outcome"] == "ok", text
+    answer = run_simulated(text, "cuda")
+    assert answer["outcome"] == "ok", f"{answer}\n{text}"
 
 
 @each([case for case in RUNNING if case.id in NOT_SIMULATED])

@@ -12,13 +12,13 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from torchdevlint.files import content, is_file, is_inside
-from torchdevlint.model import Severity
+from torchdevlint.keys import BOOLEAN, LIST_TABLE, SECONDS, SEVERITY_TABLE, STRING, STRING_TABLE, STRINGS, VERSION, Kind
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
 """Where settings may stand in a folder; the first one that holds any wins."""
@@ -38,17 +38,6 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What a key holds: its description in error messages and in the reference, and how a TOML value is read.
-
-    `read` returns the field's value, or raises ValueError with what was wanted more precisely (or without a text).
-    """
-
-    description: str
-    read: Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Option:
     """One configuration key as the reference shows it; `default` is its Python value."""
 
@@ -56,59 +45,6 @@ class Option:
     kind: str
     default: object
     help: str
-
-
-def _exactly(wanted: type | tuple[type, ...]) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise ValueError
-        return value
-
-    return read
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError
-    return tuple(value)
-
-
-def _table(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read_table(value: Any) -> tuple[tuple[str, Any], ...]:
-        if not isinstance(value, dict):
-            raise ValueError
-        return tuple((key, read(item)) for key, item in value.items())
-
-    return read_table
-
-
-def _severity(value: Any) -> str:
-    values = [one.value for one in Severity]
-    if value not in values:
-        raise ValueError(f"a table from codes to one of {', '.join(values)}")
-    return str(value)
-
-
-def _version(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+){1,2}", value):
-        raise ValueError
-    return value
-
-
-def _positive(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-        raise ValueError
-    return float(value)
-
-
-BOOLEAN = Kind("a boolean", _exactly(bool))
-STRING = Kind("a string", _exactly(str))
-STRINGS = Kind("a list of strings", _strings)
-STRING_TABLE = Kind("a table from strings to strings", _table(_exactly(str)))
-LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings))
-SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity))
-VERSION = Kind('a version such as "2.4"', _version)
-SECONDS = Kind("a positive number of seconds", _positive)
 
 
 def _key(default: Any, kind: Kind, text: str) -> Any:
@@ -156,6 +92,18 @@ class Settings:
     )  # fmt: skip
     severity: tuple[tuple[str, str], ...] = _key(
         (), SEVERITY_TABLE, 'Severities of rules where they should differ: `TDL201 = "error"`. They select nothing.'
+    )
+    fix: bool = _key(False, BOOLEAN, "Apply fixes and report what is left.")
+    unsafe_fixes: bool = _key(
+        False, BOOLEAN, "Show fixes that may change what right code does, and apply them where fixes are applied."
+    )
+    fix_only: bool = _key(False, BOOLEAN, "Apply fixes and report nothing that is left; implies `fix`.")
+    show_fixes: bool = _key(False, BOOLEAN, "List what was fixed.")
+    fixable: tuple[str, ...] = _key(("ALL",), STRINGS, "Codes or prefixes of the rules whose fixes may be applied.")
+    unfixable: tuple[str, ...] = _key(
+        (),
+        STRINGS,
+        "Codes or prefixes of rules whose fixes are only shown; the longer prefix wins.",
     )
     exclude: tuple[str, ...] = _key(
         DEFAULT_EXCLUDE, STRINGS,

@@ -64,6 +64,11 @@ def ignored_for(settings: Settings, filename: str) -> Iterator[str]:
             yield from selectors
 
 
+def is_fixable(settings: Settings, code: str) -> bool:
+    """Whether the user lets fixes of a rule be applied."""
+    return _longest(settings.fixable, code) > _longest(settings.unfixable, code)
+
+
 def severities(settings: Settings) -> dict[str, Severity]:
     """The severities that the user has set, by code; the longest selector decides."""
     longest_last = sorted(settings.severity, key=lambda item: _length(item[0]))
@@ -112,6 +117,8 @@ def _selectors(settings: Settings) -> Iterator[tuple[str, str]]:
     yield from (("select", one) for one in settings.select or ())
     yield from (("extend-select", one) for one in settings.extend_select)
     yield from (("ignore", one) for one in settings.ignore)
+    yield from (("fixable", one) for one in settings.fixable)
+    yield from (("unfixable", one) for one in settings.unfixable)
     yield from (("per-file-ignores", one) for _, codes in settings.per_file_ignores for one in codes)
     yield from (("severity", one) for one, _ in settings.severity)
 

@@ -55,6 +55,7 @@ error[TDL003] factory-in-forward: `torch.zeros` makes a tensor on the default de
    = help: add `device=x.device`
 
 Found 2 errors and 1 warning.
+[*] 1 fixable with `--fix`.
 """
 
 CONCISE = """\
@@ -62,6 +63,7 @@ src/load.py:1:1: TDL001 [*] the result of `labels.to(device)` is thrown away
 src/load.py:2:7: TDL201 50% of all machines: no GPU,\\nno luck
 src/model.py:7:18: TDL003 `torch.zeros` makes a tensor on the default device
 Found 2 errors and 1 warning.
+[*] 1 fixable with `--fix`.
 """
 
 GROUPED = """\
@@ -73,6 +75,7 @@ src/model.py:
   7:18  TDL003  `torch.zeros` makes a tensor on the default device
 
 Found 2 errors and 1 warning.
+[*] 1 fixable with `--fix`.
 """
 
 
@@ -165,7 +168,7 @@ SUMMARIES = {
     "nothing, quiet": (EMPTY, {"quiet": True}, ""),
     "no file": (Run(), {}, "No Python files were found here.\n"),
     "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
-    "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, "Found 1 error (1 file checked).\n"),
+    "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, "Found 1 error (1 file checked).\n[*] 1 fixable with `--fix`.\n"),
 }
 
 
@@ -178,7 +181,7 @@ def test_the_summary_says_what_is_known(name: str) -> None:
 
 def test_three_severities_are_counted_apart() -> None:
     run = run_of(FACTORY, MOVE, LOAD, replace(MOVE, severity=Severity.ADVICE))
-    assert render("concise", run, look()).endswith("\nFound 2 errors, 1 warning and 1 piece of advice.\n")
+    assert render("concise", run, look()).endswith("\nFound 2 errors, 1 warning and 1 piece of advice.\n[*] 2 fixable with `--fix`.\n")
 
 
 def test_statistics_put_the_most_frequent_first() -> None:

@@ -10,25 +10,29 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from torchdevlint import report
 from torchdevlint.baseline import Baseline
 from torchdevlint.cache import Cache
+from torchdevlint.cli import fixing
 from torchdevlint.cli.baseline import hide, opened, renew
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
 from torchdevlint.config import ConfigError, Settings, nearest, options
 from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
+from torchdevlint.fix.changes import Fixes
+from torchdevlint.fix.choice import is_applicable
 from torchdevlint.report.terminal import escape, name
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @selection
+@fixing.flags
 @click.option("--output-format", type=click.Choice(report.FORMATS), help="How findings are written.  [default: full]")
 @click.option("-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Hide the findings that are in FILE.")
@@ -67,6 +71,8 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         raise click.UsageError("--stdin-filename needs `-` as the path")
     if flags["baseline"] and flags["write_baseline"]:
         raise click.UsageError("--baseline cannot be combined with --write-baseline")
+    if flags["diff"] and flags["write_baseline"]:
+        raise click.UsageError("--diff cannot be combined with --write-baseline")
     settings = _settings(Path((flags["stdin_filename"] or ".") if stdin else next(iter(paths), ".")), flags)
     if flags["show_settings"]:
         emit(_shown(settings))
@@ -91,7 +97,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
 
 def _settings(start: Path, flags: dict[str, Any]) -> Settings:
-    settings = settings_from(start, flags)
+    settings = fixing.overlaid(settings_from(start, flags), flags)
     chosen = flags["output_format"] or settings.output_format
     if chosen not in report.FORMATS:
         raise Refused(f"`output-format` cannot be `{chosen}`; did you mean `{nearest(chosen, report.FORMATS)}`?")
@@ -114,7 +120,7 @@ def _standard_input(name: str | None, settings: Settings) -> Discovery:
 def _lint(
     found: Discovery, settings: Settings, baseline: Baseline | None, flags: dict[str, Any], stdin: bytes | None
 ) -> tuple[Run, list[str]]:
-    """Lint what was found, and write the report or the baseline; gives what is left to exit for, and remarks.
+    """Lint what was found, fix it, and write the report or the baseline; gives what to exit for, and remarks.
 
     `stdin` is the content of the only file, if it is no file.
     """
@@ -133,9 +139,20 @@ def _lint(
     notes: list[str] = []
     if baseline is not None and flags["write_baseline"]:
         return Run(problems=run.problems), renew(run, baseline, settings, lines)
+    fixes = fixing.fixes_of(run, settings, flags, stdin)
+    if flags["diff"]:
+        return Run(fixes.gone(run), fixes.run.problems), fixing.show_diff(fixes, flags["output_file"])
+    stream = sys.stdout
+    if stdin is not None and fixing.are_wanted(settings):
+        lines, stream = partial(_lines, fixing.show_content(fixes, stdin)), sys.stderr
+    run = fixes.run
     if baseline is not None:
         run, notes = hide(run, baseline, settings, lines, flags["verbose"])
-    _report(run, settings, flags, lines)
+    if settings.show_fixes:
+        notes += fixing.listed(fixes)
+    if settings.fix_only:
+        return Run(problems=run.problems), [*notes, fixing.counted(fixes)]
+    _report(run, settings, flags, lines, fixes, stream)
     return run, notes
 
 
@@ -144,19 +161,29 @@ def _cache(settings: Settings, flags: dict[str, Any]) -> AbstractContextManager[
     return nullcontext() if flags["no_cache"] else Cache(cache_folder(folder, settings), settings)
 
 
-def _report(run: Run, settings: Settings, flags: dict[str, Any], lines: Callable[[str], Sequence[str]]) -> None:
+def _report(
+    run: Run,
+    settings: Settings,
+    flags: dict[str, Any],
+    lines: Callable[[str], Sequence[str]],
+    fixes: Fixes,
+    stream: TextIO,
+) -> None:
     file = flags["output_file"]
     look = report.Look(
-        color=wants_color(flags["color"], sys.stdout) if file is None else flags["color"] == "always",
+        color=wants_color(flags["color"], stream) if file is None else flags["color"] == "always",
         width=terminal_width() if file is None else None,
         quiet=flags["quiet"],
         verbose=flags["verbose"],
         lines=lines,
+        is_fixable=partial(is_applicable, settings=settings),
+        fixed=fixes.applied.total(),
+        hidden=fixing.hidden(run, settings),
     )
     if flags["statistics"]:
-        emit(report.statistics(settings.output_format, run), file)
+        emit(report.statistics(settings.output_format, run), file, stream)
     else:
-        emit(report.render(settings.output_format, run, look), file)
+        emit(report.render(settings.output_format, run, look), file, stream)
 
 
 def _lines(data: bytes, _filename: str) -> Sequence[str]:

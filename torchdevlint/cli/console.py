@@ -42,8 +42,8 @@ def terminal_width() -> int | None:
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 
-def emit(text: str, file: Path | None = None) -> None:
-    """Write a report to stdout, or as UTF-8 to `file`. A reader that has gone away is no error.
+def emit(text: str, file: Path | None = None, stream: TextIO | None = None) -> None:
+    """Write a report to stdout, to another `stream`, or as UTF-8 to `file`. A reader that has gone away is no error.
 
     Raises ClickException if it cannot be written.
     """
@@ -51,7 +51,7 @@ def emit(text: str, file: Path | None = None) -> None:
         if file is not None:
             file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         else:
-            _write(sys.stdout, text)
+            _write(stream or sys.stdout, text)
     except OSError as error:
         target = "standard output" if file is None else str(file)
         raise click.ClickException(f"cannot write to {target}: {error.strerror or error}") from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from torchdevlint.model import Applicability, Diagnostic
 from torchdevlint.report.lines import lines_of_bytes, lines_of_file
 
 if TYPE_CHECKING:
@@ -24,13 +25,19 @@ UNCOUNTED = frozenset({"github", "sarif"})
 """The formats in which there is no such thing as the number of findings of a rule."""
 
 
+def has_safe_fix(diagnostic: Diagnostic) -> bool:
+    """Whether there is a fix that may be applied without asking."""
+    return diagnostic.fix is not None and diagnostic.fix.applicability is Applicability.SAFE
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """Where a report is shown.
 
     `color` allows ANSI colours; `width` is that of the terminal in cells, None where there is none: nothing is wrapped
     then. `lines` gives the source lines of a file name as it stands in a diagnostic.
-    `quiet` drops the summary, `verbose` says in it what was checked.
+    `quiet` drops the summary, `verbose` says in it what was checked. `is_fixable` says of a finding whether ``--fix``
+    fixes it; `fixed` counts those that it did fix, and `hidden` those that ``--unsafe-fixes`` would add.
     """
 
     color: bool = False
@@ -38,6 +45,9 @@ class Look:
     quiet: bool = False
     verbose: bool = False
     lines: Callable[[str], Sequence[str]] = lines_of_file
+    is_fixable: Callable[[Diagnostic], bool] = has_safe_fix
+    fixed: int = 0
+    hidden: int = 0
 
 
 def render(output_format: str, run: Run, look: Look) -> str:

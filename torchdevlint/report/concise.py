@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchdevlint.model import Applicability, Diagnostic
+from torchdevlint.model import Diagnostic
 from torchdevlint.report.summary import summary
 from torchdevlint.report.terminal import escape, name, paint
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def render(run: Run, look: Look) -> str:
-    return "".join(_line(diagnostic, look.color) for diagnostic in run.diagnostics) + summary(run, look)
+    return "".join(_line(diagnostic, look) for diagnostic in run.diagnostics) + summary(run, look)
 
 
-def _line(diagnostic: Diagnostic, color: bool) -> str:
+def _line(diagnostic: Diagnostic, look: Look) -> str:
+    color = look.color
     code = paint(diagnostic.code, diagnostic.severity.value, color)
     path = paint(name(diagnostic.filename), "strong", color)
-    return f"{path}{place(diagnostic)} {code} {marker(diagnostic)}{escape(diagnostic.message)}\n"
+    return f"{path}{place(diagnostic)} {code} {marker(diagnostic, look)}{escape(diagnostic.message)}\n"
 
 
 def place(diagnostic: Diagnostic) -> str:
@@ -29,8 +30,6 @@ def place(diagnostic: Diagnostic) -> str:
     return f"{cell}:{diagnostic.span.row}:{diagnostic.span.column}:"
 
 
-def marker(diagnostic: Diagnostic) -> str:
-    """``[*] `` if there is a fix that is more than a hint."""
-    if diagnostic.fix is None or diagnostic.fix.applicability is Applicability.DISPLAY:
-        return ""
-    return "[*] "
+def marker(diagnostic: Diagnostic, look: Look) -> str:
+    """``[*] `` if ``--fix`` would fix it."""
+    return "[*] " if look.is_fixable(diagnostic) else ""

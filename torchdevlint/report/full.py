@@ -53,7 +53,7 @@ def _finding(diagnostic: Diagnostic, look: Look) -> str:
 def _heading(diagnostic: Diagnostic, look: Look) -> list[str]:
     severity = diagnostic.severity.value
     first = f"{severity}[{diagnostic.code}] {diagnostic.name}: "
-    lines = list(wrap(marker(diagnostic) + escape(diagnostic.message), first, "  ", look.width))
+    lines = list(wrap(marker(diagnostic, look) + escape(diagnostic.message), first, "  ", look.width))
     opening, *others = (paint(text, "strong", look.color) for text in (lines[0][len(first) :], *lines[1:]))
     code = paint(f"{severity}[{diagnostic.code}]", severity, look.color)
     return [f"{code} {diagnostic.name}: {opening}", *others]

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 def render(run: Run, look: Look) -> str:
     groups = groupby(run.diagnostics, key=lambda diagnostic: diagnostic.filename)
-    return "".join(_group(filename, list(found), look.color) for filename, found in groups) + summary(run, look)
+    return "".join(_group(filename, list(found), look) for filename, found in groups) + summary(run, look)
 
 
-def _group(filename: str, found: list[Diagnostic], color: bool) -> str:
+def _group(filename: str, found: list[Diagnostic], look: Look) -> str:
+    color = look.color
     places = [_place(diagnostic) for diagnostic in found]
     column = max(map(len, places))
     lines = [paint(name(filename), "strong", color) + ":"]
     for where, diagnostic in zip(places, found, strict=True):
         code = paint(diagnostic.code, diagnostic.severity.value, color)
-        lines.append(f"  {where:<{column}}  {code}  {marker(diagnostic)}{escape(diagnostic.message)}")
+        lines.append(f"  {where:<{column}}  {code}  {marker(diagnostic, look)}{escape(diagnostic.message)}")
     return "\n".join(lines) + "\n\n"
 
 

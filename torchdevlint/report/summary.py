@@ -28,12 +28,25 @@ def summary(run: Run, look: Look) -> str:
     found = Counter(diagnostic.severity for diagnostic in run.diagnostics)
     if found:
         parts = [count(found[severity], *_NOUNS[severity]) for severity in Severity if found[severity]]
-        return f"Found {enumerate_words(parts)}{checked}.\n"
+        left = f" left, and fixed {look.fixed:,}" if look.fixed else ""
+        return f"Found {enumerate_words(parts)}{left}{checked}.\n{_fixable(run, look)}"
+    if look.fixed:
+        return f"Fixed {count(look.fixed, 'finding', 'findings')}; none is left{checked}.\n"
     if run.problems:
         return f"Found nothing in what could be checked{checked}.\n"
     if not run.files:
         return "No Python files were found here.\n"
     return paint("No findings.", "good", look.color) + f"{checked}\n"
+
+
+def _fixable(run: Run, look: Look) -> str:
+    """How many findings could be fixed, and with which flag."""
+    fixable = sum(map(look.is_fixable, run.diagnostics))
+    if not fixable:
+        hidden = count(look.hidden, "unsafe fix", "unsafe fixes")
+        return f"{hidden} can be enabled with `--unsafe-fixes`.\n" if look.hidden else ""
+    more = f" ({look.hidden:,} more with `--unsafe-fixes`)" if look.hidden else ""
+    return f"[*] {fixable:,} fixable with `--fix`{more}.\n"
 
 
 def count(number: int, singular: str, plural: str) -> str:

@@ -1,0 +1,113 @@
+"""What `check` does with fixes: the flags, and what is written where."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from torchdevlint.cli.console import emit
+from torchdevlint.cli.options import words
+from torchdevlint.config import Settings, overlay
+from torchdevlint.engine import Run
+from torchdevlint.fix.changes import Fixes
+from torchdevlint.fix.choice import is_applicable
+from torchdevlint.report.summary import count
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def flags(command: F) -> F:
+    """The flags about fixes."""
+    switches = [
+        click.option("--fix/--no-fix", default=None, help="Apply safe fixes, and report what is left."),
+        click.option(
+            "--unsafe-fixes/--no-unsafe-fixes",
+            default=None,
+            help="Show, and with --fix apply, also fixes that may change what right code does.",
+        ),
+        click.option(
+            "--diff", is_flag=True, help="Write no file: print what --fix would change, and exit with 1 if it would."
+        ),
+        click.option(
+            "--fix-only/--no-fix-only", default=None, help="Apply fixes, and do not report what is left; implies --fix."
+        ),
+        click.option("--show-fixes/--no-show-fixes", default=None, help="List what was fixed."),
+        click.option(
+            "--fixable", multiple=True, metavar="CODES", help="Rules whose fixes may be applied.  [default: ALL]"
+        ),
+        click.option("--unfixable", multiple=True, metavar="CODES", help="Rules whose fixes are only shown."),
+    ]
+    for switch in reversed(switches):
+        command = switch(command)
+    return command
+
+
+def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
+    """The settings under the flags about fixes."""
+    return overlay(
+        settings,
+        fix=flags["fix"],
+        unsafe_fixes=flags["unsafe_fixes"],
+        fix_only=flags["fix_only"],
+        show_fixes=flags["show_fixes"],
+        fixable=words(flags["fixable"]) or None,
+        unfixable=settings.unfixable + words(flags["unfixable"]),
+    )
+
+
+def are_wanted(settings: Settings) -> bool:
+    """Whether fixes are to be applied."""
+    return settings.fix or settings.fix_only
+
+
+def fixes_of(run: Run, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Fixes:
+    """What a run comes to: after its fixes, if they are to be applied or shown."""
+    if not (are_wanted(settings) or flags["diff"]):
+        return Fixes(run)
+    from torchdevlint.fix.files import fixed, fixed_input, write
+
+    if stdin is not None:
+        return fixed_input(run, settings, stdin)
+    fixes = fixed(run, settings, flags["jobs"])
+    return fixes if flags["diff"] else write(fixes, run)
+
+
+def show_content(fixes: Fixes, stdin: bytes) -> bytes:
+    """Write what became of standard input to standard output, and give it."""
+    content = fixes.changes[0].new if fixes.changes else stdin
+    sys.stdout.flush()
+    with suppress(BrokenPipeError):
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    return content
+
+
+def show_diff(fixes: Fixes, file: Path | None) -> list[str]:
+    """Write the diffs, and give what is to be said of them."""
+    emit("".join(change.diff() for change in fixes.changes), file)
+    total = fixes.applied.total()
+    return [f"--fix would fix {count(total, 'finding', 'findings')}" if total else "--fix would change nothing"]
+
+
+def counted(fixes: Fixes) -> str:
+    return f"fixed {count(fixes.applied.total(), 'finding', 'findings')}"
+
+
+def listed(fixes: Fixes) -> list[str]:
+    """How many findings of each rule were fixed in each file."""
+    notes = []
+    for change in fixes.changes:
+        rules = ", ".join(f"{code} ({number:,})" for code, number in sorted(change.applied.items()))
+        notes.append(f"fixed in {change.filename}: {rules}")
+    return notes
+
+
+def hidden(run: Run, settings: Settings) -> int:
+    """How many fixes there are that only ``--unsafe-fixes`` would apply."""
+    able = sum(is_applicable(each, settings, unsafe=True) for each in run.diagnostics)
+    return able - sum(is_applicable(each, settings) for each in run.diagnostics)

@@ -1,0 +1,46 @@
+"""What fixing comes to: a change of each file, and what is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from torchdevlint.engine import Run
+from torchdevlint.model import FileResult
+from torchdevlint.source.text import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What fixing did to one file."""
+
+    filename: str
+    old: bytes
+    new: bytes
+    applied: Counter[str]
+
+    def diff(self) -> str:
+        """A unified diff, as ``git apply`` and ``patch`` read it."""
+        from difflib import unified_diff
+
+        old, new = (decode(each).splitlines(keepends=True) for each in (self.old, self.new))
+        lines = unified_diff(old, new, self.filename, self.filename)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """What fixing did in a run, and what is left to report: of files with changes, as they are after them."""
+
+    run: Run
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def applied(self) -> Counter[str]:
+        """How many findings of each rule were fixed."""
+        return sum((change.applied for change in self.changes), Counter[str]())
+
+    def gone(self, before: Run) -> tuple[FileResult, ...]:
+        """The results of the files with changes, as a run found them before."""
+        changed = {change.filename for change in self.changes}
+        return tuple(each for each in before.results if each.filename in changed)

@@ -1,0 +1,74 @@
+"""Many files: each is fixed against the others as they were, and all are written when every one is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from torchdevlint.config import Settings
+from torchdevlint.engine import Run, automatic_jobs, run_of
+from torchdevlint.files import content
+from torchdevlint.fix.changes import Change, Fixes
+from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.text import Fixed, fix_bytes
+from torchdevlint.fix.write import replace_content
+from torchdevlint.model import FileResult, Problem
+
+
+def fixed(run: Run, settings: Settings, jobs: int = 1) -> Fixes:
+    """Fix what a run found, and write nothing."""
+    files = [each.filename for each in run.results if any(is_applicable(one, settings) for one in each.diagnostics)]
+    work, jobs = partial(_fix_file, settings=settings), jobs or automatic_jobs(files)
+    if jobs == 1:
+        return _fixes(run, {file: work(file) for file in files})
+    from torchdevlint import pool
+
+    return _fixes(run, dict(zip(files, pool.each(work, _lost, files, jobs), strict=True)))
+
+
+def fixed_input(run: Run, settings: Settings, data: bytes) -> Fixes:
+    """Fix what a run found in its one file, whose content is `data`."""
+    return _fixes(run, {each.filename: (data, fix_bytes(data, each.filename, settings)) for each in run.results})
+
+
+def write(fixes: Fixes, before: Run) -> Fixes:
+    """Write the changes to what a run found before; a file that cannot be written is reported as it was, with why."""
+    failed: dict[str, str] = {}
+    for change in fixes.changes:
+        try:
+            replace_content(change.filename, change.old, change.new)
+        except OSError as error:
+            failed[change.filename] = f"cannot be fixed: {error.strerror or error}"
+    results = {
+        each.filename: replace(each, problems=(*each.problems, Problem(each.filename, failed[each.filename])))
+        for each in before.results
+        if each.filename in failed
+    }
+    return Fixes(_with(results, fixes.run), tuple(change for change in fixes.changes if change.filename not in failed))
+
+
+def _fixes(run: Run, done: Mapping[str, tuple[bytes, Fixed]]) -> Fixes:
+    changes = (Change(name, old, each.content, each.applied) for name, (old, each) in done.items())
+    results = {name: each.result for name, (_, each) in done.items()}
+    return Fixes(_with(results, run), tuple(change for change in changes if change.old != change.new))
+
+
+def _with(results: Mapping[str, FileResult], run: Run) -> Run:
+    """The run with other results for some of its files."""
+    of_files = {problem for each in run.results for problem in each.problems}
+    own = [problem for problem in run.problems if problem not in of_files]
+    return run_of([results.get(each.filename, each) for each in run.results], own)
+
+
+def _fix_file(filename: str, settings: Settings) -> tuple[bytes, Fixed]:
+    try:
+        data = content(filename)
+    except OSError as error:
+        problem = Problem(filename, f"cannot be read: {error.strerror or error}")
+        return b"", Fixed(b"", FileResult(filename, problems=(problem,)))
+    return data, fix_bytes(data, filename, settings)
+
+
+def _lost(filename: str) -> tuple[bytes, Fixed]:
+    return b"", Fixed(b"", FileResult(filename, problems=(Problem(filename, "the process that fixed this file died"),)))

@@ -1,0 +1,96 @@
+"""One file: its fixes are applied until there are none left to apply."""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_bytes
+from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.splice import splice
+from torchdevlint.model import Diagnostic, FileResult, Problem
+from torchdevlint.source.text import UndecodableError, declared_encoding, decode
+from torchdevlint.syntax.parse import ParseError, parse
+
+MOST_PASSES = 20
+"""After so many rounds of fixes that each left something to fix, they are taken to undo each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A file after its fixes: its content, what is left to report, and how often each rule was fixed.
+
+    `content` is what it was where nothing could be applied.
+    """
+
+    content: bytes
+    result: FileResult
+    applied: Counter[str] = field(default_factory=Counter)
+
+
+def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
+    """Apply fixes to a content, and to what they make of it, until none is left.
+
+    Of fixes that exclude each other one is applied, and the others in the next round, if they are still there. A fix
+    after which the file would not parse is left out, and a problem of the result.
+    """
+    content, applied, refused = data, Counter[str](), dict[str, Problem]()
+    for _ in range(MOST_PASSES):
+        result = check_bytes(content, filename, settings)
+        wanted = [each for each in result.diagnostics if is_applicable(each, settings)]
+        wanted = [each for each in wanted if each.code not in refused]
+        if not wanted:
+            return Fixed(content, _with(result, refused.values()), applied)
+        new, done = _apply(content, wanted)
+        if not done:
+            refused.update((each.code, _refusal(filename, each)) for each in wanted)
+        content = new
+        applied.update(each.code for each in done)
+    endless = Problem(filename, f"was not fixed, since there was something to fix after each of {MOST_PASSES} rounds")
+    return Fixed(data, _with(check_bytes(data, filename, settings), [endless]))
+
+
+def _apply(data: bytes, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+    """The content after all of the fixes, or after those that leave it whole one by one, and which those are."""
+    try:
+        text = decode(data)
+    except UndecodableError:
+        return data, []
+    for tried in (wanted, *([each] for each in wanted)):
+        fixes = [each.fix for each in tried if each.fix is not None]
+        new, accepted = splice(text, fixes)
+        encoded = _encoded(new, data, text)
+        if encoded is not None and _is_whole(new):
+            return encoded, [each for each in tried if each.fix in accepted]
+    return data, []
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        parse(text)
+    except (ParseError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _encoded(new: str, data: bytes, text: str) -> bytes | None:
+    """The new text in the encoding of the old content; None where that would change more than the fix does."""
+    marked = data.startswith(codecs.BOM_UTF8)
+    encoding, _ = declared_encoding(data[3:] if marked else data) or ("utf-8", 1)
+    mark = codecs.BOM_UTF8 if marked else b""
+    try:
+        return mark + new.encode(encoding) if mark + text.encode(encoding) == data else None
+    except UnicodeError:
+        return None
+
+
+def _refusal(filename: str, diagnostic: Diagnostic) -> Problem:
+    message = f"the fix of {diagnostic.code} in line {diagnostic.span.row} leaves no valid code, and was not applied"
+    return Problem(filename, message, diagnostic.code)
+
+
+def _with(result: FileResult, problems: Iterable[Problem]) -> FileResult:
+    return FileResult(result.filename, result.diagnostics, (*result.problems, *problems))

@@ -1,0 +1,74 @@
+"""What the keys of a configuration may hold, and how a TOML value is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torchdevlint.model import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a key holds: its description in error messages and in the reference, and how a TOML value is read.
+
+    `read` returns the field's value, or raises ValueError with what was wanted more precisely (or without a text).
+    """
+
+    description: str
+    read: Callable[[Any], Any]
+
+
+def _exactly(wanted: type | tuple[type, ...]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise ValueError
+        return value
+
+    return read
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError
+    return tuple(value)
+
+
+def _table(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def read_table(value: Any) -> tuple[tuple[str, Any], ...]:
+        if not isinstance(value, dict):
+            raise ValueError
+        return tuple((key, read(item)) for key, item in value.items())
+
+    return read_table
+
+
+def _severity(value: Any) -> str:
+    values = [one.value for one in Severity]
+    if value not in values:
+        raise ValueError(f"a table from codes to one of {', '.join(values)}")
+    return str(value)
+
+
+def _version(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+){1,2}", value):
+        raise ValueError
+    return value
+
+
+def _positive(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ValueError
+    return float(value)
+
+
+BOOLEAN = Kind("a boolean", _exactly(bool))
+STRING = Kind("a string", _exactly(str))
+STRINGS = Kind("a list of strings", _strings)
+STRING_TABLE = Kind("a table from strings to strings", _table(_exactly(str)))
+LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings))
+SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity))
+VERSION = Kind('a version such as "2.4"', _version)
+SECONDS = Kind("a positive number of seconds", _positive)
