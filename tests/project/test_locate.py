@@ -96,5 +96,6 @@ def test_without_a_root_the_dots_stay_in_the_package_or_in_the_current_folder(
     assert locate(str(tmp_path / "package/sub/b.py"), "outside", 3) is None
     assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) is None
     monkeypatch.chdir(tmp_path / "plain")
+    forget()
     assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) == str(tmp_path / "plain/other.py")
     assert locate(str(tmp_path / "plain/deep/a.py"), "outside", 3) is None

@@ -23,17 +23,7 @@ def locate(importer: str, module: str, level: int = 0) -> str | None:
 
     `importer` is an absolute path, `level` the number of dots before the name. None where the project has no such file.
     """
-    parts = tuple(part for part in module.split(".") if part)
-    if level:
-        folder = os.path.dirname(importer)
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-            if not _belongs(folder, os.path.dirname(importer)):
-                return None
-        return _inside(folder, parts)
-    if not parts or parts[0] in _ELSEWHERE:
-        return None
-    return _absolute(os.path.dirname(importer), parts)
+    return _located(os.path.dirname(importer), module, level)
 
 
 def submodule(package: str, name: str) -> str | None:
@@ -44,9 +34,24 @@ def submodule(package: str, name: str) -> str | None:
 
 
 def forget() -> None:
-    """Files may have come and gone."""
-    for cached in (_absolute, _inside, _roots, _root, _entries):
+    """Files may have come and gone, and the current folder may be another."""
+    for cached in (_located, _absolute, _inside, _roots, _root, _entries):
         cached.cache_clear()
+
+
+@lru_cache(maxsize=65536)
+def _located(beside: str, module: str, level: int) -> str | None:
+    parts = tuple(part for part in module.split(".") if part)
+    if level:
+        folder = beside
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+            if not _belongs(folder, beside):
+                return None
+        return _inside(folder, parts)
+    if not parts or parts[0] in _ELSEWHERE:
+        return None
+    return _absolute(beside, parts)
 
 
 @lru_cache(maxsize=65536)
