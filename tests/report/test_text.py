@@ -78,6 +78,8 @@ Found 2 errors and 1 warning.
 [*] 1 fixable with `--fix`.
 """
 
+ONE_FIXABLE = "[*] 1 fixable with `--fix`.\n"
+
 
 @pytest.mark.parametrize(("output_format", "text"), [("full", FULL), ("concise", CONCISE), ("grouped", GROUPED)])
 def test_the_whole_report(output_format: str, text: str) -> None:
@@ -168,7 +170,7 @@ SUMMARIES = {
     "nothing, quiet": (EMPTY, {"quiet": True}, ""),
     "no file": (Run(), {}, "No Python files were found here.\n"),
     "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
-    "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, "Found 1 error (1 file checked).\n[*] 1 fixable with `--fix`.\n"),
+    "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, f"Found 1 error (1 file checked).\n{ONE_FIXABLE}"),
 }
 
 
@@ -181,7 +183,9 @@ def test_the_summary_says_what_is_known(name: str) -> None:
 
 def test_three_severities_are_counted_apart() -> None:
     run = run_of(FACTORY, MOVE, LOAD, replace(MOVE, severity=Severity.ADVICE))
-    assert render("concise", run, look()).endswith("\nFound 2 errors, 1 warning and 1 piece of advice.\n[*] 2 fixable with `--fix`.\n")
+    assert render("concise", run, look()).endswith(
+        "\nFound 2 errors, 1 warning and 1 piece of advice.\n[*] 2 fixable with `--fix`.\n"
+    )
 
 
 def test_statistics_put_the_most_frequent_first() -> None:
