@@ -48,7 +48,7 @@ def flags(command: F) -> F:
 
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
-    """The settings under the flags about fixes."""
+    """The settings under the flags about fixes; ``--fixable`` stands in for all that the configuration says of it."""
     return overlay(
         settings,
         fix=flags["fix"],
@@ -56,7 +56,7 @@ def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
         fix_only=flags["fix_only"],
         show_fixes=flags["show_fixes"],
         fixable=words(flags["fixable"]) or None,
-        unfixable=settings.unfixable + words(flags["unfixable"]),
+        unfixable=(() if flags["fixable"] else settings.unfixable) + words(flags["unfixable"]),
     )
 
 
