@@ -38,8 +38,13 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bytes], list[D
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize(
     ("mark", "encoding", "cookie"),
-    [(b"", "utf-8", ""), (codecs.BOM_UTF8, "utf-8", ""), (b"", "latin-1", "# coding: latin-1"), (b"", "gbk", "#-*- coding: gbk")],
-)  # fmt: skip
+    [
+        (b"", "utf-8", ""),
+        (codecs.BOM_UTF8, "utf-8", ""),
+        (b"", "latin-1", "# coding: latin-1"),
+        (b"", "gbk", "#-*- coding: gbk"),
+    ],
+)
 def test_encoding_mark_and_line_ends_stay(mark: bytes, encoding: str, cookie: str, newline: str) -> None:
     lines = [cookie, "import torch  # µ" if encoding != "gbk" else "import torch  # 中", f"x = {OLD}", ""]
     data = mark + newline.join(lines).encode(encoding)
@@ -110,8 +115,13 @@ def test_what_is_applied(
 
 @pytest.mark.parametrize(
     ("fixable", "unfixable", "applied"),
-    [(("ALL",), ("TDL5",), False), (("TDL504",), ("TDL5",), True), (("TDL9",), (), False), (("TDL5",), ("TDL5",), False)],
-)  # fmt: skip
+    [
+        (("ALL",), ("TDL5",), False),
+        (("TDL504",), ("TDL5",), True),
+        (("TDL9",), (), False),
+        (("TDL5",), ("TDL5",), False),
+    ],
+)
 def test_rules_that_may_be_fixed(fixable: tuple[str, ...], unfixable: tuple[str, ...], applied: bool) -> None:
     data = f"import torch\nx = {OLD}\n".encode()
     fixed = fix_bytes(data, "a.py", replace(SETTINGS, fixable=fixable, unfixable=unfixable))
