@@ -95,6 +95,7 @@ def test_a_missing_path_is_named_and_the_rest_is_linted(project: Path) -> None:
         (["--stdin-filename", "a.py"], ["--stdin-filename"]),
         (["--statistics", "--output-format", "github"], ["--statistics", "github"]),
         (["--statistics", "--output-format", "sarif"], ["--statistics", "sarif"]),
+        (["--statistics", "--output-format", "junit"], ["--statistics", "junit"]),
         (["-", "src"], ["`-`"]),
     ],
 )

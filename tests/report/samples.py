@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torchdevlint.engine import Run
 from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Severity, Span
@@ -68,6 +69,7 @@ LOAD = Diagnostic(
     noqa_row=4,
     fix=Fix(Applicability.DISPLAY, "Say where to", (Edit("", Span(3, 9, 3, 9)),)),
 )
+CELL = replace(MOVE, filename="train.ipynb", cell=3)
 RUN = Run(
     (
         FileResult("src/load.py", (MOVE, LOAD)),

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.request import urlopen
 
+import jsonschema
 import pytest
 
-from tests.report.samples import BROKEN, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
+from tests.report.samples import BROKEN, CELL, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
 from torchdevlint import __version__
 from torchdevlint.engine import Run
-from torchdevlint.model import Diagnostic, FileResult, Problem, Severity, Span
+from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Severity, Span
 from torchdevlint.report import render
 from torchdevlint.report.line_hash import line_hashes
 from torchdevlint.report.sarif import render as render_with
 from torchdevlint.report.sarif import uri
 from torchdevlint.rules import all_rules
 
+OFFICIAL = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 TEXT: dict[str, Any] = {"text!": str}
+REGION: dict[str, Any] = {"startLine!": int, "startColumn!": int, "endLine!": int, "endColumn!": int}
 LOCATION: dict[str, Any] = {
     "id": int,
     "message": TEXT,
     "physicalLocation!": {
         "artifactLocation!": {"uri!": str},
-        "region": {"startLine!": int, "startColumn!": int, "endLine!": int, "endColumn!": int},
+        "region": REGION,
     },
 }
 SHAPE: dict[str, Any] = {
@@ -74,6 +79,18 @@ SHAPE: dict[str, Any] = {
                     "message!": TEXT,
                     "locations!": [LOCATION],
                     "relatedLocations": [LOCATION],
+                    "fixes": [
+                        {
+                            "description!": TEXT,
+                            "artifactChanges!": [
+                                {
+                                    "artifactLocation!": {"uri!": str},
+                                    "replacements!": [{"deletedRegion!": REGION, "insertedContent": TEXT}],
+                                }
+                            ],
+                            "properties!": {"applicability!": str},
+                        }
+                    ],
                     "partialFingerprints": {"primaryLocationLineHash!": str},
                     "properties": Mapping,
                 }
@@ -173,6 +190,61 @@ def test_a_result() -> None:
 def place(name: str, row: int, column: int, end_row: int, end_column: int) -> dict[str, Any]:
     region = {"startLine": row, "startColumn": column, "endLine": end_row, "endColumn": end_column}
     return {"physicalLocation": {"artifactLocation": {"uri": name}, "region": region}}
+
+
+def test_fixes_that_may_be_applied_are_offered() -> None:
+    results = log()["results"]
+    assert ["fixes" in result for result in results] == [True, False, False], "one is only shown, one has none"
+    assert results[0]["fixes"] == [
+        {
+            "description": {"text": "Assign the result"},
+            "artifactChanges": [
+                {
+                    "artifactLocation": {"uri": "src/load.py"},
+                    "replacements": [
+                        {
+                            "deletedRegion": {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1},
+                            "insertedContent": {"text": "labels = "},
+                        }
+                    ],
+                }
+            ],
+            "properties": {"applicability": "safe"},
+        }
+    ]
+    removal = replace(MOVE, fix=Fix(Applicability.UNSAFE, "Remove it", (Edit("", Span(1, 1, 2, 1)),)))
+    (fix,) = log(of(removal))["results"][0]["fixes"]
+    assert fix["properties"] == {"applicability": "unsafe"}
+    assert fix["artifactChanges"][0]["replacements"] == [
+        {"deletedRegion": {"startLine": 1, "startColumn": 1, "endLine": 2, "endColumn": 1}}
+    ]
+
+
+def test_a_cell_has_no_lines_in_the_file() -> None:
+    near = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3)), *FACTORY.related))
+    (result,) = log(of(near))["results"]
+    assert result["message"]["text"].startswith("cell 3:1:1: the result of")
+    assert "fixes" not in result
+    assert "partialFingerprints" not in result
+    places = [location["physicalLocation"] for location in (*result["locations"], *result["relatedLocations"])]
+    assert ["region" in place for place in places] == [False, False, True, True]
+
+
+@pytest.mark.network
+def test_the_official_schema_accepts_every_log() -> None:
+    """The schema is read where the standard keeps it, or where the variable SARIF_SCHEMA says."""
+    with urlopen(os.environ.get("SARIF_SCHEMA", OFFICIAL)) as answer:
+        schema = json.load(answer)
+    validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    validator.check_schema(schema)
+    related = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3)),))
+    odd = replace(MOVE, filename="a b\udcff.py", severity=Severity.ADVICE)
+    raised = Problem("src/x.py", "internal error", "TDL003")
+    for run in (RUN, EMPTY, BROKEN, of(related, odd), Run(problems=(raised, Problem(None, "no room")))):
+        validator.validate(json.loads(render_with(run, look(), {LOAD: {"verdict": "confirmed"}})))
+    broken = json.loads(render("sarif", RUN, look()))
+    broken["runs"][0]["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"] = []
+    assert not validator.is_valid(broken)
 
 
 def test_levels() -> None:

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "TEXT", "UNCOUNTED", "Look", "lines_of_bytes", "lines_of_file", "render", "statistics"]
 
-FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github", "sarif")
+FORMATS = (
+    "full", "concise", "grouped", "json", "json-lines", "github", "gitlab", "junit", "sarif", "rdjson", "pylint",
+    "azure",
+)  # fmt: skip
 TEXT = frozenset({"full", "concise", "grouped"})
-UNCOUNTED = frozenset({"github", "sarif"})
+UNCOUNTED = frozenset(FORMATS) - TEXT - {"json", "json-lines"}
 """The formats in which there is no such thing as the number of findings of a rule."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.report.concise import place
+from torchdevlint.report.places import span_in_file
 from torchdevlint.report.terminal import escape
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def render(run: Run, _look: Look) -> str:
 
 
 def _command(diagnostic: Diagnostic) -> str:
-    span = diagnostic.span
+    span = span_in_file(diagnostic)
     properties = {
         "title": f"{diagnostic.code} {diagnostic.name}",
         "file": escape(diagnostic.filename),

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from torchdevlint.model import Diagnostic, Fix, Span
+from torchdevlint.report.places import whole
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
@@ -44,7 +45,7 @@ def to_dict(diagnostic: Diagnostic) -> dict[str, Any]:
 
 def _as_text(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+        return whole(value)
     if isinstance(value, dict):
         return {key: _as_text(item) for key, item in value.items()}
     return [_as_text(item) for item in value] if isinstance(value, list) else value

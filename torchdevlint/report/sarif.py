@@ -13,13 +13,13 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from torchdevlint import __version__
-from torchdevlint.model import Diagnostic, FileResult, Problem, Severity, Span
+from torchdevlint.model import Diagnostic, Edit, FileResult, Fix, Problem, Severity, Span
 from torchdevlint.report.line_hash import line_hashes
+from torchdevlint.report.places import below, offered, sentences, whole
 from torchdevlint.rules import DOCS_URL, Rule, all_rules
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _results(file: FileResult, look: Look, properties: Properties) -> Iterator[dict[str, Any]]:
-    rows = {diagnostic.span.row for diagnostic in file.diagnostics}
+    rows = {diagnostic.span.row for diagnostic in file.diagnostics if diagnostic.cell is None}
     hashes = line_hashes(look.lines(file.filename), rows) if rows else {}
     for diagnostic in file.diagnostics:
         result = _result(diagnostic)
-        if diagnostic.span.row in hashes:
+        if diagnostic.cell is None and diagnostic.span.row in hashes:
             result["partialFingerprints"] = {"primaryLocationLineHash": hashes[diagnostic.span.row]}
         if diagnostic in properties:
             result["properties"] = _plain(properties[diagnostic])
@@ -90,15 +90,38 @@ def _result(diagnostic: Diagnostic) -> dict[str, Any]:
     result = {
         **_rule_of(diagnostic.code),
         "level": LEVELS[diagnostic.severity],
-        "message": _message(_sentences(diagnostic)),
-        "locations": [_location(diagnostic.filename, diagnostic.span)],
+        "message": _message("\n".join(sentences(diagnostic))),
+        "locations": [_location(diagnostic.filename, diagnostic.span if diagnostic.cell is None else None)],
     }
     if diagnostic.related:
         result["relatedLocations"] = [
-            {"id": number, **_location(related.filename, related.span), "message": _message(related.message)}
+            {"id": number, **_location(related.filename, span), "message": _message(related.message)}
             for number, related in enumerate(diagnostic.related, start=1)
+            for span in [None if diagnostic.cell and related.filename == diagnostic.filename else related.span]
         ]
+    fix = offered(diagnostic)
+    if fix is not None:
+        result["fixes"] = [_fix(fix, diagnostic.filename)]
     return result
+
+
+def _fix(fix: Fix, filename: str) -> dict[str, Any]:
+    change = {
+        "artifactLocation": {"uri": uri(filename)},
+        "replacements": [_replacement(edit) for edit in fix.edits],
+    }
+    return {
+        "description": _message(fix.message),
+        "artifactChanges": [change],
+        "properties": {"applicability": fix.applicability.value},
+    }
+
+
+def _replacement(edit: Edit) -> dict[str, Any]:
+    replacement: dict[str, Any] = {"deletedRegion": _region(edit.span)}
+    if edit.content:
+        replacement["insertedContent"] = {"text": whole(edit.content)}
+    return replacement
 
 
 def _rule_of(code: str) -> dict[str, Any]:
@@ -106,36 +129,31 @@ def _rule_of(code: str) -> dict[str, Any]:
     return {"ruleId": code, "ruleIndex": index}
 
 
-def _sentences(diagnostic: Diagnostic) -> str:
-    """The finding in a first sentence of its own, all that is shown where room is scarce, and what follows from it."""
-    message = diagnostic.message
-    lines = [message if message.endswith((".", "!", "?")) else f"{message}."]
-    lines += [f"At run time: {diagnostic.symptom}"] if diagnostic.symptom else []
-    lines += [f"Help: {diagnostic.help}"] if diagnostic.help else []
-    return "\n".join(lines)
-
-
 def _message(text: str) -> dict[str, str]:
     """A message that reads `text`: braces would be placeholders in it, and ``[a](b)`` a link."""
     text = _LINK.sub(r"\\[\1\\]", text.replace("{", "{{").replace("}", "}}"))
-    return {"text": text.encode("utf-8", "backslashreplace").decode()}
+    return {"text": whole(text)}
 
 
 def _location(filename: str, span: Span | None) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri(filename)}}
     if span is not None:
-        physical["region"] = {
-            "startLine": span.row,
-            "startColumn": span.column,
-            "endLine": span.end_row,
-            "endColumn": span.end_column,
-        }
+        physical["region"] = _region(span)
     return {"physicalLocation": physical}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.row,
+        "startColumn": span.column,
+        "endLine": span.end_row,
+        "endColumn": span.end_column,
+    }
 
 
 def uri(filename: str) -> str:
     """The URI of a file, relative if it is in the current folder or was named so."""
-    name = filename.removeprefix(f"{Path.cwd().as_posix().rstrip('/')}/")
+    name = below(filename)
     windows = os.name == "nt"
     drive = windows and _DRIVE.match(name)
     path = quote(name.encode("utf-8", "surrogatepass" if windows else "surrogateescape"), safe="/:" if drive else "/")
