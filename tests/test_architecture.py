@@ -37,9 +37,9 @@ LAYERS: dict[str, int] = {
     "engine": 9,
     "fix": 10,
     "report": 10,
-    "cli": 11,
     "integrations": 11,
-    "__main__": 12,
+    "cli": 12,
+    "__main__": 13,
 }
 """A unit imports itself and what is below it; units on one level do not know each other."""
 
@@ -168,6 +168,7 @@ def only_ours():
 COMMANDS = {
     "check": "from torchdevlint.cli import main; main(['check', '--isolated', '--no-cache', 'linted.py'])",
     "rule": f"from torchdevlint.cli import main; main(['rule', {all_rules()[0].code if all_rules() else ''!r}])",
+    "server": "from torchdevlint.cli import main; main(['server'])",
     "version": "from torchdevlint.cli import main; main(['--version'])",
     "flake8": (
         "only_ours(); from flake8.main.cli import main; "
@@ -186,7 +187,7 @@ def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) ->
         "except SystemExit as end:\n    print('exit', end.code or 0)\n"
         f"print('loaded', [name for name in {WATCHED} if name in sys.modules])\n"
     )
-    done = python("-c", code, cwd=tmp_path)
+    done = python("-c", code, cwd=tmp_path, stdin="")
     assert "loaded []" in done.stdout, done.stdout + done.stderr
     expected = "exit 1" if command in {"check", "flake8"} else "exit 0"
     assert expected in done.stdout, done.stdout + done.stderr

@@ -95,7 +95,7 @@ class Suppressions:
 
     def _candidates(self, span: Span) -> Iterator[Pragma]:
         """The suppressions that hold where a finding stands."""
-        if self._has_noqa and (noqa := self._noqa_at(span.row)):
+        if self._has_noqa and (noqa := self.noqa_at(span.row)):
             yield noqa
         if not self._own:
             return
@@ -120,8 +120,8 @@ class Suppressions:
             for match in _NOQA.finditer(comment):
                 yield _noqa(match, row, column + match.start())
 
-    def _noqa_at(self, row: int) -> Pragma | None:
-        """The ``# noqa`` that counts in a row."""
+    def noqa_at(self, row: int) -> Pragma | None:
+        """The ``# noqa`` that counts in a row, if there is one."""
         first, last = self._joined.get(row, (row, row))
         if first not in self._noqa_by_line:
             self._noqa_by_line[first] = self._noqa_between(first, last)

@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
     "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),
     "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),
+    "server": ("torchdevlint.cli.server", "Start the language server, for an editor."),
 }
 """Module and one-line help of each command; the module's function has the command's name."""
 

@@ -30,17 +30,8 @@ def rule(key: str | None, every: bool, output_format: str, color: str) -> int:
         emit(json.dumps(described if every else described[0], indent=2) + "\n")
         return 0
     colored = wants_color(color, sys.stdout)
-    emit("\n".join(_rendered(page(one)) if colored else page(one) for one in rules))
+    emit("\n".join(_rendered(one.page()) if colored else one.page() for one in rules))
     return 0
-
-
-def page(rule: Rule) -> str:
-    """The documentation of one rule as markdown."""
-    state = "on by default" if rule.default else "off unless it is selected"
-    if rule.preview:
-        state = "in preview: it runs with --preview only"
-    text = inspect.cleandoc(rule.doc)
-    return f"# {rule.code} {rule.name}\n\nSeverity: {rule.severity.value}, {state}\n\n{text}\n"
 
 
 def _named(key: str) -> Rule:

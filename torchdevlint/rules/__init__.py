@@ -90,6 +90,14 @@ class Rule(Identity):
         """The first line of the documentation."""
         return self.doc.strip().splitlines()[0]
 
+    def page(self) -> str:
+        """All of the documentation as markdown."""
+        state = "on by default" if self.default else "off unless it is selected"
+        if self.preview:
+            state = "in preview: it runs with --preview only"
+        text = inspect.cleandoc(self.doc)
+        return f"# {self.code} {self.name}\n\nSeverity: {self.severity.value}, {state}\n\n{text}\n"
+
     def sections(self) -> dict[str, str]:
         """The documentation by heading; the text before the first heading is under ``""``."""
         parts: dict[str, list[str]] = {"": []}
