@@ -144,7 +144,7 @@ def test_torch_stays_in_the_runtime_and_libcst_in_the_syntax(path: Path) -> None
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "rules").glob("tdl*.py")), ids=relative)
 def test_rules_see_facts_and_the_model_only(path: Path) -> None:
-    shared = {"torchdevlint.rules.wording", "torchdevlint.rules.mixed"}
+    shared = {f"torchdevlint.rules.{name}" for name in ("wording", "mixed", "edits")}
     others = {name for name in own(path) if not name.startswith("torchdevlint.flow.facts.")}
     assert others <= {"torchdevlint.model", *shared}
     outside = {name.split(".")[0] for name in imports(path)} - {"torchdevlint"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tokenize
 
-from torchdevlint.model import Edit, Span
+from torchdevlint.model import Applicability, Edit, Fix, Span
 from torchdevlint.rules.wording import operand
 
 _BLANK = frozenset(
@@ -13,14 +13,40 @@ _BLANK = frozenset(
 )
 
 
+def fix(applicability: Applicability, message: str, *edits: Edit | None) -> Fix | None:
+    """A fix of the file that is linted; None where an edit could not be made, or is of another file."""
+    made = tuple(each for each in edits if each is not None and not each.span.file)
+    return Fix(applicability, message, made) if made and len(made) == len(edits) else None
+
+
 def replaced(span: Span, content: str) -> Edit:
     """Another text in a place."""
     return Edit(content, span)
 
 
-def inserted(row: int, column: int, content: str) -> Edit:
+def inserted(row: int, column: int, content: str, file: str = "") -> Edit:
     """A text before a place."""
-    return Edit(content, Span(row, column, row, column))
+    return Edit(content, Span(row, column, row, column, file))
+
+
+def added_before(span: Span, content: str) -> Edit:
+    """A text before an expression."""
+    return inserted(span.row, span.column, content, span.file)
+
+
+def added_after(span: Span, content: str) -> Edit:
+    """A text behind an expression."""
+    return inserted(span.end_row, span.end_column, content, span.file)
+
+
+def cut_after(span: Span, whole: Span) -> Edit:
+    """Nothing in place of what stands behind an expression, up to the end of the `whole` around it."""
+    return Edit("", Span(span.end_row, span.end_column, whole.end_row, whole.end_column, span.file))
+
+
+def attribute_renamed(span: Span, old: str, new: str) -> Edit:
+    """Another name behind the last dot of an expression at `span`, where `old` stands."""
+    return Edit(new, Span(span.end_row, span.end_column - len(old), span.end_row, span.end_column, span.file))
 
 
 def argument_added(call: str, span: Span, argument: str) -> Edit | None:
@@ -34,16 +60,15 @@ def argument_added(call: str, span: Span, argument: str) -> Edit | None:
     last = tokens[-2]
     row, column = _place(last.end, span)
     if last.string == "(":
-        return inserted(row, column, argument)
-    return inserted(row, column, f" {argument}," if last.string == "," else f", {argument}")
+        return inserted(row, column, argument, span.file)
+    return inserted(row, column, f" {argument}," if last.string == "," else f", {argument}", span.file)
 
 
 def call_added(expression: str, span: Span, call: str) -> tuple[Edit, ...]:
     """A method call behind an expression whose text is `expression`: ``.cpu()``, in parentheses where it needs them."""
-    end = inserted(span.end_row, span.end_column, call)
     if operand(expression) == expression:
-        return (end,)
-    return (inserted(span.row, span.column, "("), inserted(span.end_row, span.end_column, f"){call}"))
+        return (added_after(span, call),)
+    return (added_before(span, "("), added_after(span, f"){call}"))
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:

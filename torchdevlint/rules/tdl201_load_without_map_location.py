@@ -36,7 +36,9 @@ through (unless `assign=True` is given). A checkpoint whose tensors are used as 
 them: `torch.load(path, map_location=device)`.
 
 ## Fix safety
-There is no automatic fix: for tensors that are used as they are, another location is a change of behaviour.
+The fix adds `map_location="cpu"`, or writes it in place of None. It is safe where the call only feeds
+`load_state_dict`, which copies into the parameters wherever they are (unless it is told to `assign`). Elsewhere it is
+unsafe: tensors that are used as they are, are on the CPU then, and what used them has to move them.
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it
@@ -57,7 +59,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import argument_added, fix, replaced
 from torchdevlint.rules.wording import with_argument
 
 SEVERITY = Severity.WARNING
@@ -95,8 +98,17 @@ def check(fact: CheckpointLoad) -> Iterator[Report]:
         message=f"`{fact.function}` without `{fact.parameter}` reads tensors back to the device they were saved from",
         symptom=_symptom(fact),
         help=_help(fact),
+        fix=_fix(fact),
         severity=Severity.ERROR if fact.rank_code else None,
     )
+
+
+def _fix(fact: CheckpointLoad) -> Fix | None:
+    argument = f'{fact.parameter}="cpu"'
+    at = fact.none_at
+    edit = argument_added(fact.text, fact.at, argument) if at is None else replaced(at, '"cpu"')
+    applicability = Applicability.SAFE if fact.only_state_dict else Applicability.UNSAFE
+    return fix(applicability, f"read the file to the CPU, with `{argument}`", edit)
 
 
 def _symptom(fact: CheckpointLoad) -> str:

@@ -31,7 +31,9 @@ is `torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "modul
 original in `_orig_mod`; `model.compile()` compiles in place and adds no prefix.
 
 ## Fix safety
-There is no automatic fix: it would change the format of the files that a program writes.
+The fix asks the model inside, `model.module` or `model._orig_mod`; where it is wrapped on some paths only, by
+`getattr`. It is unsafe, since it changes the format of the files that a program writes: other programs may count on the
+prefix, and files that were written before have it.
 
 ## What it cannot see
 Files written by another program, wrappers from libraries that it does not know, and a wrap in another file. It is
@@ -53,7 +55,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import attribute_renamed, fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
@@ -95,7 +98,25 @@ def check(fact: WrappedStateDict) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=_help(fact),
         notes=tuple(notes),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: WrappedStateDict) -> Fix | None:
+    inside = fact.prefix.rstrip(".")
+    if fact.model_at is None or fact.method_at is None:
+        return None
+    if fact.conditional:
+        edit = replaced(fact.model_at, _one_inside(fact))
+    else:
+        method = "state_dict" if fact.direction == "save" else "load_state_dict"
+        edit = attribute_renamed(fact.method_at, method, f"{inside}.{method}")
+    return fix(Applicability.UNSAFE, f"{fact.direction} the model inside, by `.{inside}`", edit)
+
+
+def _one_inside(fact: WrappedStateDict) -> str:
+    """The model inside, if it is wrapped."""
+    return f'getattr({fact.model}, "{fact.prefix.rstrip(".")}", {fact.model})'
 
 
 def _wrapped(fact: WrappedStateDict) -> str:
@@ -118,13 +139,12 @@ def _symptom(fact: WrappedStateDict) -> str:
 
 
 def _help(fact: WrappedStateDict) -> str:
-    attribute = fact.prefix.rstrip(".")
-    inner = f"{fact.model}.{attribute}"
+    inner = f"{fact.model}.{fact.prefix.rstrip('.')}"
     if fact.direction == "load":
         return (
             f"save and load the model inside, {code(inner)}, or strip the prefix with "
             "`torch.nn.modules.utils.consume_prefix_in_state_dict_if_present`"
         )
     if fact.conditional:
-        inner = f"getattr({fact.model}, {attribute!r}, {fact.model})"
+        inner = _one_inside(fact)
     return f"save the model inside: {edit(f'{inner}.state_dict()')}"

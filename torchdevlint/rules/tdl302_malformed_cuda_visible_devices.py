@@ -32,7 +32,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "2,3")
 ```
 
 ## Fix safety
-There is no automatic fix: a right spelling makes an assignment work that never did.
+The fix writes the right name, and the number or the list as one string. It is safe: without it the program stops, or
+the line does nothing. With it the line does what it says, and other GPUs are visible than before. There is none for
+None and for a truth value, or where name and value are made elsewhere.
 
 ## What it cannot see
 Values whose type is not known: `args.gpu` is a number or a string, depending on the parser, which is read where it is
@@ -50,7 +52,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import MalformedVisibleDevices
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -96,6 +99,7 @@ def check(fact: MalformedVisibleDevices) -> Iterator[Report]:
             message=f"{code(fact.found)} is not a variable that CUDA reads",
             symptom="nothing raises: the assignment silently has no effect, and every GPU stays visible",
             help=f"write {edit(fact.suggestion)}",
+            fix=_fix(fact),
         )
     elif fact.problem == "value":
         yield Report(
@@ -103,6 +107,7 @@ def check(fact: MalformedVisibleDevices) -> Iterator[Report]:
             message=f"`CUDA_VISIBLE_DEVICES` is given {code(fact.found)}, which is not a string",
             symptom="TypeError: str expected",
             help=f"write {edit(fact.suggestion)}",
+            fix=_fix(fact),
         )
     else:
         yield Report(
@@ -110,4 +115,11 @@ def check(fact: MalformedVisibleDevices) -> Iterator[Report]:
             message="`CUDA_VISIBLE_DEVICES` is given more than one value; several devices are one string with commas",
             symptom="TypeError: _Environ.setdefault() takes 3 positional arguments but 4 were given",
             help=f"write {edit(fact.suggestion)}",
+            fix=_fix(fact),
         )
+
+
+def _fix(fact: MalformedVisibleDevices) -> Fix | None:
+    if fact.given_at is None or not fact.written:
+        return None
+    return fix(Applicability.SAFE, f"write {edit(fact.written)}", replaced(fact.given_at, fact.written))

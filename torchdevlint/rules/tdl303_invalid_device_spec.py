@@ -41,7 +41,11 @@ no common name. What `torch.LongTensor(data)` makes on the CPU, `torch.tensor(da
 makes on any device.
 
 ## Fix safety
-There is no automatic fix.
+The fix writes the device that is meant. It is safe for `"gpu"` and other spellings of a type where they are given, and
+for the comma behind a device: both raise whenever they are reached. It is unsafe where the string has a name first,
+which other code may read; for a number, a name that is not bound, and `torch.cuda.device(..)`, where the device that is
+meant is the likely one, not the only one; and for a constructor such as `torch.LongTensor`, given a list, which becomes
+`torch.tensor` with that type. A negative number, and a string that names several devices, have none.
 
 ## What it cannot see
 Strings that are read from a command line, a configuration or another file. Types that PyTorch itself does not know,
@@ -62,7 +66,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import InvalidDevice
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import added_after, fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -106,7 +111,21 @@ _LOADS = ("torch.load", "torch.hub.load_state_dict_from_url", "torch.utils.model
 
 def check(fact: InvalidDevice) -> Iterator[Report]:
     notes = () if fact.used_at is None else (Note(f"given to {code(fact.function)} here", fact.used_at),)
-    yield Report(span=fact.at, message=_message(fact), symptom=_symptom(fact), help=_help(fact), notes=notes)
+    yield Report(
+        span=fact.at, message=_message(fact), symptom=_symptom(fact), help=_help(fact), notes=notes, fix=_fix(fact)
+    )
+
+
+def _fix(fact: InvalidDevice) -> Fix | None:
+    if not fact.written:
+        return None
+    if fact.problem == "legacy" and fact.callee_at is not None:
+        dtype = f", dtype={fact.written.rpartition('.')[0]}.{fact.suggestion}"
+        edits = (replaced(fact.callee_at, fact.written), added_after(fact.at, dtype))
+        return fix(Applicability.UNSAFE, f"call {edit(fact.written)}", *edits)
+    safe = fact.problem == "tuple" or (fact.problem == "type" and fact.used_at is None)
+    applicability = Applicability.SAFE if safe else Applicability.UNSAFE
+    return fix(applicability, f"write {edit(fact.written)}", replaced(fact.at, fact.written))
 
 
 def _message(fact: InvalidDevice) -> str:

@@ -27,7 +27,9 @@ def offsets(x):
 `x.device` is a device wherever `x` is, and `y.to(x.device)` does what `y.cuda(x.get_device())` is meant to do.
 
 ## Fix safety
-There is no automatic fix.
+The fix writes `x.device`, and `.to(x.device)` in place of `.cuda(..)`, which is where the number leads as long as there
+is one. It is safe where the number stands in the call that takes it. Where it is kept under a name first the fix is
+unsafe, since the name then holds a device, and other places may want the number.
 
 ## What it cannot see
 Helpers of other files that give such a number, such as `get_device_of` of AllenNLP, and tensors that nothing tells to
@@ -46,8 +48,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.wording import code, edit
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import attribute_renamed, fix, replaced
+from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -83,7 +86,23 @@ def check(fact: DeviceNumber) -> Iterator[Report]:
         ),
         help=_help(fact),
         notes=notes,
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DeviceNumber) -> Fix | None:
+    device = f"{operand(fact.tensor)}.device"
+    message = f"give it {edit(device)}"
+    if "\n" in fact.tensor:
+        return None
+    if fact.moves:
+        if fact.callee_at is None or fact.given_at is None:
+            return None
+        edits = (attribute_renamed(fact.callee_at, "cuda", "to"), replaced(fact.given_at, device))
+        return fix(Applicability.SAFE, message, *edits)
+    if fact.given_at is not None:
+        return fix(Applicability.SAFE, message, replaced(fact.given_at, device))
+    return None if fact.text else fix(Applicability.UNSAFE, message, replaced(fact.at, device))
 
 
 def _help(fact: DeviceNumber) -> str:

@@ -27,7 +27,10 @@ model = nn.Linear(4, 2).to(device)
 `if device.type == "cuda":`; where every tensor is made with `device=`, neither is needed.
 
 ## Fix safety
-There is no automatic fix.
+The fix writes `.to(device)` for `.cuda(device)`, which does the same with every device that `.cuda` takes. It is safe
+where what is moved is known to be a tensor or a module, and unsafe where a class of another library may have a `.cuda`
+and no `.to`. For `torch.cuda.set_device` and `torch.cuda.device` there is none: what has to be under the test only the
+author knows.
 
 ## What it cannot see
 Devices that are chosen in another file, and parameters that nothing says may be the CPU. Calls are left alone after or
@@ -46,7 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import attribute_renamed, fix
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
@@ -83,4 +87,12 @@ def check(fact: MaybeCpuDevice) -> Iterator[Report]:
         ),
         help=f"write {edit(f'.to({fact.device})')}" if moves else "do it only where the device is one of CUDA",
         notes=(Note(fact.why, fact.why_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: MaybeCpuDevice) -> Fix | None:
+    if fact.callee_at is None:
+        return None
+    applicability = Applicability.SAFE if fact.of_torch else Applicability.UNSAFE
+    return fix(applicability, f"write {edit(f'.to({fact.device})')}", attribute_renamed(fact.callee_at, "cuda", "to"))

@@ -54,7 +54,9 @@ The mean of the means is that of the whole batch if the GPUs get parts of the sa
 changes nothing, so it needs no test for the number of GPUs.
 
 ## Fix safety
-There is no automatic fix: whether the parts are to be averaged or added, only the loss tells.
+The fix puts `.mean()` before the use, which is right for a loss that is an average, and leaves a single number as it
+is. It is unsafe, since for a loss that is a sum, `.sum()` would be right: whether the parts are to be averaged or
+added, only the loss tells.
 
 ## What it cannot see
 Models whose class is not known, such as those of `transformers` that are given labels, scalars that `forward` gets from
@@ -74,7 +76,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.parallel import GatheredLoss
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Note, Report, Severity
+from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -112,4 +115,5 @@ def check(fact: GatheredLoss) -> Iterator[Report]:
         symptom=f"RuntimeError: {fact.error}, where there is more than one GPU",
         help=f"reduce it first: {edit(f'{operand(fact.loss)}.mean().{fact.method}()')}",
         notes=(Note("the outputs of the GPUs are gathered here", fact.called_at),),
+        fix=fix(Applicability.UNSAFE, "average it first", *call_added(fact.loss, fact.loss_at, ".mean()")),
     )

@@ -54,7 +54,8 @@ machine; for accelerate it is `accelerator.unwrap_model(model).names`. A method 
 when it is called through `.module`; to use all of them, let `forward` call it.
 
 ## Fix safety
-There is no automatic fix: calling a method through `.module` goes around the wrapper, which with
+The fix asks the model inside: by `.module`, by `getattr` where it is wrapped on some paths only, or by the function
+that the library has for it. It is unsafe: calling a method through `.module` goes around the wrapper, which with
 `DistributedDataParallel` leaves gradients unsynchronised.
 
 ## What it cannot see
@@ -77,7 +78,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.parallel import HiddenAttribute
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import attribute_renamed, fix, replaced
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -113,6 +115,7 @@ def check(fact: HiddenAttribute) -> Iterator[Report]:
         symptom=f"AttributeError: '{wrapper}' object has no attribute '{fact.attribute}'{_when(fact)}",
         help=_help(fact),
         notes=(Note(f"{code(fact.model)} is wrapped{some} here", fact.wrapped_at),),
+        fix=_fix(fact),
     )
 
 
@@ -127,7 +130,23 @@ def _when(fact: HiddenAttribute) -> str:
 
 def _help(fact: HiddenAttribute) -> str:
     model, call = operand(fact.model), "(...)" if fact.called else ""
-    if fact.unwrap:
-        return f"ask the model inside: {edit(f'{fact.unwrap}({fact.model}).{fact.attribute}{call}')}"
-    inside = f"getattr({fact.model}, 'module', {fact.model})" if fact.conditional else f"{model}.module"
+    inside = _inside(fact) or f"{model}.module"
     return f"ask the model inside: {edit(f'{inside}.{fact.attribute}{call}')}"
+
+
+def _fix(fact: HiddenAttribute) -> Fix | None:
+    inside = _inside(fact)
+    if not fact.unwrap_here:
+        return None
+    if inside:
+        change = replaced(fact.model_at, inside)
+    else:
+        change = attribute_renamed(fact.at, fact.attribute, f"module.{fact.attribute}")
+    return fix(Applicability.UNSAFE, "ask the model inside", change)
+
+
+def _inside(fact: HiddenAttribute) -> str:
+    """The model inside, where ``.module`` does not always give it; else empty."""
+    if fact.unwrap:
+        return f"{fact.unwrap}({fact.model})"
+    return f'getattr({fact.model}, "module", {fact.model})' if fact.conditional else ""

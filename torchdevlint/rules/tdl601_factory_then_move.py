@@ -22,8 +22,11 @@ def positions(x):
 ```
 
 ## Fix safety
-There is no automatic fix. The edit changes no numbers; where the CPU has a data type that the accelerator has not, such
-as float64 for MPS, the type has to be changed too.
+The fix gives the factory the device, and the type where the move changes it too, and takes the move away. It is safe,
+since these factories give the same numbers wherever they run. It is unsafe where the type goes into a factory that
+computes, such as `torch.linspace`, and where another method converts the tensor before the move, since the accelerator
+may lack the first type, as MPS lacks float64. There is none where the factory is told another type, or where the move
+has a line of its own.
 
 ## What it cannot see
 Moves of a variable, some lines after it was made. `torch.tensor([..]).to(device)` copies in either form, and random
@@ -41,11 +44,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.transfers import FactoryThenMove
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import argument_added, cut_after, fix
 from torchdevlint.rules.wording import code, edit, with_argument
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
+
+_EXACT = (".zeros", ".ones", ".empty", ".eye", "_indices")
+"""Factories that give the same numbers in every type."""
 PROBE = '''
 """A tensor that is made and then moved is copied; one that is made on the device is not."""
 import torch
@@ -87,4 +94,17 @@ def check(fact: FactoryThenMove) -> Iterator[Report]:
         message=f"{code(fact.text)} makes a tensor on the CPU, and {code(fact.move)} copies it",
         symptom="a copy over the bus for a tensor that could be made in place",
         help=f"write {edit(written)}" if written else f"give {edit(fact.arguments)} to `{fact.factory}`",
+        fix=_fix(fact),
+    )
+
+
+def _fix(fact: FactoryThenMove) -> Fix | None:
+    if fact.clashes or fact.at.end_row != fact.moved_at.end_row:
+        return None
+    rounds = "dtype=" in fact.arguments and not fact.factory.endswith(_EXACT)
+    return fix(
+        Applicability.UNSAFE if rounds or fact.converts else Applicability.SAFE,
+        f"make it there, with {edit(fact.arguments)}",
+        argument_added(fact.text, fact.made_at, fact.arguments),
+        cut_after(fact.moved_at, fact.at),
     )

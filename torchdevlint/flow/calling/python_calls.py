@@ -205,9 +205,12 @@ def _getattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
     if name != Const("module") and name != Const("_orig_mod"):
         return UNKNOWN
     default = arguments.value(2, "default")
+    itself = len(node.args) == 3 and dotted_path(node.args[0]) == dotted_path(node.args[2]) is not None
 
     def unwrap(each: Value) -> Value:
-        return each.inner if isinstance(each, Library) and each.inner is not None else default
+        if isinstance(each, Library) and each.inner is not None:
+            return each.inner
+        return each if itself else default
 
     return distribute(value, unwrap) if isinstance(value, Choice) else unwrap(value)
 

@@ -14,6 +14,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Func, Library, Loaded, Map, Obj, StateDict, Value
+from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
@@ -36,11 +37,13 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
         return result
     if path in frame.saved or holds_data(frame, node, arguments):
         return result
-    _record_load(frame, node, name, "map_location")
+    _record_load(frame, node, name, "map_location", arguments.get(torch_api.LOADERS[name], "map_location"))
     return result
 
 
-def _record_load(frame: Frame, node: ast.Call, name: str, parameter: str) -> None:
+def _record_load(
+    frame: Frame, node: ast.Call, name: str, parameter: str, given: tuple[ast.expr, Value] | None = None
+) -> None:
     machine = frame.machine
     machine.record_anyway(
         ("load", node),
@@ -51,6 +54,7 @@ def _record_load(frame: Frame, node: ast.Call, name: str, parameter: str) -> Non
             node in machine.fed,
             bool(_RANK_WORDS & machine.words),
             parameter,
+            None if given is None else machine.span_of(given[0]),
         ),
     )
 
@@ -182,8 +186,18 @@ def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: boo
             held.owner,
             machine.span_of(held.made_at or place),
             conditional,
+            None,
+            *_places(frame, held.node),
         ),
     )
+
+
+def _places(frame: Frame, call: ast.AST | None) -> tuple[Span | None, Span | None]:
+    """Where the model stands whose method is called, and where both together do."""
+    callee = call.func if isinstance(call, ast.Call) else None
+    if not isinstance(callee, ast.Attribute):
+        return None, None
+    return frame.machine.span_of(callee.value), frame.machine.span_of(callee)
 
 
 def load_state_dict(
@@ -211,6 +225,7 @@ def load_state_dict(
                 machine.span_of(made_at),
                 False,
                 machine.span_of(saved.node) if saved.node is not None else None,
+                *_places(frame, node),
             ),
         )
     return UNKNOWN

@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Const, Dev, Obj, Value
+from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _ASKS = re.compile(
@@ -34,10 +34,18 @@ def _cuda(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments
     given = arguments.get(0, "device")
     own = isinstance(receiver, Obj) and (not receiver.info.is_module or "cuda" in receiver.info.all_methods)
     if given is not None and not own:
-        _look(frame, state, node, ".cuda", *given)
+        of_torch = isinstance(receiver, (Tensor, Obj)) or (isinstance(receiver, Library) and receiver.module)
+        _look(frame, state, node, ".cuda", *given, of_torch=of_torch)
 
 
-def _look(frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value) -> None:
+def _fits_to(call: ast.Call) -> bool:
+    """Whether the arguments of ``.cuda`` mean the same to ``.to``, which takes the type behind the device."""
+    return len(call.args) <= 1 and all(each.arg in ("device", "non_blocking") for each in call.keywords)
+
+
+def _look(
+    frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value, of_torch: bool = False
+) -> None:
     if state.guarded or _is_under_question(frame, call):
         return
     if name == "torch.cuda.set_device" and device_specs.lacks_number(frame, node, value):
@@ -48,7 +56,15 @@ def _look(frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr,
     machine, (text, place) = frame.machine, why
     machine.record(
         ("may be the CPU", call),
-        lambda: MaybeCpuDevice(machine.span_of(call), name, machine.text_of(node), text, machine.span_of(place)),
+        lambda: MaybeCpuDevice(
+            machine.span_of(call),
+            name,
+            machine.text_of(node),
+            text,
+            machine.span_of(place),
+            machine.span_of(call.func) if name == ".cuda" and _fits_to(call) else None,
+            of_torch,
+        ),
         state,
     )
 

@@ -50,10 +50,23 @@ def _look(frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr,
     machine = frame.machine
     argument = asked.args[0] if asked.args else None
     tensor = argument if argument is not None else asked.func.value  # type: ignore[attr-defined]
-    used_at = None if asked in nodes_in(call, ast.Call) else machine.span_of(call)
+    here = asked in nodes_in(call, ast.Call)
+    prefix = node.values[0] if isinstance(node, ast.JoinedStr) else None
+    whole = here and (node is asked or (isinstance(prefix, ast.Constant) and prefix.value == "cuda:"))
+    given = call if name == "torch.device" else node
+    only = len(call.args) + len(call.keywords) == 1
     machine.record(
         ("number of a device", asked),
-        lambda: DeviceNumber(machine.span_of(asked), machine.text_of(tensor), name, name == ".cuda", inside, used_at),
+        lambda: DeviceNumber(
+            machine.span_of(asked),
+            ast.unparse(tensor) if inside else machine.text_of(tensor),
+            name,
+            name == ".cuda",
+            inside,
+            None if here else machine.span_of(call),
+            machine.span_of(given) if whole else None,
+            machine.span_of(call.func) if whole and only else None,
+        ),
         state,
     )
 

@@ -51,8 +51,27 @@ def _legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Ar
         return
     machine, tail = frame.machine, name.rpartition(".")[2]
     dtype = torch_api.LEGACY_DTYPES[tail]
-    made = InvalidDevice(machine.span_of(given[0]), "legacy", machine.text_of(given[0]), name, dtype)
-    machine.record(("invalid device", given[0]), lambda: made, state)
+    module = dotted_path(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    of_data = len(node.args) == 1 and bool(module) and _is_listed(node.args[0])
+    made = partial(
+        InvalidDevice,
+        machine.span_of(given[0]),
+        "legacy",
+        machine.text_of(given[0]),
+        name,
+        dtype,
+        None,
+        f"{module}.tensor" if of_data else "",
+        machine.span_of(node.func),
+    )
+    machine.record(("invalid device", given[0]), made, state)
+
+
+def _is_listed(node: ast.expr) -> bool:
+    """Whether an expression gives a list, and so the values of a tensor, not its size."""
+    if isinstance(node, ast.BinOp):
+        return _is_listed(node.left) or _is_listed(node.right)
+    return isinstance(node, (ast.List, ast.ListComp))
 
 
 def _is_elsewhere(value: Value) -> bool:
@@ -95,7 +114,7 @@ def _look(
     """Record what is wrong with `node`, which is given for a device; `is_torch`: it surely is taken for one."""
     machine = frame.machine
     if isinstance(node, ast.Name) and _is_unbound(frame, node.id):
-        _record(frame, call, node, name, ("name", node.id, f'"{node.id}"'))
+        _record(frame, call, node, name, ("name", node.id, '"cuda"' if node.id == "gpu" else f'"{node.id}"'))
         return
     if is_torch and isinstance(node, ast.IfExp):
         for arm in (node.body, node.orelse):
@@ -243,10 +262,23 @@ def _record(frame: Frame, call: ast.Call, node: ast.expr, name: str, problem: Pr
         problem = ("tuple", machine.text_of(node), text if inside is not node else f"{text}[0]")
     within = nodes_in(call, type(node))
     used_at = None if any(each is node for each in within) else machine.span_of(call)
+    written = _rewritten(node, machine.text_of(node), problem)
     machine.record_anyway(
         ("invalid device", node),
-        lambda: InvalidDevice(machine.span_of(node), problem[0], problem[1], name, problem[2], used_at),
+        lambda: InvalidDevice(machine.span_of(node), problem[0], problem[1], name, problem[2], used_at, written),
     )
+
+
+def _rewritten(node: ast.expr, text: str, problem: Problem) -> str:
+    """What to write for a whole expression; a literal keeps its quotes."""
+    kind, _, suggestion = problem
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and text[1:-1] == node.value and suggestion:
+        return f"{text[0]}{suggestion[1:-1]}{text[-1]}"
+    if (kind == "tuple" and isinstance(node, ast.Tuple)) or kind == "name":
+        return suggestion
+    if kind == "number" and isinstance(node, ast.Constant):
+        return f'"cuda:{text}"'
+    return f'f"cuda:{{{text}}}"' if kind == "number" and dotted_path(node) and '"' not in text else ""
 
 
 def _record_context(frame: Frame, call: ast.Call, name: str, context: Value) -> None:
@@ -255,10 +287,11 @@ def _record_context(frame: Frame, call: ast.Call, name: str, context: Value) -> 
     machine, made_at = frame.machine, context.made_at
     given = machine.text_of(made_at.args[0]) if len(made_at.args) == 1 else ""
     text = f'torch.device("cuda:{given}")' if given.isdecimal() else f"torch.device({given})"
+    written = text if given and dotted_path(made_at.func) == CONTEXT else ""
     machine.record_anyway(
         ("invalid device", made_at),
         lambda: InvalidDevice(
-            machine.span_of(made_at), "context", machine.text_of(made_at), name, text, machine.span_of(call)
+            machine.span_of(made_at), "context", machine.text_of(made_at), name, text, machine.span_of(call), written
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 from torchdevlint.flow import torch_api
@@ -16,6 +17,7 @@ from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
+from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
@@ -58,9 +60,8 @@ def note_context(frame: Frame, state: State, node: ast.expr, name: str) -> None:
 
 def note_union(frame: Frame, state: State, node: ast.AugAssign, value: Value) -> None:
     """``os.environ |= {name: value}``."""
-    if isinstance(node.op, ast.BitOr) and isinstance(value, Map) and _is_environ(frame, node.target, state):
-        for key, each in value.items:
-            _check(frame, state, node, Const(key), each)
+    if isinstance(node.op, ast.BitOr) and _is_environ(frame, node.target, state):
+        _check_items(frame, state, node, node.value, value)
 
 
 def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
@@ -108,7 +109,7 @@ def note_item(
     if not _is_environ(frame, target.value, state):
         return
     name = frame.evaluate(target.slice, state)
-    _check(frame, state, target, name, value, value_node)
+    _check(frame, state, target, name, value, value_node, target.slice)
 
 
 def _is_environ(frame: Frame, node: ast.expr, state: State) -> bool:
@@ -122,36 +123,89 @@ def _set_by_call(frame: Frame, state: State, node: ast.Call, name: str, argument
     if len(given) > _SETTERS[name] and _is_visible_devices(given[0]):
         found = ", ".join(frame.machine.text_of(each) for each, _ in arguments.positional)
         values = ",".join(str(value.value) for value in given[1:] if isinstance(value, Const))
-        _malformed(frame, node, "arguments", found, f'"{torch_api.VISIBLE_DEVICES}", "{values}"')
+        written = f'"{values}"'
+        known = len(node.args) == values.count(",") + 2 and not node.keywords
+        place = _around(frame, node.args[1], node.args[-1]) if known else None
+        _malformed(frame, node, "arguments", found, f'"{torch_api.VISIBLE_DEVICES}", {written}', place, written)
         return
-    _check(frame, state, node, given[0], given[1], arguments.positional[1][0])
+    nodes = [each for each, _ in arguments.positional]
+    _check(frame, state, node, given[0], given[1], nodes[1], nodes[0])
+
+
+def _around(frame: Frame, first: ast.AST, last: ast.AST) -> Span:
+    start, end = frame.machine.span_of(first), frame.machine.span_of(last)
+    return replace(start, end_row=end.end_row, end_column=end.end_column)
 
 
 def _update(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+    keywords = {each.arg: each for each in node.keywords}
     for name, (value_node, value) in arguments.keywords.items():
-        _check(frame, state, node, Const(name), value, value_node)
-    for value in arguments.values:
-        if isinstance(value, Map):
-            for key, each in value.items:
-                _check(frame, state, node, Const(key), each)
+        _check(frame, state, node, Const(name), value, value_node, keywords.get(name))
+    for given, value in arguments.positional:
+        _check_items(frame, state, node, given, value)
+
+
+def _check_items(frame: Frame, state: State, node: ast.AST, given: ast.expr, value: Value) -> None:
+    if not isinstance(value, Map):
+        return
+    literal = zip(given.keys, given.values, strict=True) if isinstance(given, ast.Dict) else ()
+    nodes = {key.value: (each, key) for key, each in literal if isinstance(key, ast.Constant)}
+    for key, each in value.items:
+        _check(frame, state, node, Const(key), each, *nodes.get(key, (None, None)))
 
 
 def _check(
-    frame: Frame, state: State, node: ast.AST, name: Value, value: Value, value_node: ast.expr | None = None
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    name: Value,
+    value: Value,
+    value_node: ast.expr | None = None,
+    name_node: ast.expr | ast.keyword | None = None,
 ) -> None:
+    """An assignment at `node`; `value_node` and `name_node` are where its two sides are written, if that is known."""
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return
     if not _is_visible_devices(name):
         if _is_misspelt(name.value):
-            _malformed(frame, node, "name", name.value, torch_api.VISIBLE_DEVICES)
+            place, written = _respelt(frame, name_node, name.value)
+            _malformed(frame, node, "name", name.value, torch_api.VISIBLE_DEVICES, place, written)
         return
     value = as_parsed(frame, value_node, value)
     if is_number(value) or isinstance(value, Seq) or (isinstance(value, Const) and not isinstance(value.value, str)):
         found = str(value.value) if isinstance(value, Const) else "a list" if isinstance(value, Seq) else "a number"
-        _malformed(frame, node, "value", found, f'"{found}"' if isinstance(value, Const) else "str(..)")
+        place = None if value_node is None else frame.machine.span_of(value_node)
+        written = "" if value_node is None else _as_text(frame, value_node, value)
+        suggestion = f'"{found}"' if isinstance(value, Const) else "str(..)"
+        _malformed(frame, node, "value", found, suggestion, place, written)
         return
     if state.touched is not None and not state.without_accelerator:
         _late(frame, state.touched, node)
+
+
+def _respelt(frame: Frame, node: ast.expr | ast.keyword | None, name: str) -> tuple[Span | None, str]:
+    """Where a name is written out, and what to write there."""
+    right = torch_api.VISIBLE_DEVICES
+    if isinstance(node, ast.keyword):
+        place = frame.machine.span_of(node)
+        return replace(place, end_row=place.row, end_column=place.column + len(name)), right
+    text = "" if node is None else frame.machine.text_of(node)
+    if node is None or text[1:-1] != name:
+        return None, ""
+    return frame.machine.span_of(node), f"{text[0]}{right}{text[-1]}"
+
+
+def _as_text(frame: Frame, node: ast.expr, value: Value) -> str:
+    """The expression that makes text of a number, or of a list of them; empty where nothing does surely."""
+    text = frame.machine.text_of(node)
+    if isinstance(value, Const) and (isinstance(value.value, bool) or not isinstance(value.value, int)):
+        return ""
+    if not isinstance(value, Seq):
+        return f"str({text})" if dotted_path(node) or isinstance(node, ast.Call) else f'"{text}"'
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return f'",".join(map(str, {text}))' if dotted_path(node) else ""
+    each_value = [each.value for each in node.elts if isinstance(each, ast.Constant)]
+    return f'"{",".join(map(str, each_value))}"' if len(each_value) == len(node.elts) else ""
 
 
 def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
@@ -185,10 +239,13 @@ def _last_start(scope: ast.AST) -> int:
     return max(starts, default=0)
 
 
-def _malformed(frame: Frame, node: ast.AST, problem: str, found: str, suggestion: str) -> None:
+def _malformed(
+    frame: Frame, node: ast.AST, problem: str, found: str, suggestion: str, given_at: Span | None, written: str
+) -> None:
     machine = frame.machine
     machine.record_anyway(
-        ("malformed", node), lambda: MalformedVisibleDevices(machine.span_of(node), problem, found, suggestion)
+        ("malformed", node),
+        lambda: MalformedVisibleDevices(machine.span_of(node), problem, found, suggestion, given_at, written),
     )
 
 

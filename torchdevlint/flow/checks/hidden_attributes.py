@@ -29,7 +29,7 @@ def note_attribute(frame: Frame, state: State, node: ast.Attribute, receiver: Li
         return
     if _is_asked_for(frame, state, node) or _is_put_on_wrapper(frame, node, receiver.made_at):
         return
-    conditional = _wrapped_on_some_paths(frame, state, node.value)
+    conditional = _wrapped_on_some_paths(frame, state, node.value, receiver.made_at)
     if conditional is None:
         return
     machine, made_at = frame.machine, receiver.made_at
@@ -44,17 +44,22 @@ def note_attribute(frame: Frame, state: State, node: ast.Attribute, receiver: Li
             machine.span_of(made_at),
             "" if defined_by is None else defined_by.name,
             conditional,
-            _unwrap(made_at),
+            machine.span_of(node.value),
+            *_unwrap(frame, made_at),
         ),
         state,
     )
 
 
-def _unwrap(made_at: ast.AST) -> str:
-    """``accelerator.unwrap_model``, for a model that ``accelerator.prepare(..)`` has wrapped."""
+def _unwrap(frame: Frame, made_at: ast.AST) -> tuple[str, bool]:
+    """``accelerator.unwrap_model``, for a model that ``accelerator.prepare(..)`` has wrapped; whether that is bound."""
     callee = made_at.func if isinstance(made_at, ast.Call) else None
     path = dotted_path(callee.value) if isinstance(callee, ast.Attribute) and callee.attr == "prepare" else None
-    return f"{path}.unwrap_model" if path else ""
+    if path is None:
+        return "", True
+    if frame.owner is not None and path.startswith("self."):
+        return f"{path}.unwrap_model", True
+    return f"{path}.unwrap_model", made_at in nodes_in(frame.function or frame.machine.tree, ast.Call)
 
 
 def _class_that_defines(inner: Value | None, name: str) -> ClassInfo | None:
@@ -149,7 +154,7 @@ def _sets(call: ast.Call, node: ast.Attribute) -> bool:
 _REGISTER = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
 
 
-def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr) -> bool | None:
+def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: ast.AST) -> bool | None:
     """Whether what is read is the wrapper on some paths only; None if the order of calls decides."""
     path = dotted_path(model)
     if path is None:
@@ -157,12 +162,14 @@ def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr) -> bool 
     seen = state.copy()
     seen.conditions = ()
     held = alternatives(frame.evaluate(model, seen))
-    plain = any(not _is_wrapper(each) for _, each in held)
-    if not plain:
+    if all(_is_wrapper(each) for _, each in held):
         return False
     if path.startswith("self.") and not _is_in_order(frame, path.removeprefix("self.")):
         return None
-    return any(conditions for conditions, each in held if _is_wrapper(each))
+    if any(conditions for conditions, each in held if _is_wrapper(each)):
+        return True
+    tests = nodes_in(frame.machine.tree, ast.If)
+    return any(made_at in nodes_in(each, ast.Call) and model not in nodes_in(each, type(model)) for each in tests)
 
 
 def _is_wrapper(value: Value) -> bool:

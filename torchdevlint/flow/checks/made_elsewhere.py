@@ -9,10 +9,12 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import FactoryThenMove
+from torchdevlint.flow.names import mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Dtype, Tensor, Value
+from torchdevlint.flow.state.values import Dtype, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
 
 _FACTORIES = frozenset(
     f"torch.{name}" for name in "zeros ones full empty arange eye linspace logspace tril_indices triu_indices".split()
@@ -49,6 +51,10 @@ def _move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments
             f".{callee.attr}({', '.join(machine.text_of(each) for each in (*node.args, *node.keywords))})",
             taken,
             made is callee.value,
+            machine.span_of(made),
+            machine.span_of(callee.value),
+            _clashes(frame, state, node, made, taken) or ("dtype=" in taken and made is not callee.value),
+            _converts(callee.value),
         ),
         state,
     )
@@ -63,6 +69,26 @@ def _made_by(node: ast.expr) -> ast.Call | None:
     return None
 
 
+def _clashes(frame: Frame, state: State, move: ast.Call, made: ast.Call, taken: str) -> bool:
+    """Whether the factory is told a type that the move changes, or nothing says what the move is given."""
+    if "dtype=" in taken:
+        return any(each.arg == "dtype" for each in made.keywords)
+    if not move.args or not isinstance(frame.evaluate(move.args[0], state), Unknown):
+        return False
+    return not mentions_device(frame.machine.text_of(move.args[0]).rpartition(".")[2])
+
+
+def _converts(node: ast.expr) -> bool:
+    """Whether a chain of methods changes the type of what it starts with."""
+    calls = (node, *nodes_in(node, ast.Call))
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and each.func.attr in (*torch_api.DTYPE_METHODS, "type")
+        for each in calls
+    )
+
+
 def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) -> str | None:
     """``device=..`` for a factory that does the move's work, with ``dtype=..`` where it does that too."""
     device = to_device(frame, arguments) if method in ("to", "type_as") else method_device(frame, method, arguments)
@@ -75,7 +101,7 @@ def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) 
             return f'device="{device.describe()}"'
         return f"device={text(given[0])}"
     first = arguments.keywords.get("device") or arguments.keywords.get("other") or arguments.positional[0]
-    if isinstance(first[1], Tensor):
+    if isinstance(first[1], Tensor) or method == "type_as" or "other" in arguments.keywords:
         return f"device={text(first[0])}.device, dtype={text(first[0])}.dtype"
     of_dtype = [each for each, value in arguments.pairs if isinstance(value, Dtype)]
     return ", ".join([f"device={text(first[0])}", *(f"dtype={text(each)}" for each in of_dtype)])

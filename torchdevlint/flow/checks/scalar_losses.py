@@ -154,7 +154,12 @@ def _note(frame: Frame, state: State, node: ast.Call, receiver: Value, error: st
     machine.record(
         ("gathered loss", node),
         lambda: GatheredLoss(
-            machine.span_of(node), machine.text_of(loss.value), loss.attr, error, machine.span_of(called_at)
+            machine.span_of(node),
+            machine.text_of(loss.value),
+            loss.attr,
+            error,
+            machine.span_of(called_at),
+            machine.span_of(loss.value),
         ),
         state,
     )

@@ -14,7 +14,7 @@ class CheckpointLoad(Fact):
 
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
     feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU. A function of one's
-    own that hands its `parameter` on to such a call is one itself.
+    own that hands its `parameter` on to such a call is one itself. `none_at` is where ``None`` is given for it.
     """
 
     at: Span
@@ -23,6 +23,7 @@ class CheckpointLoad(Fact):
     only_state_dict: bool
     rank_code: bool
     parameter: str = "map_location"
+    none_at: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class WrappedStateDict(Fact):
     """A state dict saved with, or loaded into, the wrong prefix.
 
     `direction` is ``save`` (a wrapper's keys are written) or ``load`` (a file and a model disagree);
-    `prefix` is ``module.`` or ``_orig_mod.``; `conditional` whether the wrap happens on some paths only.
+    `prefix` is ``module.`` or ``_orig_mod.``; `conditional` whether the wrap happens on some paths only. `model_at` and
+    `method_at` are where the model, and its method, stand in the call that gives or takes the state dict.
     """
 
     at: Span
@@ -41,6 +43,8 @@ class WrappedStateDict(Fact):
     wrapped_at: Span
     conditional: bool
     saved_at: Span | None = None
+    model_at: Span | None = None
+    method_at: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,21 +30,25 @@ class MalformedVisibleDevices(Fact):
     """An environment assignment that cannot do what it is meant to.
 
     `problem` is ``name`` (misspelt: `found` is what stands there), ``value`` (not a string) or ``arguments``
-    (``setdefault(name, "2", "3")``).
+    (``setdefault(name, "2", "3")``). `given_at` is where the name or the value is written, if it is written out there,
+    and `written` what has to stand in its place, if that is known.
     """
 
     at: Span
     problem: str
     found: str
     suggestion: str
+    given_at: Span | None = None
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceNumber(Fact):
     """``x.get_device()`` given for a device, though `x` may be on the CPU, where it is -1.
 
-    `tensor` is the text of `x`, `function` what the number is given to, `moves` whether that is ``.cuda(..)``,
-    `text` whether the number is put into a string, `used_at` the call, where `at` is not in it.
+    `tensor` is the text of `x`, `function` what the number is given to, `moves` whether that is ``.cuda(..)``, `text`
+    whether the number is put into a string, `used_at` the call, where `at` is not in it; `given_at` is all that is
+    given for the device, and `callee_at` what it is given to, where they are one expression with `at`.
     """
 
     at: Span
@@ -53,6 +57,8 @@ class DeviceNumber(Fact):
     moves: bool
     text: bool
     used_at: Span | None = None
+    given_at: Span | None = None
+    callee_at: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,8 @@ class MaybeCpuDevice(Fact):
     """A call that takes devices of CUDA only gets one that may be the CPU.
 
     `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
-    what says that this may be the CPU, and `why_at` where.
+    what says that this may be the CPU, and `why_at` where. `callee_at` is what is called, if ``.to`` takes the same
+    arguments, and `of_torch` whether it surely is a tensor or a module that has it.
     """
 
     at: Span
@@ -68,6 +75,8 @@ class MaybeCpuDevice(Fact):
     device: str
     why: str
     why_at: Span
+    callee_at: Span | None = None
+    of_torch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,8 @@ class InvalidDevice(Fact):
     is needed), ``number`` (where only names are taken), ``context`` (a ``torch.cuda.device``), ``tuple`` (a comma too
     many), ``name`` (not bound) or ``legacy`` (a constructor that makes tensors of the CPU only). `found` is what was
     given, `function` what it was given to, `suggestion` what to write in its place, or empty, `used_at` the call, where
-    `at` is somewhere else.
+    `at` is somewhere else. `written` is what to write at `at`, if the whole of that is known, and for ``legacy`` what
+    to call at `callee_at` instead.
     """
 
     at: Span
@@ -118,3 +128,5 @@ class InvalidDevice(Fact):
     function: str
     suggestion: str
     used_at: Span | None = None
+    written: str = ""
+    callee_at: Span | None = None

@@ -12,10 +12,11 @@ from torchdevlint.model import Span
 class HiddenAttribute(Fact):
     """An attribute that is read from a wrapper, which does not hand it through to the model inside.
 
-    `model` is the text of the wrapper, `wrapper` its class and `wrapped_at` where it is made; `class_name` is the class
-    of the model inside if that defines the attribute, else empty; `called` whether it is a method that is called;
-    `conditional` whether the wrap happens on some paths only. `unwrap` is the function that gives the model inside, if
-    the library that wrapped it has one.
+    `model` is the text of the wrapper at `model_at`, `wrapper` its class and `wrapped_at` where it is made;
+    `class_name` is the class of the model inside if that defines the attribute, else empty; `called` whether it is a
+    method that is called; `conditional` whether the wrap happens on some paths only. `unwrap` is the function that
+    gives the model inside, if the library that wrapped it has one, and `unwrap_here` whether it has that name at the
+    place too.
     """
 
     at: Span
@@ -26,7 +27,9 @@ class HiddenAttribute(Fact):
     wrapped_at: Span
     class_name: str
     conditional: bool
+    model_at: Span
     unwrap: str = ""
+    unwrap_here: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,8 @@ class DataParallelElsewhere(Fact):
 class GatheredLoss(Fact):
     """A loss that the forward of a model in `DataParallel` returns is used as if it were one number.
 
-    `loss` is its text, `method` what is called, `error` what that raises with two GPUs, `called_at` the call of the
-    wrapper.
+    `loss` is its text and `loss_at` its place, `method` what is called, `error` what that raises with two GPUs,
+    `called_at` the call of the wrapper.
     """
 
     at: Span
@@ -59,6 +62,7 @@ class GatheredLoss(Fact):
     method: str
     error: str
     called_at: Span
+    loss_at: Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from torchdevlint.model import Span
 class FactoryThenMove(Fact):
     """``torch.zeros(3).to(device)``: made on the CPU, and copied.
 
-    `factory` is the public name, `text` the factory's call, `move` the move, and `arguments` what the factory takes to
-    make the tensor where it is needed.
+    `factory` is the public name, `text` the factory's call at `made_at`, `move` the move, which stands behind what is
+    at `moved_at`, and `arguments` what the factory takes to make the tensor where it is needed. `clashes` says that it
+    cannot take them all, as it is told another type, or the type is changed on the way, which alone is `converts`.
     """
 
     at: Span
@@ -23,6 +24,10 @@ class FactoryThenMove(Fact):
     arguments: str
     direct: bool
     """Whether the move follows the factory without another method between."""
+    made_at: Span
+    moved_at: Span
+    clashes: bool
+    converts: bool
 
 
 @dataclass(frozen=True, slots=True)
