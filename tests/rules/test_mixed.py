@@ -33,7 +33,7 @@ FACT = MixedDevices(
     creations=(CREATION,),
     entry="function",
     model_side=False,
-    other_like="x",
+    there="x.device",
     other_origin="argument",
 )
 

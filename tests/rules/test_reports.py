@@ -96,7 +96,7 @@ MIXED = MixedDevices(
     creations=(CREATION,),
     entry="forward",
     model_side=True,
-    other_like="x",
+    there="x.device",
 )
 
 
@@ -129,7 +129,7 @@ def test_what_takes_no_device_is_moved(function: str) -> None:
 
 
 def test_without_a_tensor_in_scope_no_edit_is_invented() -> None:
-    assert only(tdl003_factory_in_forward, replace(MIXED, other_like=None)).help == "make it on the device of `x`"
+    assert only(tdl003_factory_in_forward, replace(MIXED, there=None)).help == "make it on the device of `x`"
 
 
 @pytest.mark.parametrize(

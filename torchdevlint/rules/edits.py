@@ -11,6 +11,7 @@ from torchdevlint.rules.wording import operand
 _BLANK = frozenset(
     {tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
 def fix(applicability: Applicability, message: str, *edits: Edit | None) -> Fix | None:
@@ -64,11 +65,52 @@ def argument_added(call: str, span: Span, argument: str) -> Edit | None:
     return inserted(row, column, f" {argument}," if last.string == "," else f", {argument}", span.file)
 
 
+def keywords(call: str) -> frozenset[str] | None:
+    """The names of the keyword arguments of a call, ``**`` for those of a dict; None if the text is no call."""
+    tokens = list(_tokens(call))
+    if not tokens or tokens[-1].string != ")":
+        return None
+    return frozenset(each[0].string for each in _arguments(tokens) if each[0].string == "**" or _is_keyword(each))
+
+
+def argument_replaced(call: str, span: Span, name: str, old: str, new: str) -> Edit | None:
+    """Another value for a keyword argument of a call whose value is the one token `old`; None if that is not so."""
+    for each in _arguments(list(_tokens(call))):
+        if [one.string for one in each] == [name, "=", old]:
+            return replaced(Span(*_place(each[2].start, span), *_place(each[2].end, span)), new)
+    return None
+
+
+def argument_removed(call: str, span: Span, name: str) -> Edit | None:
+    """A call whose text is `call` and that stands at `span` without a keyword argument, of which nothing is left.
+
+    None if it has no such argument, or if there are comments in it, which the argument may take along.
+    """
+    arguments = _arguments(list(_tokens(call)))
+    found = next((at for at, each in enumerate(arguments) if [one.string for one in each[:2]] == [name, "="]), None)
+    if found is None or "#" in call:
+        return None
+    begin, end = arguments[found][0].start, arguments[found][-1].end
+    if found + 1 < len(arguments):
+        end = arguments[found + 1][0].start
+    elif found:
+        begin = arguments[found - 1][-1].end
+    return replaced(Span(*_place(begin, span), *_place(end, span)), "")
+
+
 def call_added(expression: str, span: Span, call: str) -> tuple[Edit, ...]:
     """A method call behind an expression whose text is `expression`: ``.cpu()``, in parentheses where it needs them."""
     if operand(expression) == expression:
         return (added_after(span, call),)
     return (added_before(span, "("), added_after(span, f"){call}"))
+
+
+def call_before(text: str, span: Span, method: str, call: str) -> Edit | None:
+    """A method call before the last one of a chain whose text is `text`, which is that of `method`; None if not."""
+    tokens = _tokens(text)
+    if [each.string for each in tokens[-4:-1]] != [".", method, "("] or tokens[-1].string != ")":
+        return None
+    return inserted(*_place(tokens[-4].start, span), call)
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:
@@ -78,6 +120,25 @@ def _tokens(text: str) -> list[tokenize.TokenInfo]:
     except (tokenize.TokenError, SyntaxError):
         return []
     return [each for each in found if each.type not in _BLANK][1:-1]
+
+
+def _arguments(tokens: list[tokenize.TokenInfo]) -> list[list[tokenize.TokenInfo]]:
+    """The arguments of the call that an expression ends with, without the commas between them."""
+    found: list[list[tokenize.TokenInfo]] = [[]]
+    depth = 0
+    for token in reversed(tokens):
+        depth += (token.string in _CLOSING) - (token.string in _OPENING)
+        if depth == 0:
+            break
+        if depth == 1 and token.string == ",":
+            found.append([])
+        elif token is not tokens[-1]:
+            found[-1].append(token)
+    return [each[::-1] for each in reversed(found) if each]
+
+
+def _is_keyword(argument: list[tokenize.TokenInfo]) -> bool:
+    return len(argument) > 1 and argument[1].string == "="
 
 
 def _place(at: tuple[int, int], span: Span) -> tuple[int, int]:

@@ -6,11 +6,14 @@ from enum import Enum
 
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Note, Report
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report
+from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
 
 _GRADIENTS = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.grad()`")
 _RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
+_OF_THE_CPU = frozenset({"generator", "pin_memory", "**"})
+"""Arguments of factories that may not go with another device."""
 
 
 class Cause(Enum):
@@ -72,9 +75,43 @@ def is_one_of_two(fact: MixedDevices) -> bool:
     return fact.operation == "another `return`"
 
 
-def creation_report(fact: MixedDevices, message: str, repair: str) -> Report:
+def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
     """A report that starts where the tensor is made, which is what has to change."""
-    return Report(span=fact.creations[0].span, message=message, symptom=symptom(fact), help=repair, notes=notes(fact))
+    return Report(
+        span=fact.creations[0].span,
+        message=message,
+        symptom=symptom(fact),
+        help=repair,
+        notes=notes(fact),
+        fix=fix,
+    )
+
+
+def made_there(fact: MixedDevices) -> Fix | None:
+    """The tensor is made where the other operand is, if something there says where that is.
+
+    Other random numbers come out on another device; with several tensors, which of them is right is a guess.
+    """
+    first = fact.creations[0]
+    if fact.there is None or first.span.file:
+        return None
+    given = keywords(first.text)
+    if given is None:
+        return None
+    argument = f"device={fact.there}"
+    edits: tuple[Edit | None, ...] = ()
+    if "device" in given:
+        message = f"write `{argument}`"
+        edits = (argument_replaced(first.text, first.span, "device", "None", fact.there),)
+    elif takes_no_device(first.function) or given & _OF_THE_CPU:
+        message = f"append `.to({fact.there})`"
+        edits = call_added(first.text, first.span, f".to({fact.there})")
+    else:
+        message = f"add `{argument}`"
+        edits = (argument_added(first.text, first.span, argument),)
+    found = tuple(each for each in edits if each is not None)
+    safe = fact.one_input and not first.random and not is_returned(fact) and not is_one_of_two(fact)
+    return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, message, found) if found else None
 
 
 def claim(fact: MixedDevices, first: Creation) -> str:
@@ -129,10 +166,12 @@ def placed(first: Creation, device: str) -> str:
     """How to make what `first` makes on `device` instead, as the end of a sentence."""
     if takes_no_device(first.function):
         return f"append {code(f'.to({device})')}"
+    if "device" in (keywords(first.text) or ()):
+        return f"with `device={device}`"
     edited = with_argument(first.text, f"device={device}")
     return f"`{edited}`" if edited else f"add `device={device}`"
 
 
 def takes_no_device(function: str) -> bool:
-    """``torch.Tensor`` and its kin refuse other devices, ``from_numpy`` and ``frombuffer`` have no such argument."""
-    return function.endswith(("Tensor", ".from_numpy", ".frombuffer"))
+    """``torch.Tensor`` and its kin refuse other devices; others have no such argument, or not in each release."""
+    return function.endswith(("Tensor", ".from_numpy", ".frombuffer", ".from_file", ".generate_square_subsequent_mask"))

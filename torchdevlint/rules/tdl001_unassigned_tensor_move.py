@@ -37,7 +37,11 @@ def step(net: nn.Module, images: torch.Tensor, labels: torch.Tensor, device: str
 ```
 
 ## Fix safety
-There is no automatic fix: to assign the result also changes what every later line sees.
+The fix writes `labels = ` before the statement. It is safe where a name is moved to a device: the numbers stay the
+same, and later lines get the tensor where the statement says. It is unsafe where an attribute or an item is moved,
+which other code may hold too, and for a conversion such as `x.double()`, which changes what is computed. There is no
+fix where nothing reads the name later, or where the function does not bind it, since assigning would hide the outer
+one; and none for an expression that is more than the move.
 
 ## What it cannot see
 A receiver without evidence that it is a tensor is left alone: an untyped parameter that is only moved may as well be a
@@ -57,7 +61,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import DiscardedMove
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import inserted
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -104,7 +109,16 @@ def check(fact: DiscardedMove) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=f"assign it: {edit(f'{fact.receiver} = {move}')}; only modules move in place",
         notes=tuple(Note(message, span) for message, span in fact.evidence),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DiscardedMove) -> Fix | None:
+    if not fact.assignable or fact.at.file:
+        return None
+    safe = fact.moves and fact.receiver.isidentifier()
+    edits = (inserted(fact.at.row, fact.at.column, f"{fact.receiver} = "),)
+    return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, f"assign it to {code(fact.receiver)}", edits)
 
 
 def _symptom(fact: DiscardedMove) -> str:

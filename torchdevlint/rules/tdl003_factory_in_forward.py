@@ -47,8 +47,11 @@ class Tagger(nn.Module):
 `__init__`, as a buffer: `self.register_buffer("positions", torch.arange(n), persistent=False)`.
 
 ## Fix safety
-There is no automatic fix: which tensor has the right device is the author's knowledge, and a random factory with
-another device draws other numbers.
+The fix adds `device=` to the factory, or `.to(..)` to one that takes no device, with an expression that is surely right
+there: the device of the other side, of an input, or of a layer's weight (`self.fc.weight.device`). It is safe where the
+function gets one tensor. It is unsafe where it gets several, of which another may be the right one; where the factory
+is random, since another device draws other numbers; and where the tensor is only returned. There is no fix where no
+such name is surely bound at the factory, such as in a helper that gets nothing but sizes.
 
 ## What it cannot see
 Factories behind a call into another file, and tensors that pass through containers or attributes it does not follow.
@@ -70,7 +73,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, placed, takes_no_device
+from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, made_there, placed, takes_no_device
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -111,11 +114,11 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.FORWARD:
         return
     first = fact.creations[0]
-    yield creation_report(fact, claim(fact, first), _help(fact, first))
+    yield creation_report(fact, claim(fact, first), _help(fact, first), made_there(fact))
 
 
 def _help(fact: MixedDevices, first: Creation) -> str:
-    if fact.other_like is None:
+    if fact.there is None:
         return f"make it on the device of {code(fact.other.text)}"
     verb = "move it to" if takes_no_device(first.function) else "make it"
-    return f"{verb} where the model is: {placed(first, f'{fact.other_like}.device')}"
+    return f"{verb} where the model is: {placed(first, fact.there)}"

@@ -40,7 +40,10 @@ def predict(model, loader, device):
 is `.detach().cpu().numpy()`; a single number is had by `.item()`, a nested list by `.tolist()`, from any device.
 
 ## Fix safety
-There is no automatic fix: `.cpu()` copies, and waits for the device, which belongs where the author wants it.
+The fix puts `.cpu()` behind the tensor, and `.detach()` before it where the tensor is a parameter. It is safe where
+the tensor is read by `.numpy()`, since `.cpu()` gives the same numbers, and the tensor itself on the CPU. It is unsafe
+where another function reads what a model of unknown class gave: that may be a tuple or a dict, which has no `.cpu()`.
+A list of tensors that has a name is copied item by item, which is unsafe, since it may hold other things as well.
 
 ## What it cannot see
 Tensors that come out of functions of other files, and models whose move is not seen. Axes of matplotlib
@@ -60,8 +63,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import call_added, call_before, replaced
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -96,12 +101,38 @@ def check(fact: ReadOnHost) -> Iterator[Report]:
         ),
         help=f"copy it to the host first: {edit(_copied(fact))}",
         notes=notes,
+        fix=_fix(fact),
     )
 
 
 def _copied(fact: ReadOnHost) -> str:
     """The tensor as the host can read it; with ``.numpy()``, if that is how it was read."""
-    text = fact.value.text
-    detach = "" if not fact.needs_detach or text.endswith((".detach()", ".data")) else ".detach()"
     tail = ".numpy()" if fact.call.rstrip().endswith(".numpy()") else ""
-    return f"{operand(text)}{detach}.cpu(){tail}"
+    return f"{operand(fact.value.text)}{_copy(fact)}{tail}"
+
+
+def _copy(fact: ReadOnHost) -> str:
+    detached = fact.value.text.endswith((".detach()", ".data"))
+    return ".detach().cpu()" if fact.needs_detach and not detached else ".cpu()"
+
+
+def _fix(fact: ReadOnHost) -> Fix | None:
+    value, copy = fact.value, _copy(fact)
+    if fact.at.file or value.span.file or value.text.startswith("*"):
+        return None
+    before = call_before(fact.call, fact.at, "numpy", copy)
+    if before is not None:
+        return Fix(Applicability.SAFE, f"put {code(copy)} before `.numpy()`", (before,))
+    if fact.of_list:
+        return _fix_of_list(value, copy)
+    edits = call_added(value.text, value.span, copy)
+    sure = Applicability.UNSAFE if fact.opaque else Applicability.SAFE
+    return Fix(sure, f"append {code(copy)} to {code(value.text)}", edits)
+
+
+def _fix_of_list(value: Operand, copy: str) -> Fix | None:
+    """A new list in the place of a named one."""
+    if not value.text.replace(".", "").isidentifier():
+        return None
+    edits = (replaced(value.span, f"[each{copy} for each in {value.text}]"),)
+    return Fix(Applicability.UNSAFE, f"copy what {code(value.text)} holds", edits)

@@ -40,7 +40,9 @@ A number becomes a tensor with the first loss. Where it must be a tensor even fo
 Scalars are collected by `torch.stack([a, b])`, which keeps their device and their gradient.
 
 ## Fix safety
-There is no automatic fix: whether the sum has to be a tensor, for no batch as well, is the author's knowledge.
+The fix adds `device=` to the scalar, where an expression for the right device is surely bound there. It is safe where
+the function gets one tensor, and else unsafe. The number `0.0` is left to the author, since the result is no tensor
+then where nothing is added. A list of scalars has no fix.
 
 ## What it cannot see
 Losses whose device is not known, such as those that functions of other files give. It is silent for `total = total +
@@ -59,7 +61,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, creation_report, placed
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report, made_there, placed
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -94,18 +96,14 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         message = f"{code(first.text)} is a scalar of the CPU that is joined with others, and {other}"
     else:
         message = f"{code(first.text)} collects scalars of an accelerator into a tensor of the CPU, and {other}"
-    yield creation_report(fact, message, _help(fact))
+    yield creation_report(fact, message, _help(fact), None if fact.scalar == "list" else made_there(fact))
 
 
 def _help(fact: MixedDevices) -> str:
     first = fact.creations[0]
     if fact.scalar == "list":
         return "use `torch.stack`, which keeps device and gradient"
-    there = placed(first, f"{fact.other_like or fact.other.text}.device" if _is_short(fact) else "device")
+    there = placed(first, fact.there or (f"{fact.other.text}.device" if fact.other.text.isidentifier() else "device"))
     return (
         f"start with the number `0.0`, or make it there: {there}" if fact.scalar == "sum" else f"make it there: {there}"
     )
-
-
-def _is_short(fact: MixedDevices) -> bool:
-    return fact.other_like is not None or fact.other.text.isidentifier()

@@ -29,7 +29,8 @@ Where several copies are to overlap, start all of them, and call `torch.cuda.syn
 event that was recorded behind them, before the first is read.
 
 ## Fix safety
-There is no automatic fix, although leaving out `non_blocking` is always right: it may wait more often than necessary.
+The fix is safe: it leaves `non_blocking=True` out of the copy, which then waits until the values are there. It may wait
+more often than necessary. Where `non_blocking` is given by its position, there is no fix.
 
 ## What it cannot see
 Reads in functions of other files, and copies into a buffer by `copy_(t, non_blocking=True)`. It is silent as soon as a
@@ -48,7 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.host_copies import ReadBeforeSync
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import argument_removed
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -78,4 +80,10 @@ def check(fact: ReadBeforeSync) -> Iterator[Report]:
         symptom="nothing raises: what is read may be zeros, values of an earlier copy, or a part of this one",
         help="leave out `non_blocking=True`, or call `torch.cuda.synchronize()` before it is read",
         notes=() if fact.copied_at == fact.at else (Note(f"{code(fact.copy)} does not wait", fact.copied_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: ReadBeforeSync) -> Fix | None:
+    removed = None if fact.copied_at.file else argument_removed(fact.copy, fact.copied_at, "non_blocking")
+    return None if removed is None else Fix(Applicability.SAFE, "leave out `non_blocking`", (removed,))

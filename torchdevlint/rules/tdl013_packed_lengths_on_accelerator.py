@@ -39,7 +39,9 @@ class Reader(nn.Module):
 Lengths that a loader gives are best never moved: what is not needed on the accelerator costs a copy there and back.
 
 ## Fix safety
-There is no automatic fix, although `.cpu()` is right wherever the lengths are: it belongs where it waits least.
+The fix is safe: it appends `.cpu()` to the lengths in this call, which gives the same numbers, and the tensor itself
+where it is on the CPU already. The accelerator is waited for in each call, so that lengths which come from a loader
+are better never moved.
 
 ## What it cannot see
 Inputs of `forward` that are called lengths: a caller may keep them on the CPU, and should. The same holds for arguments
@@ -55,8 +57,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.sequences import LengthsOnAccelerator
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import call_added
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -89,4 +93,12 @@ def check(fact: LengthsOnAccelerator) -> Iterator[Report]:
         symptom="RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
         help=f"copy the lengths to the host: {edit(f'{operand(lengths.text)}.cpu()')}",
         notes=tuple(Note(message, span) for message, span in lengths.evidence if span != fact.at),
+        fix=_fix(lengths),
     )
+
+
+def _fix(lengths: Operand) -> Fix | None:
+    if lengths.span.file:
+        return None
+    edits = call_added(lengths.text, lengths.span, ".cpu()")
+    return Fix(Applicability.SAFE, f"append `.cpu()` to {code(lengths.text)}", edits)

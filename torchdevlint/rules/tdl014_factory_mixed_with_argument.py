@@ -41,8 +41,11 @@ def length_mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
 module is moved where it is used: `ANCHORS.to(x.device)`.
 
 ## Fix safety
-There is no automatic fix: a random factory with another device draws other numbers, and which argument has the right
-device is the author's knowledge.
+The fix adds `device=` to the factory, or `.to(..)` to one that takes no device, with the device of the argument. It is
+safe where the function gets one tensor. It is unsafe where it gets several, of which another may be the right one;
+where the factory is random, since another device draws other numbers; where the tensor is only returned; and for a
+constant of the module, which the fix moves where it is used, each time. There is no fix where no name for the device
+is surely bound at the factory.
 
 ## What it cannot see
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
@@ -71,9 +74,10 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, placed
-from torchdevlint.rules.wording import code
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import call_added
+from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, made_there, placed
+from torchdevlint.rules.wording import code, operand
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -103,13 +107,27 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.ARGUMENT:
         return
     first = fact.creations[0]
-    yield creation_report(fact, claim(fact, first), _help(fact, first))
+    yield creation_report(fact, claim(fact, first), _help(fact, first), _fix(fact, first))
 
 
 def _help(fact: MixedDevices, first: Creation) -> str:
     if first.where == "module":
-        other = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "device"
-        return f"move it where it is used: {code(f'{fact.stayed.text}.to({other})')}"
-    if fact.other_like is None:
+        return f"move it where it is used: {code(_moved(fact))}"
+    if fact.there is None:
         return f"make it on the device of {code(fact.other.text)}"
-    return f"make it where the argument is: {placed(first, f'{fact.other_like}.device')}"
+    return f"make it where the argument is: {placed(first, fact.there)}"
+
+
+def _moved(fact: MixedDevices) -> str:
+    """A constant of the module, on the device that it is needed on."""
+    other = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "device"
+    return f"{operand(fact.stayed.text)}.to({fact.here or other})"
+
+
+def _fix(fact: MixedDevices, first: Creation) -> Fix | None:
+    if first.where != "module":
+        return made_there(fact)
+    if fact.here is None or not fact.is_tensor or fact.stayed.span.file:
+        return None
+    edits = call_added(fact.stayed.text, fact.stayed.span, f".to({fact.here})")
+    return Fix(Applicability.UNSAFE, f"move it where it is used: {code(_moved(fact))}", edits)

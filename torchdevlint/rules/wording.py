@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LONGEST = 60
+_BETWEEN_OPERANDS = frozenset(" +-*/%@&|^~<>=")
 
 
 def code(text: str) -> str:
@@ -20,13 +21,13 @@ def edit(text: str) -> str:
 
 
 def operand(text: str) -> str:
-    """`text` as something that a method can be called on: in parentheses, if it has blanks outside of brackets."""
+    """`text` as something that a method can be called on: in parentheses, if an operator is outside of brackets."""
     depth = 0
     for character in " ".join(text.split()):
         depth += (character in "([{") - (character in ")]}")
-        if character == " " and depth == 0:
+        if character in _BETWEEN_OPERANDS and depth == 0:
             return f"({text})"
-    return f"({text})" if text.startswith(("-", "~")) else text
+    return text
 
 
 def with_argument(call: str, argument: str) -> str | None:

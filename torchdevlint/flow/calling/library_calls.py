@@ -64,7 +64,7 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     note_pipeline(name, arguments)
     if host_reads.reads_on_host(name):
         operands = [e for given in arguments.pairs for e in tensor_operands(*given)]
-        host_reads.note_library_read(frame, state, node, operands)
+        host_reads.note_library_read(frame, state, node, operands, arguments.pairs)
         host_copies.note_operands(frame, state, node, name, operands)
     if name.rpartition(".")[2] in OTHER_RUNTIMES:
         return Guard(False)

@@ -12,7 +12,7 @@ from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
@@ -38,9 +38,15 @@ _BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import",
 
 
 def note_host_read(
-    frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, forced: bool = False
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    value_node: ast.expr,
+    value: Tensor,
+    forced: bool = False,
+    of_list: bool = False,
 ) -> None:
-    """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator."""
+    """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator, or a list of such tensors."""
     if (
         forced
         or not frame.machine.imports_torch
@@ -63,6 +69,8 @@ def note_host_read(
                 machine.evidence(value.steps),
             ),
             value.parameter,
+            of_list,
+            value.opaque,
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
@@ -75,12 +83,19 @@ def reads_on_host(name: str) -> bool:
     return reads and name.rpartition(".")[2] not in _READS_NOTHING
 
 
-def note_library_read(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
-    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments."""
+def note_library_read(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    operands: list[tuple[ast.expr, Value]],
+    given: list[tuple[ast.expr, Value]],
+) -> None:
+    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list."""
+    sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
     for value_node, value in operands:
         found = _one_tensor(value, state)
         if found is not None:
-            note_host_read(frame, state, node, value_node, found)
+            note_host_read(frame, state, node, value_node, found, of_list=value_node in sequences)
 
 
 def note_array_item(frame: Frame, state: State, target: ast.Subscript, value_node: ast.expr, value: Value) -> None:

@@ -26,7 +26,7 @@ def brought_down(frame: Frame, node: ast.Call, receiver: Tensor, device: Device 
         or frame.machine.default_changed
     ):
         return None
-    site = Site(node, CONVERSION, frame.context, frame.scope, False, next(iter(frame.tensor_names), None))
+    site = Site(node, CONVERSION, frame.context, frame.scope, False, None)
     step = Step("converted to a type of the CPU", node)
     steps = (*receiver.steps[:1], step)
     return replace(receiver, device=DEFAULT, creations=(site,), steps=steps, moved=False, parameter=False, opaque=False)

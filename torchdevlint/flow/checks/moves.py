@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.bound import surely_bound
 from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import to_device
 from torchdevlint.flow.checks import loaders
@@ -87,8 +88,25 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
             moves,
             evidence,
+            call is node.value and _can_be_assigned(frame, node, receiver),
         ),
     )
+
+
+def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr) -> bool:
+    """Whether ``x = x.to(d)`` in the place of ``x.to(d)`` is right, and something reads `x` after it.
+
+    A function that does not bind the name would make it its own by that. Attributes and items may be read anywhere.
+    """
+    if not isinstance(receiver, ast.Name):
+        return dotted_path(receiver) is not None
+    scope = frame.function or frame.machine.tree
+    if isinstance(scope, ast.Lambda) or receiver.id not in surely_bound(scope, node):
+        return False
+    loops = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
+    first = min((each.lineno for each in loops if node in inside(each)), default=node.lineno)
+    own = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    return any(line >= first and line not in own and not bound for line, bound, _ in bindings_in(scope)[receiver.id])
 
 
 def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:

@@ -13,8 +13,8 @@ class MixedDevices(Fact):
     """One operation whose operands surely sit on different devices once the model is on an accelerator.
 
     `creations` are the default-device factories behind the operand that stayed on the CPU, in source order (empty
-    when it is on the CPU for another reason); `other_like` is an expression in scope at the first creation whose
-    ``.device`` is the right one, or None.
+    when it is on the CPU for another reason); `there` is an expression for the device of the other operand whose names
+    are surely bound at the first creation, or None, and `here` one for the operation.
     """
 
     at: Span
@@ -26,7 +26,12 @@ class MixedDevices(Fact):
     """What kind of code was entered: ``forward``, ``method`` (of a Module), ``function``, ``module``."""
     model_side: bool
     """The other operand is on the model's device (parameters, buffers, inputs of forward), not just an argument's."""
-    other_like: str | None = None
+    there: str | None = None
+    here: str | None = None
+    is_tensor: bool = False
+    """The expression of what stayed is a tensor, not a list that holds it."""
+    one_input: bool = False
+    """The function of the first creation gets one tensor, which `there` cannot confuse with another one."""
     other_origin: str = "model"
     """What says where the other operand is: ``model``, ``argument``, ``expression`` or ``literal``."""
     literal: Span | None = None
@@ -45,7 +50,8 @@ class DiscardedMove(Fact):
     """A statement ``t.to(d)`` whose receiver is a tensor and whose result is thrown away.
 
     `method` is ``to``, ``cuda``, ``double``...; `moves` is False for a pure dtype conversion; `target` the text of
-    the arguments; `evidence` says why the receiver is a tensor, with the place that shows it.
+    the arguments; `evidence` says why the receiver is a tensor, with the place that shows it. `assignable` says that
+    the statement is nothing but the move, and that its result can be assigned to the receiver there.
     """
 
     at: Span
@@ -54,6 +60,7 @@ class DiscardedMove(Fact):
     target: str
     moves: bool
     evidence: tuple[tuple[str, Span], ...]
+    assignable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +98,16 @@ class ReadOnHost(Fact):
     """NumPy, or code that reads through it, is given a tensor that is on an accelerator.
 
     `call` is the text of the call (``output.numpy()``, ``np.mean(output)``), `value` the tensor; `needs_detach` whether
-    it comes from a model outside of ``no_grad``.
+    it is a parameter; `of_list` whether `value` is the text of a list that holds it; `opaque` whether a model of
+    unknown class gave it, which may give a tuple or a dict.
     """
 
     at: Span
     call: str
     value: Operand
     needs_detach: bool
+    of_list: bool = False
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)

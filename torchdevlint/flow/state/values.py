@@ -111,6 +111,20 @@ class Dtype(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """What the names around a place say about devices.
+
+    `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors
+    the `function` gets, and `owner` the class that it is a method of.
+    """
+
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
+    names: tuple[tuple[str, Device], ...]
+    owner: ClassInfo | None
+    inputs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """Where a tensor was created on the default device; compared by node."""
 
@@ -119,7 +133,7 @@ class Site:
     where: str = field(compare=False)
     scope: str = field(compare=False)
     random: bool = field(compare=False)
-    like: str | None = field(compare=False)
+    near: Near | None = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

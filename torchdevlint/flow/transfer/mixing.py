@@ -7,6 +7,7 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import loaders, placement
+from torchdevlint.flow.checks.near import Meeting, is_tensor
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.state.devices import LOADER, Origin
@@ -38,6 +39,7 @@ def record_mixed(
         loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
         return
     sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
+    meeting = Meeting(frame, state, node, other[0], other[1].device)
 
     def make(first: Site | None) -> MixedDevices:
         rest = [site for site in sites if site is not first][:_MAX_FURTHER]
@@ -49,7 +51,10 @@ def record_mixed(
             creations=tuple(_creation(frame, site) for site in ([first, *rest] if first else rest)),
             entry=frame.context,
             model_side=other[1].device.origin is Origin.MODEL,
-            other_like=first.like if first else None,
+            there=meeting.device_at(first) if first else None,
+            here=meeting.device_here(),
+            is_tensor=is_tensor(frame, state, stayed[0]),
+            one_input=first is not None and first.near is not None and first.near.inputs == 1,
             other_origin=other[1].device.origin.value,
             literal=None if place is None else machine.span_of(place),
             scope=frame.scope,

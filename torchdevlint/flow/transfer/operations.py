@@ -8,6 +8,7 @@ from itertools import combinations, islice, product
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, placement
+from torchdevlint.flow.checks.near import near
 from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import (
@@ -283,6 +284,5 @@ def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int 
     if device.origin is not Origin.DEFAULT:
         return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
     random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
-    like = next(iter(frame.tensor_names), None)
-    site = Site(node, function, frame.context, frame.scope, random, like)
+    site = Site(node, function, frame.context, frame.scope, random, near(frame, state))
     return Tensor(device, ndim, (site,), (Step(text, node, created=True),))

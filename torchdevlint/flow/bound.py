@@ -1,0 +1,138 @@
+"""Which names are bound at a place on every path that comes there, as far as the text of their scope shows it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from torchdevlint.source.nodes import inside, nodes_in
+
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SWALLOWS = frozenset({"suppress", "raises", "assertRaises"})
+"""Contexts that may end before their body does."""
+
+
+def surely_bound(scope: Scope, place: ast.AST) -> frozenset[str]:
+    """The parameters of the scope that holds `place`, and the names that it binds before, whichever way it is taken."""
+    if isinstance(scope, ast.Lambda):
+        return frozenset(_parameters(scope)) | _in_comprehensions(scope.body, place)
+    held = set() if isinstance(scope, ast.Module) else _parameters(scope)
+    return frozenset(held | _before(scope.body, place))
+
+
+def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that a block binds, whichever way it is taken."""
+    held: set[str] = set()
+    for statement in body:
+        held |= _bound_by(statement)
+        held -= _deleted_by(statement)
+    return frozenset(held)
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
+    return {each.arg for each in nodes_in(function.args, ast.arg)}
+
+
+def _before(body: list[ast.stmt], place: ast.AST) -> set[str]:
+    """What the statements of a block bind before the place, which is in one of them or is one."""
+    held: set[str] = set()
+    for statement in body:
+        if statement is place or _holds(statement, place):
+            return held | _within(statement, place)
+        held |= _bound_by(statement)
+        held -= _deleted_by(statement)
+    return set()
+
+
+def _within(statement: ast.stmt, place: ast.AST) -> set[str]:
+    """What a statement binds before a place that is inside of it."""
+    held = set(_in_comprehensions(statement, place))
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None) or []
+        if not any(each is place or _holds(each, place) for each in block):
+            continue
+        if name == "body" and isinstance(statement, (ast.For, ast.AsyncFor)):
+            held |= _names(statement.target)
+        elif isinstance(statement, (ast.With, ast.AsyncWith)):
+            held |= _names(*(item.optional_vars for item in statement.items))
+        elif name == "orelse" and isinstance(statement, ast.Try):
+            held |= bound_at_the_end(statement.body)
+        held |= _before(block, place)
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        if any(each is place or _holds(each, place) for each in part.body):
+            held |= _before(part.body, place)
+    return held
+
+
+def _in_comprehensions(node: ast.AST, place: ast.AST) -> frozenset[str]:
+    """The targets of the comprehensions around a place, as far as they are bound where it is."""
+    held: set[str] = set()
+    for each in inside(node):
+        if isinstance(each, _COMPREHENSIONS) and _holds(each, place):
+            for generator in each.generators:
+                if _holds(generator.iter, place):
+                    break
+                held |= _names(generator.target)
+    return frozenset(held)
+
+
+def _bound_by(statement: ast.stmt) -> set[str]:
+    """What a statement binds on every path that goes on behind it."""
+    if isinstance(statement, ast.Assign):
+        return _names(*statement.targets)
+    if isinstance(statement, ast.AnnAssign):
+        return _names(statement.target) if statement.value is not None else set()
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {(each.asname or each.name).partition(".")[0] for each in statement.names}
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        bound = _names(*(item.optional_vars for item in statement.items))
+        return bound if any(map(_may_end_early, statement.items)) else bound | bound_at_the_end(statement.body)
+    if isinstance(statement, ast.If):
+        return _in_all([statement.body, statement.orelse])
+    if isinstance(statement, ast.Try):
+        ways = [[*statement.body, *statement.orelse], *(each.body for each in statement.handlers)]
+        return _in_all(ways) | bound_at_the_end(statement.finalbody)
+    return set()
+
+
+def _in_all(blocks: list[list[ast.stmt]]) -> set[str]:
+    """What all of these blocks bind, of those that are not left before their end."""
+    taken = [bound_at_the_end(each) for each in blocks if not each or not isinstance(each[-1], _LEAVING)]
+    return set(frozenset.intersection(*taken)) if taken else set()
+
+
+def _may_end_early(item: ast.withitem) -> bool:
+    called = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
+    return getattr(called, "attr", getattr(called, "id", "")) in _SWALLOWS
+
+
+def _deleted_by(statement: ast.stmt) -> set[str]:
+    return {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Del)}
+
+
+def _names(*targets: ast.expr | None) -> set[str]:
+    """The names that targets of assignments bind."""
+    return {
+        each.id
+        for target in targets
+        if target is not None
+        for each in inside(target)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+
+
+def _holds(node: ast.AST, place: ast.AST) -> bool:
+    return _start(node) <= _start(place) and _end(place) <= _end(node)
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0

@@ -1,0 +1,148 @@
+"""Expressions for a device that are surely right at a place: what a fix can write there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchdevlint.flow.bound import Scope, surely_bound
+from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import settle
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Dev, Library, Near, Site, Tensor
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_WITH_WEIGHT = frozenset(
+    f"torch.nn.{name}"
+    for name in (
+        "Linear Bilinear Embedding EmbeddingBag Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d"
+    ).split()
+)
+"""Layers whose `weight` is always a parameter."""
+
+
+def near(frame: Frame, state: State) -> Near:
+    """What the names here say about devices."""
+    found = []
+    for name, held in state.env.items():
+        value = settle(held, state.conditions)
+        if isinstance(value, Tensor) and not value.opaque and value.device != TOP and not on_cpu(value.device):
+            found.append((f"{name}.device", value.device))
+        elif isinstance(value, Dev) and not value.number and not value.creations and value.device != TOP:
+            found.append((name, value.device))
+    return Near(frame.function, tuple(found), frame.owner, len(frame.tensor_names))
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The operation `node` at which a tensor meets what `other` gives, which is on the device `wanted`."""
+
+    frame: Frame
+    state: State
+    node: ast.AST
+    other: ast.expr
+    wanted: Device
+
+    def device_at(self, first: Site) -> str | None:
+        """An expression for the device of `other` whose names are bound where `first` made a tensor, or None."""
+        if first.near is None:
+            return None
+        if first.near.function is self.frame.function and first.node in inside(self.node):
+            return self._of_other() or self._by_name(first.near, first.node)
+        return self._by_name(first.near, first.node)
+
+    def device_here(self) -> str | None:
+        """The same for the operation."""
+        return self._of_other() or self._by_name(near(self.frame, self.state), self.node)
+
+    def _of_other(self) -> str | None:
+        """The device of `other` itself, where that is a tensor that costs nothing to ask: a name, or a part of it."""
+        asked = self.other
+        if not is_tensor(self.frame, self.state, asked):
+            return None
+        while isinstance(asked, ast.Subscript) and _gives_another_view(asked):
+            asked = asked.value
+        return f"{self.frame.machine.text_of(asked)}.device" if dotted_path(asked) is not None else None
+
+    def _by_name(self, around: Near, place: ast.AST) -> str | None:
+        """What is known where `place` is: that of `other` before that of other names."""
+        frame, wanted = self.frame, self.wanted
+        scope: Scope = around.function or frame.machine.tree
+        bound = surely_bound(scope, place) - _may_be_none(scope)
+        texts = [text for text, device in around.names if device == wanted and first_name(text) in bound]
+        own = f"{self.other.id}.device" if isinstance(self.other, ast.Name) else ""
+        if texts:
+            return own if own in texts else texts[0]
+        if wanted.origin is Origin.EXPRESSION and around.function is frame.function:
+            return wanted.name if first_name(wanted.name) in bound and _is_path(wanted.name) else None
+        if wanted == MODEL and around.owner is not None and around.owner.is_module and "self" in bound:
+            return _of_layer(around.owner)
+        return None
+
+
+def is_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether an expression is a tensor, and not a list that holds one."""
+    if isinstance(node, ast.Starred):
+        return False
+    machine = frame.machine
+    machine.muted += 1
+    try:
+        value = settle(frame.evaluate(node, state.copy()), state.conditions)
+    finally:
+        machine.muted -= 1
+    return isinstance(value, Tensor)
+
+
+def _gives_another_view(node: ast.Subscript) -> bool:
+    """Whether only a tensor can be read by it: ``x[:, None]``."""
+    return isinstance(node.slice, ast.Tuple) and any(
+        isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and each.value in (None, Ellipsis))
+        for each in node.slice.elts
+    )
+
+
+def _is_path(text: str) -> bool:
+    return text.replace(".", "").isidentifier()
+
+
+@once_a_node
+def _may_be_none(scope: Scope) -> frozenset[str]:
+    """The parameters that are None by default, or may be it by their annotation."""
+    if isinstance(scope, ast.Module):
+        return frozenset()
+    given = scope.args
+    positional = [*given.posonlyargs, *given.args]
+    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False)]
+    pairs += [(each, default) for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default]
+    names = {each.arg for each, default in pairs if isinstance(default, ast.Constant) and default.value is None}
+    for each in nodes_in(given, ast.arg):
+        if each.annotation is not None and any(map(_says_none, inside(each.annotation))):
+            names.add(each.arg)
+    return frozenset(names)
+
+
+def _says_none(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None or (
+            isinstance(node.value, str) and ("Optional" in node.value or "None" in node.value)
+        )
+    return (dotted_path(node) or "").rpartition(".")[2] == "Optional"
+
+
+def _of_layer(owner: ClassInfo) -> str | None:
+    """``self.fc.weight.device`` of the first layer or parameter that ``__init__`` makes whatever it is given."""
+    for info in owner.mro:
+        init = info.methods.get("__init__")
+        for statement in init.body if init is not None else ():
+            path = dotted_path(statement.targets[0]) if isinstance(statement, ast.Assign) else None
+            if path is None or not path.startswith("self.") or path.count(".") > 1:
+                continue
+            value = owner.attributes.get(path[5:])
+            if isinstance(value, Tensor) and value.parameter:
+                return f"{path}.device"
+            if isinstance(value, Library) and value.name in _WITH_WEIGHT:
+                return f"{path}.weight.device"
+    return None
