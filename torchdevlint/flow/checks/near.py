@@ -11,8 +11,9 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import settle
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Dev, Library, Near, Site, Tensor
+from torchdevlint.flow.state.values import Dev, Library, Site, Tensor
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _WITH_WEIGHT = frozenset(

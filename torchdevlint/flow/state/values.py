@@ -14,6 +14,7 @@ from torchdevlint.flow.state.devices import MODEL, TOP, Device
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
+    from torchdevlint.flow.state.near import Near
 
 Conditions = tuple[tuple[str, bool], ...]
 """Branch conditions in the order they were met: a key that stands for the test, and which arm."""
@@ -64,10 +65,7 @@ class Const(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Value):
-    """A Python number (or bool) of unknown value.
-
-    `rank` is where the number of this process among all was asked for, if that is what it is.
-    """
+    """A Python number (or bool) of unknown value; `rank` is where the one of this process was asked for, if it is that."""
 
     rank: ast.AST | None = None
 
@@ -108,20 +106,6 @@ class Dev(Value):
 @dataclass(frozen=True, slots=True)
 class Dtype(Value):
     """A `torch.dtype`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """What the names around a place say about devices.
-
-    `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors
-    the `function` gets, and `owner` the class that it is a method of.
-    """
-
-    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
-    names: tuple[tuple[str, Device], ...]
-    owner: ClassInfo | None
-    inputs: int
 
 
 @dataclass(frozen=True, slots=True)

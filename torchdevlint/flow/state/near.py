@@ -1,0 +1,26 @@
+"""What is remembered of the place where a tensor was made, for who wants to make it elsewhere."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchdevlint.flow.state.devices import Device
+
+if TYPE_CHECKING:
+    from torchdevlint.flow.state.classes import ClassInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What the names around a place say about devices.
+
+    `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors
+    the `function` gets, and `owner` the class that it is a method of.
+    """
+
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
+    names: tuple[tuple[str, Device], ...]
+    owner: ClassInfo | None
+    inputs: int
