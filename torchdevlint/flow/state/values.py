@@ -65,7 +65,7 @@ class Const(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Value):
-    """A Python number (or bool) of unknown value; `rank` is where the one of this process was asked for, if it is that."""
+    """A Python number (or bool) of unknown value; `rank` is where that of this process was asked for, if so."""
 
     rank: ast.AST | None = None
 
