@@ -191,7 +191,7 @@ WRAPPED = WrappedStateDict(AT, "save", "DataParallel", "module.", "model", CREAT
     [
         (WRAPPED, "model.module.state_dict()"),
         (replace(WRAPPED, prefix="_orig_mod.", wrapper="torch.compile"), "model._orig_mod.state_dict()"),
-        (replace(WRAPPED, conditional=True), "getattr(model, 'module', model).state_dict()"),
+        (replace(WRAPPED, conditional=True), 'getattr(model, "module", model).state_dict()'),
     ],
 )
 def test_a_wrapper_that_is_saved_names_the_model_inside(fact: WrappedStateDict, expected: str) -> None:
