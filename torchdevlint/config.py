@@ -18,7 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint.files import content, is_file, is_inside
-from torchdevlint.keys import BOOLEAN, LIST_TABLE, SECONDS, SEVERITY_TABLE, STRING, STRING_TABLE, STRINGS, VERSION, Kind
+from torchdevlint.keys import (
+    BOOLEAN,
+    LIST_TABLE,
+    SECONDS,
+    SEVERITY_TABLE,
+    STRING,
+    STRING_TABLE,
+    STRINGS,
+    THRESHOLD,
+    VERSION,
+    Kind,
+)
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
 """Where settings may stand in a folder; the first one that holds any wins."""
@@ -93,6 +104,10 @@ class Settings:
     severity: tuple[tuple[str, str], ...] = _key(
         (), SEVERITY_TABLE, 'Severities of rules where they should differ: `TDL201 = "error"`. They select nothing.'
     )
+    fail_on: str = _key(
+        "advice", THRESHOLD,
+        "The mildest severity for which `check` exits with 1; milder findings are reported all the same.",
+    )  # fmt: skip
     fix: bool = _key(False, BOOLEAN, "Apply fixes and report what is left.")
     unsafe_fixes: bool = _key(
         False, BOOLEAN, "Show fixes that may change what right code does, and apply them where fixes are applied."

@@ -9,6 +9,9 @@ from typing import Any
 
 from torchdevlint.model import Severity
 
+FAIL_ON = (*(one.value for one in Severity), "never")
+"""The mildest severity that makes the exit code 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -52,6 +55,12 @@ def _severity(value: Any) -> str:
     return str(value)
 
 
+def _threshold(value: Any) -> str:
+    if value not in FAIL_ON:
+        raise ValueError
+    return str(value)
+
+
 def _version(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+){1,2}", value):
         raise ValueError
@@ -70,5 +79,6 @@ STRINGS = Kind("a list of strings", _strings)
 STRING_TABLE = Kind("a table from strings to strings", _table(_exactly(str)))
 LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings))
 SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity))
+THRESHOLD = Kind(f"one of {', '.join(FAIL_ON)}", _threshold)
 VERSION = Kind('a version such as "2.4"', _version)
 SECONDS = Kind("a positive number of seconds", _positive)

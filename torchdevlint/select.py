@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from torchdevlint.config import ConfigError, Settings, nearest
 from torchdevlint.discover import Patterns, are_patterns, relative
-from torchdevlint.model import Severity
+from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.rules import Identity, identities
 
 ALL = "ALL"
@@ -78,6 +78,15 @@ def severities(settings: Settings) -> dict[str, Severity]:
         for rule in identities()
         if fits(selector, rule.code)
     }
+
+
+def fails(settings: Settings, diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether any of the findings is as severe as ``fail-on`` asks for."""
+    if settings.fail_on == "never":
+        return False
+    worst_first = list(Severity)
+    counting = worst_first[: worst_first.index(Severity(settings.fail_on)) + 1]
+    return any(diagnostic.severity in counting for diagnostic in diagnostics)
 
 
 @lru_cache(maxsize=8)

@@ -84,6 +84,15 @@ class Suppressions:
         """
         return row if not self.noqa else self._joined.get(row, (row, row))[1]
 
+    def extendable(self, diagnostic: Diagnostic) -> Pragma | None:
+        """The comment with codes that would silence a finding if it held its code too."""
+        noqa = self.noqa_at(diagnostic.span.row) if self._has_noqa else None
+        if noqa is not None and noqa.keys is not None and noqa in self._noqa_comments():
+            return noqa
+        here = (self._line(diagnostic.span.row), self._line(diagnostic.span.end_row))
+        own = (pragma for line in here for pragma in self._own_by_line.get(line, ()))
+        return next((pragma for pragma in own if pragma.kind == "ignore" and pragma.keys is not None), None)
+
     def _suppressed(self, diagnostic: Diagnostic, used: set[tuple[Pragma, str]]) -> bool:
         suppressed = self._whole_file
         for pragma in self._candidates(diagnostic.span):

@@ -100,7 +100,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
 
 def _run(arguments: list[str]) -> int:
     try:
-        code = cli.main(arguments, prog_name="torchdevlint", standalone_mode=False)
+        code = cli.main(arguments, prog_name="torchdevlint", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:

@@ -14,18 +14,21 @@ from typing import Any, TextIO
 
 import click
 
-from torchdevlint import report
+from torchdevlint import report, select
 from torchdevlint.baseline import Baseline
 from torchdevlint.cache import Cache
 from torchdevlint.cli import fixing
 from torchdevlint.cli.baseline import hide, opened, renew
+from torchdevlint.cli.conflicts import refuse_what_excludes_each_other
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
+from torchdevlint.cli.noqa import add_comments
 from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
-from torchdevlint.config import ConfigError, Settings, nearest, options
+from torchdevlint.config import ConfigError, Settings, nearest, options, overlay
 from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import is_applicable
+from torchdevlint.keys import FAIL_ON
 from torchdevlint.report.terminal import escape, name
 
 
@@ -42,8 +45,15 @@ from torchdevlint.report.terminal import escape, name
     metavar="FILE",
     help="Write all findings to FILE, and exit with 0.",
 )
+@click.option("--add-noqa", is_flag=True, help="Silence each finding with a comment in its line, and exit with 0.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    help="The mildest severity for which to exit with 1.  [default: advice]",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
+@click.option("--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl-C.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
 )
@@ -64,16 +74,13 @@ from torchdevlint.report.terminal import escape, name
 @click.option("-q", "--quiet", is_flag=True, help="Findings and errors only: no summary, no notes.")
 def check(paths: tuple[str, ...], **flags: Any) -> int:
     """Lint Python files and folders; no PATH means the current folder, `-` standard input."""
+    refuse_what_excludes_each_other(paths, flags)
+    if flags["watch"]:
+        from torchdevlint.cli.watch import watch
+
+        return watch(paths, flags, _settings, click.get_current_context().obj)
     stdin = "-" in paths
-    if stdin and len(paths) > 1:
-        raise click.UsageError("`-` cannot be combined with other paths")
-    if flags["stdin_filename"] and not stdin:
-        raise click.UsageError("--stdin-filename needs `-` as the path")
-    if flags["baseline"] and flags["write_baseline"]:
-        raise click.UsageError("--baseline cannot be combined with --write-baseline")
-    if flags["diff"] and flags["write_baseline"]:
-        raise click.UsageError("--diff cannot be combined with --write-baseline")
-    settings = _settings(Path((flags["stdin_filename"] or ".") if stdin else next(iter(paths), ".")), flags)
+    settings = _settings(paths, flags)
     if flags["show_settings"]:
         emit(_shown(settings))
         return 0
@@ -93,11 +100,16 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         complain(problem, wants_color(flags["color"], sys.stderr))
     if run.problems:
         return 2
-    return 1 if run.diagnostics and not flags["exit_zero"] else 0
+    failed = bool(run.diagnostics) if flags["diff"] else select.fails(settings, run.diagnostics)
+    return 1 if failed and not flags["exit_zero"] else 0
 
 
-def _settings(start: Path, flags: dict[str, Any]) -> Settings:
-    settings = fixing.overlaid(settings_from(start, flags), flags)
+def _settings(paths: Sequence[str], flags: dict[str, Any]) -> Settings:
+    first = next(iter(paths), ".")
+    start = Path((flags["stdin_filename"] or ".") if first == "-" else first)
+    settings = overlay(fixing.overlaid(settings_from(start, flags), flags), fail_on=flags["fail_on"])
+    if flags["add_noqa"]:
+        settings = replace(settings, fix=False, fix_only=False)
     chosen = flags["output_format"] or settings.output_format
     if chosen not in report.FORMATS:
         raise Refused(f"`output-format` cannot be `{chosen}`; did you mean `{nearest(chosen, report.FORMATS)}`?")
@@ -148,6 +160,8 @@ def _lint(
     run = fixes.run
     if baseline is not None:
         run, notes = hide(run, baseline, settings, lines, flags["verbose"])
+    if flags["add_noqa"]:
+        return add_comments(run, settings, notes)
     if settings.show_fixes:
         notes += fixing.listed(fixes)
     if settings.fix_only:

@@ -1,25 +1,77 @@
-"""Comments that silence a finding."""
+"""Comments that silence findings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 from torchdevlint import suppress
 from torchdevlint.fix.splice import splice
+from torchdevlint.fix.text import apply_all, is_whole
 from torchdevlint.model import Applicability, Diagnostic, Edit, Fix, Span
-from torchdevlint.source.text import Source
+from torchdevlint.source.text import Source, UndecodableError, decode
+from torchdevlint.suppress import Pragma, Suppressions
 
 
 def silencing(finding: Diagnostic, text: str) -> Fix | None:
-    """The edit of `text` that silences a finding in it by a ``# noqa`` with its code; None where no comment would.
+    """The edit of `text` that silences a finding in it by a comment with its code; None where no comment would."""
+    ((fix, _),) = comments([finding], text)
+    new = splice(text, [fix])[0]
+    return fix if is_whole(new) and not suppress.read(new).apply([finding])[0] else None
 
-    The comment goes to the end of the line in which it has to stand, or the code to those of the comment there.
+
+def silenced(data: bytes, findings: Sequence[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+    """A content with comments that silence findings in it, and the findings that no comment silences.
+
+    Where the text would not be Python after a comment, it is left out.
     """
-    pragma = suppress.read(text).noqa_at(finding.span.row)
-    if pragma is not None:
-        row, column = pragma.row, pragma.column + pragma.length + 1
-        edit = Edit(f",{finding.code}", Span(row, column, row, column))
+    left = list(findings)
+    while left:
+        try:
+            text = decode(data)
+        except UndecodableError:
+            return data, left
+        marked = [replace(those[0], fix=fix) for fix, those in comments(left, text)]
+        new, done = apply_all(data, marked)
+        remaining = suppress.read(decode(new)).apply(left)[0]
+        if not done or len(remaining) == len(left):
+            return data, left
+        data, left = new, remaining
+    return data, left
+
+
+def comments(findings: Iterable[Diagnostic], text: str) -> list[tuple[Fix, list[Diagnostic]]]:
+    """The edits of `text` that silence findings in it, one a comment, each with the findings that it is for.
+
+    A code is added to the comment that holds for the line, if there is one. A new one goes to the end of the line in
+    which a ``# noqa`` has to stand; where flake8 reads one in a string of that line, and no other, it is this
+    project's own.
+    """
+    suppressions, lines = suppress.read(text), Source(text).lines
+    groups: dict[Pragma | int, list[Diagnostic]] = {}
+    for finding in findings:
+        groups.setdefault(suppressions.extendable(finding) or finding.noqa_row, []).append(finding)
+    return [(_fix(place, those, lines, suppressions), those) for place, those in groups.items()]
+
+
+def _fix(place: Pragma | int, those: list[Diagnostic], lines: Sequence[str], suppressions: Suppressions) -> Fix:
+    codes = sorted({finding.code for finding in those})
+    if isinstance(place, Pragma):
+        edit = _extended(place, codes, lines[place.row - 1])
     else:
-        row, line = finding.noqa_row, Source(text).lines[finding.noqa_row - 1]
-        edit = Edit(f"  # noqa: {finding.code}", Span(row, len(line.rstrip()) + 1, row, len(line) + 1))
-    fix = Fix(Applicability.UNSAFE, f"Silence {finding.code} in this line", (edit,))
-    after = suppress.read(splice(text, [fix])[0])
-    return None if after.apply([finding])[0] else fix
+        line, listed = lines[place - 1], ",".join(codes)
+        own = suppressions.noqa_at(place) is not None
+        comment = f"  # torchdevlint: ignore[{listed}]" if own else f"  # noqa: {listed}"
+        edit = Edit(comment, Span(place, len(line.rstrip()) + 1, place, len(line) + 1))
+    return Fix(Applicability.UNSAFE, f"Silence {', '.join(codes)} in this line", (edit,))
+
+
+def _extended(pragma: Pragma, codes: list[str], line: str) -> Edit:
+    """The edit that adds codes to a comment that holds some, as it holds them."""
+    start, end = pragma.column, pragma.column + pragma.length
+    comment = line[start:end]
+    closing = "]" if pragma.kind == "ignore" else ""
+    known = comment.removesuffix(closing).rstrip(", \t")
+    separator = ", " if ", " in known else ","
+    first = separator if pragma.keys else ""
+    return Edit(f"{known}{first}{separator.join(codes)}{closing}", Span(pragma.row, start + 1, pragma.row, end + 1))

@@ -44,7 +44,7 @@ def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
         wanted = [each for each in wanted if each.code not in refused]
         if not wanted:
             return Fixed(content, _with(result, refused.values()), applied)
-        new, done = _apply(content, wanted)
+        new, done = apply_all(content, wanted)
         if not done:
             refused.update((each.code, _refusal(filename, each)) for each in wanted)
         content = new
@@ -53,8 +53,8 @@ def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
     return Fixed(data, _with(check_bytes(data, filename, settings), [endless]))
 
 
-def _apply(data: bytes, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
-    """The content after all of the fixes, or after those that leave it whole one by one, and which those are."""
+def apply_all(data: bytes, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+    """The content after all of the fixes, or after the first that leaves it whole alone, and which were applied."""
     try:
         text = decode(data)
     except UndecodableError:
@@ -63,12 +63,13 @@ def _apply(data: bytes, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnosti
         fixes = [each.fix for each in tried if each.fix is not None]
         new, accepted = splice(text, fixes)
         encoded = _encoded(new, data, text)
-        if encoded is not None and _is_whole(new):
+        if encoded is not None and is_whole(new):
             return encoded, [each for each in tried if each.fix in accepted]
     return data, []
 
 
-def _is_whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
+    """Whether a text is Python."""
     try:
         parse(text)
     except (ParseError, RecursionError, MemoryError):

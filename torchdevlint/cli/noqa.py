@@ -1,0 +1,57 @@
+"""What `check --add-noqa` does: it silences every finding with a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torchdevlint.config import Settings
+from torchdevlint.engine import Run, check_bytes
+from torchdevlint.files import content
+from torchdevlint.model import Diagnostic, FileResult, Problem
+from torchdevlint.report.summary import count
+
+
+def add_comments(run: Run, settings: Settings, notes: Sequence[str]) -> tuple[Run, list[str]]:
+    """Silence the findings of a run in their files; gives what kept the tool from it, and remarks for the user."""
+    problems: list[Problem] = list(run.problems)
+    done: list[int] = []
+    for result in run.results:
+        if result.diagnostics:
+            silenced, failed = _silence(result, settings)
+            problems += failed
+            done += [silenced] if silenced else []
+    said = f"silenced {count(sum(done), 'finding', 'findings')} in {count(len(done), 'file', 'files')}"
+    return Run(problems=tuple(problems)), [*notes, said]
+
+
+def _silence(result: FileResult, settings: Settings) -> tuple[int, list[Problem]]:
+    """How many findings of a file were silenced, and why others were not."""
+    from torchdevlint.fix.silence import silenced
+    from torchdevlint.fix.write import replace_content
+
+    filename = result.filename
+    try:
+        data = content(filename)
+        present = check_bytes(data, filename, settings).diagnostics
+        if not set(result.diagnostics).issubset(present):
+            return 0, [Problem(filename, "no comments were added, since it has changed while it was linted")]
+        new, left = silenced(data, [each for each in present if _is_touched(each, result.diagnostics)])
+        if new != data:
+            replace_content(filename, data, new)
+    except OSError as error:
+        return 0, [Problem(filename, f"no comments were added: {error.strerror or error}")]
+    return len(set(result.diagnostics).difference(left)), list(_refusals(left))
+
+
+def _is_touched(finding: Diagnostic, wanted: Sequence[Diagnostic]) -> bool:
+    """Whether a finding is wanted silent, or stands in a line that gets a comment for one that is.
+
+    That of a baseline would no longer be recognised, since its entry holds the text of the line.
+    """
+    return any(finding == each or finding.span.row <= each.noqa_row <= finding.span.end_row for each in wanted)
+
+
+def _refusals(left: Sequence[Diagnostic]) -> Iterator[Problem]:
+    for finding in left:
+        message = f"no comment can silence {finding.code} in line {finding.span.row}"
+        yield Problem(finding.filename, message)

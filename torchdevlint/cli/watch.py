@@ -1,0 +1,88 @@
+"""``check --watch``: lint, and lint again when a file has changed, until it is interrupted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from torchdevlint.cli.console import remark
+from torchdevlint.config import NAMES, ConfigError, Settings
+from torchdevlint.discover import discover
+
+PAUSE = 0.3
+"""Seconds between two looks at the files, or ten times as long as a look takes if that is longer."""
+START = "import sys; sys.path[:] = {path!r}; from torchdevlint.cli import script; script()"
+"""A run sees what an edit has made of the modules that it keeps, so it is a process of its own."""
+
+State = dict[str, tuple[int, int]]
+"""When each file was changed, in nanoseconds, and its size."""
+
+
+def watch(
+    paths: Sequence[str],
+    flags: dict[str, Any],
+    settings_of: Callable[[Sequence[str], dict[str, Any]], Settings],
+    arguments: Sequence[str],
+) -> int:
+    """Run `check` with the `arguments` that this process was given whenever a file is not as it was.
+
+    Those are the files that are linted and the configuration that holds for them. Raises KeyboardInterrupt.
+    """
+    command = [sys.executable, "-c", START.format(path=sys.path), *_once(arguments)]
+    while True:
+        state = _state(paths, flags, settings_of)
+        if flags["output_file"] is None and sys.stdout.isatty():
+            click.clear()
+        subprocess.run(command, check=False)
+        if not flags["quiet"]:
+            remark("watching for changes; Ctrl-C ends it")
+        _wait(lambda before=state: _state(paths, flags, settings_of) != before)  # type: ignore[misc]
+
+
+def _wait(changed: Callable[[], bool]) -> None:
+    while True:
+        started = time.monotonic()
+        if changed():
+            return
+        time.sleep(max(PAUSE, 10 * (time.monotonic() - started)))
+
+
+def _once(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a single run, which fixes nothing, whatever the configuration says."""
+    command, *rest = [each for each in arguments if each != "--watch"]
+    return [command, "--no-fix", "--no-fix-only", *rest]
+
+
+def _state(
+    paths: Sequence[str],
+    flags: dict[str, Any],
+    settings_of: Callable[[Sequence[str], dict[str, Any]], Settings],
+) -> State:
+    files = list(_configurations(paths, flags))
+    with suppress(ConfigError, click.ClickException):  # the run says what is wrong with the configuration
+        files += discover(paths or (".",), settings_of(paths, flags)).files
+    return dict(filter(None, map(_seen, files)))
+
+
+def _configurations(paths: Sequence[str], flags: dict[str, Any]) -> Iterator[str]:
+    """The files that hold, or could hold, the configuration."""
+    if flags["config"] is not None:
+        yield str(flags["config"])
+        return
+    start = Path(next(iter(paths), ".")).absolute()
+    yield from (str(folder / name) for folder in (start, *start.parents) for name in NAMES)
+
+
+def _seen(file: str) -> tuple[str, tuple[int, int]] | None:
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return file, (status.st_mtime_ns, status.st_size)
