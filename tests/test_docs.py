@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs import pages, readme, stale, unconflicted
+from scripts.docs import error_texts, errors, navigation, pages, readme, stale, unconflicted
 from scripts.new_rule import scaffold
 from tests.casefile import read_file
 from tests.conftest import ROOT, python
 from torchdevlint.model import Severity
-from torchdevlint.rules import HEADINGS, all_rules
+from torchdevlint.rules import HEADINGS, all_rules, by_code
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 WRITTEN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 
@@ -73,6 +74,42 @@ def test_the_readme_shows_a_bug_and_what_it_raises() -> None:
 def test_links_between_files_lead_somewhere(page: Path) -> None:
     targets = LINK.findall(page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = re.findall(r"(?:: |- )(\S+\.md)$", SITE, re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md"))
+
+
+def test_a_site_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="lacks the markers"):
+        navigation("nav:\n  - index.md\n")
+
+
+def test_the_exceptions_that_a_rule_quotes() -> None:
+    loading, jit = error_texts(by_code()["TDL201"])
+    assert loading.startswith("RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_avail")
+    assert loading.endswith(
+        "If you are running on a CPU-only machine, please use torch.load with "
+        "map_location=torch.device('cpu') to map your storages to the CPU."
+    )
+    assert jit == "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend"
+    assert [text.partition(":")[0] for text in error_texts(by_code()["TDL012"])] == [
+        "AssertionError", "RuntimeError", "RuntimeError",
+    ]  # fmt: skip
+    assert error_texts(by_code()["TDL011"]) == [], "it raises nothing"
+
+
+def test_an_exception_is_a_heading_once_and_names_every_rule_that_quotes_it() -> None:
+    page = errors()
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert len(set(headings)) == len(headings)
+    (section,) = [
+        part for part in page.split("\n## ") if part.startswith("`AssertionError: Torch not compiled with CUDA")
+    ]
+    assert re.findall(r"\[(TDL\d+)\]", section) == ["TDL012", "TDL501"]
+    assert "## `RuntimeError: Expected all tensors to be on the same device, but found at least two" in page
+    assert page.count("but found at least two devices, cuda:1 and cuda:0!") == 1, "another device is no other exception"
 
 
 def test_the_scaffold_writes_a_rule_that_loads_and_cases_that_are_read(tmp_path: Path) -> None:
