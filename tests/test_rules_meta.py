@@ -11,7 +11,7 @@ from tests.casefile import lint, settings_for
 from torchdevlint import rules
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.model import Severity
-from torchdevlint.rules import HEADINGS, Identity, Rule, all_rules, identified, tdl001_unassigned_tensor_move
+from torchdevlint.rules import HEADINGS, Identity, Rule, all_rules, by_code, identified, tdl001_unassigned_tensor_move
 
 FOLDER = Path(rules.__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -33,6 +33,17 @@ def test_the_founding_rules_are_there() -> None:
 def test_codes_and_names_are_unique() -> None:
     for values in ([rule.code for rule in all_rules()], [rule.name for rule in all_rules()]):
         assert len(values) == len(set(values))
+
+
+def test_an_exception_is_quoted_on_one_line() -> None:
+    text = (
+        "    RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If "
+        "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+        "storages to the CPU."
+    )
+    assert text in by_code()["TDL201"].doc.splitlines()
+    missing = '        Missing key(s) in state_dict: "weight", "bias".'
+    assert missing in by_code()["TDL202"].doc.splitlines(), "PyTorch breaks this text itself"
 
 
 def test_every_module_beside_the_registry_is_a_rule() -> None:

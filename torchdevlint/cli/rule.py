@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from typing import Any
@@ -52,7 +51,7 @@ def _described(rule: Rule) -> dict[str, Any]:
         "preview": rule.preview,
         "summary": rule.summary,
         "url": rule.url,
-        "explanation": inspect.cleandoc(rule.doc),
+        "explanation": rule.doc,
     }
 
 

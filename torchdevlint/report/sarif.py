@@ -7,7 +7,6 @@ The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import os
@@ -62,13 +61,12 @@ def log(run: Run, look: Look, properties: Properties) -> dict[str, Any]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    text = inspect.cleandoc(rule.doc)
     return {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(rule.sections()["What it does"].split())},
-        "help": {"text": text, "markdown": text},
+        "help": {"text": rule.doc, "markdown": rule.doc},
         "helpUri": rule.url,
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
     }

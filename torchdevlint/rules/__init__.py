@@ -49,6 +49,9 @@ HEADINGS = (
 )
 DOCS_URL = "https://torchdevlint.readthedocs.io/en/latest/rules"
 
+RAISED = re.compile(r"(?:[a-z]\w*\.)*[A-Z]\w*(?:Error|Warning|Iteration): ")
+"""How the text of an exception begins, where documentation quotes it."""
+
 _FILE = re.compile(r"tdl(\d{3})_(\w+)$")
 _SEVERITY = re.compile(r"^SEVERITY = Severity\.(\w+)$", re.MULTILINE)
 _PREVIEW = re.compile(r"^PREVIEW = True$", re.MULTILINE)
@@ -88,21 +91,20 @@ class Rule(Identity):
     @property
     def summary(self) -> str:
         """The first line of the documentation."""
-        return self.doc.strip().splitlines()[0]
+        return self.doc.splitlines()[0]
 
     def page(self) -> str:
         """All of the documentation as markdown."""
         state = "on by default" if self.default else "off unless it is selected"
         if self.preview:
             state = "in preview: it runs with --preview only"
-        text = inspect.cleandoc(self.doc)
-        return f"# {self.code} {self.name}\n\nSeverity: {self.severity.value}, {state}\n\n{text}\n"
+        return f"# {self.code} {self.name}\n\nSeverity: {self.severity.value}, {state}\n\n{self.doc}\n"
 
     def sections(self) -> dict[str, str]:
         """The documentation by heading; the text before the first heading is under ``""``."""
         parts: dict[str, list[str]] = {"": []}
         current = parts[""]
-        for line in inspect.cleandoc(self.doc).splitlines():
+        for line in self.doc.splitlines():
             if line.startswith("## "):
                 current = parts.setdefault(line[3:].strip(), [])
             else:
@@ -202,10 +204,25 @@ def _rule(module_name: str) -> Rule:
         code=f"TDL{number}",
         name=words.replace("_", "-"),
         severity=module.SEVERITY,
-        doc=module.__doc__,
+        doc=_unwrapped(inspect.cleandoc(module.__doc__)),
         facts=facts,
         check=module.check,
         execution=module.EXECUTION,
         probe=module.PROBE,
         preview=getattr(module, "PREVIEW", False),
     )
+
+
+def _unwrapped(doc: str) -> str:
+    """`doc` with the text of each exception that it quotes on one line, as PyTorch says it and people search for it."""
+    lines: list[str] = []
+    quoting = False
+    for line in doc.splitlines():
+        text = line.removeprefix("    ")
+        indented = text != line and not text.startswith(" ")
+        if quoting and indented and not RAISED.match(text):
+            lines[-1] += f" {text}"
+            continue
+        quoting = indented and (quoting or RAISED.match(text) is not None)
+        lines.append(line)
+    return "\n".join(lines)
