@@ -83,7 +83,7 @@ def test_the_table_of_keys_covers_every_field_and_explains_it() -> None:
     assert [option.key for option in options(Verify)] == ["examples", "with-command", "timeout"]
     for option in (*options(), *options(Verify)):
         assert option.help.endswith("."), option.key
-        assert option.kind.startswith("a "), option.key
+        assert option.kind.startswith(("a ", "one of ")), option.key
     assert keys["exclude"].default == DEFAULT_EXCLUDE
 
 

@@ -37,9 +37,9 @@ def test_codes_and_names_are_unique() -> None:
 
 def test_an_exception_is_quoted_on_one_line() -> None:
     text = (
-        "    RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If "
-        "you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
-        "storages to the CPU."
+        "    RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+        "your storages to the CPU."
     )
     assert text in by_code()["TDL201"].doc.splitlines()
     missing = '        Missing key(s) in state_dict: "weight", "bias".'
