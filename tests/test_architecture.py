@@ -34,12 +34,13 @@ LAYERS: dict[str, int] = {
     "suppress": 8,
     "select": 8,
     "baseline": 8,
-    "engine": 9,
-    "fix": 10,
-    "report": 10,
-    "integrations": 11,
-    "cli": 12,
-    "__main__": 13,
+    "findings": 9,
+    "engine": 10,
+    "fix": 11,
+    "report": 11,
+    "integrations": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 """A unit imports itself and what is below it; units on one level do not know each other."""
 

@@ -108,16 +108,10 @@ def test_a_folder_without_permission_is_a_problem(project: Path, monkeypatch: py
     assert found.problems == (Problem("locked", "the folder cannot be read: Permission denied"),)
 
 
-def test_notebooks_are_counted_and_named(project: Path) -> None:
+def test_notebooks_are_files_too(project: Path) -> None:
     touch("a.ipynb", "sub/b.ipynb", ".ipynb_checkpoints/a.ipynb", "c.py")
-    found = discover(["."], Settings())
-    assert found.files == ("c.py",)
-    assert found.notebooks == ("a.ipynb", "sub/b.ipynb")
-    assert [note.split(",")[0] for note in found.notes] == ["2 notebooks were not checked"]
-    single = discover(["a.ipynb", "./a.ipynb"], Settings())
-    assert (single.files, single.notebooks) == ((), ("a.ipynb",))
-    assert single.notes[0].startswith("1 notebook was not checked")
-    assert discover(["c.py"], Settings()).notes == ()
+    assert discover(["."], Settings()).files == ("a.ipynb", "c.py", "sub/b.ipynb")
+    assert discover(["a.ipynb", "./a.ipynb"], Settings()).files == ("a.ipynb",)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,13 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from torchdevlint import engine, rules
+from torchdevlint import engine, findings, rules
 from torchdevlint.config import Settings
 from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
+from torchdevlint.syntax.parse import parse
 
 LOAD = b"import torch\n\nstate = torch.load(path)\n"
 FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker inherits what the test patches by forking")
@@ -130,7 +131,7 @@ def test_suppressions_come_last_and_unused_ones_are_found() -> None:
 @pytest.mark.usefixtures("load_facts")
 def test_inside_flake8_selection_and_noqa_are_flake8s() -> None:
     def found(text: str) -> list[str]:
-        tree = engine.parse(text)
+        tree = parse(text)
         settings = Settings(ignore=("TDL2",))
         return codes(engine.check_tree(tree, text, "case.py", settings))
 
@@ -224,7 +225,7 @@ def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_error_anywhere_else_costs_its_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.suppress, "read", lambda *_, **__: None)
+    monkeypatch.setattr(findings.suppress, "read", lambda *_, **__: None)
     (problem,) = check(LOAD).problems
     assert problem.message.startswith("internal error: AttributeError: ")
 

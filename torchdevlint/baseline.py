@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,10 @@ from typing import Any
 from torchdevlint.config import ConfigError
 from torchdevlint.files import content
 from torchdevlint.model import Diagnostic
+from torchdevlint.source.text import Lines
 
 VERSION = 1
 _KEYS = {"path": str, "code": str, "text": str, "number": int}
-
-Sources = Callable[[str], Sequence[str]]
-"""Gives the lines of a file, by its name in a diagnostic; none if it cannot be read."""
 
 
 class BaselineError(ConfigError):
@@ -108,15 +106,15 @@ def write(baseline: Baseline) -> None:
         raise BaselineError(f"{baseline.file}: cannot be written: {error.strerror or error}") from error
 
 
-def apply(diagnostics: Sequence[Diagnostic], baseline: Baseline, sources: Sources) -> list[Diagnostic]:
+def apply(diagnostics: Sequence[Diagnostic], baseline: Baseline, lines: Lines) -> list[Diagnostic]:
     """The findings that are not in the baseline. `diagnostics` are all findings of their files, from the top."""
-    hidden = match(diagnostics, baseline, sources).hidden
+    hidden = match(diagnostics, baseline, lines).hidden
     return [diagnostic for diagnostic in diagnostics if diagnostic not in hidden]
 
 
-def match(diagnostics: Sequence[Diagnostic], baseline: Baseline, sources: Sources) -> Match:
+def match(diagnostics: Sequence[Diagnostic], baseline: Baseline, lines: Lines) -> Match:
     """Which entry stands for which finding. `diagnostics` are all findings of their files, from the top."""
-    fresh = _numbered(diagnostics, baseline.file.parent, sources)
+    fresh = _numbered(diagnostics, baseline.file.parent, lines)
     left: dict[tuple[str, str, str], dict[int, Entry]] = defaultdict(dict)
     for entry in sorted(baseline.entries, key=lambda entry: entry.sort_key):
         left[entry.kin].setdefault(entry.number, entry)
@@ -131,13 +129,13 @@ def match(diagnostics: Sequence[Diagnostic], baseline: Baseline, sources: Source
 
 
 def added(
-    baseline: Baseline, chosen: Mapping[Diagnostic, str | None], diagnostics: Sequence[Diagnostic], sources: Sources
+    baseline: Baseline, chosen: Mapping[Diagnostic, str | None], diagnostics: Sequence[Diagnostic], lines: Lines
 ) -> Baseline:
     """The baseline with the `chosen` findings in it, each with its reason or, for None, the one it has there.
 
     `diagnostics` are all findings of their files, from the top, whether chosen or not. Other entries stay.
     """
-    found = match(diagnostics, baseline, sources)
+    found = match(diagnostics, baseline, lines)
     kept = {entry for diagnostic, entry in found.hidden.items() if diagnostic not in chosen}
     return _with(found, chosen, (*kept, *found.unmatched), baseline.file)
 
@@ -167,12 +165,12 @@ def _with(found: Match, chosen: Mapping[Diagnostic, str | None], kept: Iterable[
     return Baseline(file, tuple(sorted(entries, key=lambda entry: entry.sort_key)))
 
 
-def _numbered(diagnostics: Iterable[Diagnostic], folder: Path, sources: Sources) -> dict[Diagnostic, Entry]:
+def _numbered(diagnostics: Iterable[Diagnostic], folder: Path, lines: Lines) -> dict[Diagnostic, Entry]:
     """The entry for each finding, numbered among its kin."""
     numbers: Counter[tuple[str, str, str]] = Counter()
     entries: dict[Diagnostic, Entry] = {}
     for diagnostic in diagnostics:
-        covered = sources(diagnostic.filename)[diagnostic.span.row - 1 : diagnostic.span.end_row]
+        covered = lines(diagnostic.filename, diagnostic.cell)[diagnostic.span.row - 1 : diagnostic.span.end_row]
         entry = Entry(relative(diagnostic.filename, folder), diagnostic.code, " ".join(" ".join(covered).split()))
         numbers[entry.kin] += 1
         entries[diagnostic] = replace(entry, number=numbers[entry.kin])

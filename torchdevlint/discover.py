@@ -1,8 +1,8 @@
 """Which files to lint: folders walked, `.gitignore` and excludes respected, in a fixed order.
 
 What the command line names is linted, whatever its suffix and even if it is excluded (unless ``force-exclude`` is
-set); what is found in a folder has to be a ``.py`` or ``.pyi`` file that nothing excludes. Links to folders are not
-followed within a folder, so that a loop of links is no loop here, and links that lead nowhere are no files.
+set); what is found in a folder has to be a ``.py``, ``.pyi`` or ``.ipynb`` file that nothing excludes. Links to folders
+are not followed within a folder, so that a loop of links is no loop here, and links that lead nowhere are no files.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import ConfigError, Settings
 from torchdevlint.files import content, exists, is_file
 from torchdevlint.model import Problem
+from torchdevlint.source.notebook import NOTEBOOK
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 SUFFIXES = (".py", ".pyi")
-NOTEBOOK = ".ipynb"
 
 _NAME = re.compile(r"[\w.+@~ -]*[\w.+@~-]")
 _STARS = re.compile(r"\*+")
@@ -34,15 +34,10 @@ _MOST_STARS = 4
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What there is to lint: `files` as they are reported, sorted, none twice.
-
-    `notes` are remarks for the user, `notebooks` the files that one of them counts.
-    """
+    """What there is to lint: `files` as they are reported, sorted, none twice."""
 
     files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    notebooks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,10 +113,9 @@ class _Folder:
 
 @dataclass(slots=True)
 class _Found:
-    """What the walk has collected so far; `files` and `notebooks` from absolute to reported paths."""
+    """What the walk has collected so far; `files` from absolute to reported paths."""
 
     files: dict[str, str]
-    notebooks: dict[str, str]
     problems: list[Problem]
 
 
@@ -131,14 +125,12 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
     Raises ConfigError for a pattern of the settings that cannot be read.
     """
     excludes = excluding(settings)
-    found = _Found({}, {}, [])
+    found = _Found({}, [])
     for path in paths:
         _start(path, settings, excludes, found)
     return Discovery(
         files=tuple(sorted(found.files.values())),
-        notes=tuple(_notes(len(found.notebooks))),
         problems=tuple(sorted(set(found.problems), key=lambda problem: (problem.filename or "", problem.message))),
-        notebooks=tuple(sorted(found.notebooks.values())),
     )
 
 
@@ -174,8 +166,7 @@ def _start(path: str, settings: Settings, excludes: Patterns, found: _Found) -> 
     if settings.force_exclude and excludes.covers(seen + "/" * folder):
         return
     if not folder:
-        kind = found.notebooks if shown.endswith(NOTEBOOK) else found.files
-        kind.setdefault(where, shown)
+        found.files.setdefault(where, shown)
         return
     where = where.rstrip("/") + "/"
     seen = "" if seen == "." else f"{seen}/"
@@ -209,8 +200,7 @@ def _walk(top: _Folder, excludes: Patterns, found: _Found) -> None:
                 if not folder.leaves_out(f"{name}/", excludes):
                     pending.append(folder.below(name))
             elif name.endswith((*SUFFIXES, NOTEBOOK)) and _is_file(entry) and not folder.leaves_out(name, excludes):
-                kind = found.notebooks if name.endswith(NOTEBOOK) else found.files
-                kind.setdefault(folder.where + name, folder.shown + name)
+                found.files.setdefault(folder.where + name, folder.shown + name)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -274,9 +264,3 @@ def reported(path: str) -> str:
 def _absolute(path: str, folder: bool = False) -> str:
     absolute = os.path.abspath(path).replace(os.sep, "/")  # noqa: PTH100 (Path.resolve follows links)
     return absolute.rstrip("/") + "/" if folder else absolute
-
-
-def _notes(notebooks: int) -> Iterator[str]:
-    if notebooks:
-        subject = "1 notebook was" if notebooks == 1 else f"{notebooks} notebooks were"
-        yield f"{subject} not checked, because this version cannot read notebooks (-v names them)"

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from torchdevlint import rules, select, suppress
+from torchdevlint import rules, select
 from torchdevlint.cache import Cache, Entry
 from torchdevlint.config import Settings
 from torchdevlint.files import content
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.findings import Reports, describe, judged, of_reports
 from torchdevlint.flow.facts.files import InvalidSyntax
-from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity, Span
+from torchdevlint.model import Diagnostic, FileResult, Problem, Span
 from torchdevlint.project.locate import forget
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
-from torchdevlint.project.uses import Project, around, shown
+from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
-from torchdevlint.source.text import Source, UndecodableError, decode
-from torchdevlint.suppress import Suppressions, may_be_unused
-from torchdevlint.syntax.errors import InvalidSyntaxError, TooDeepError
-from torchdevlint.syntax.parse import parse
+from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
+from torchdevlint.source.text import Source, UndecodableError
+from torchdevlint.suppress import may_be_unused
+from torchdevlint.syntax.document import Document, parsed
+from torchdevlint.syntax.errors import TooDeepError
 
 ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
@@ -93,8 +94,8 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
     try:
         data = content(file)
         same = digest_of(data) == kept.digest
-        return _of_reports(kept.reports, decode(data), file, settings, codes) if same else None
-    except (OSError, UndecodableError):
+        return of_reports(kept.reports, content_of(data, file), file, settings, codes, ran=codes) if same else None
+    except (OSError, UndecodableError, RecursionError):
         return None
 
 
@@ -156,37 +157,57 @@ def _check(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, 
     try:
         return _check_bytes(data, filename, settings)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return _failed(filename, f"internal error: {_describe(error)}"), None
+        return _failed(filename, f"internal error: {describe(error)}"), None
 
 
 def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     module = _LIBRARY.held(path, digest)
+    codes = select.selected_for(settings, filename)
     try:
-        text = decode(data) if module is None else module.source.text
-        tree = parse(text) if module is None else module.tree
+        if module is None:
+            document = parsed(content_of(data, filename))
+        else:
+            document = Document(Content(module.source.text), module.tree)
     except UndecodableError as error:
-        return _invalid(InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason), "", filename, settings), None
-    except InvalidSyntaxError as error:
-        at = Span(error.row, error.column, error.row, error.column)
-        return _invalid(InvalidSyntax(at, error.reason), text, filename, settings), None
+        part = "notebook" if filename.endswith(NOTEBOOK) else "file"
+        fact = InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason, part)
+        reports, problems = judged([fact], filename, codes)
+        return of_reports(reports, Content(""), filename, settings, codes, problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
-    if module is None:
-        module = ModuleFile(path, Source(text, tree), tree, digest)
-        _LIBRARY.keep(module, len(data))
-    codes = select.selected_for(settings, filename)
-    found = _analysed(data, module, filename, settings, codes)
-    if isinstance(found, Problem):
-        return FileResult(filename, problems=(found,)), None
-    (reports, problems), entry = found
-    result = _of_reports(reports, text, filename, settings, codes, problems)
-    return result, None if result.problems else entry
+    return _check_document(document, module, data, filename, settings)
+
+
+def _check_document(
+    document: Document, module: ModuleFile | None, data: bytes, filename: str, settings: Settings
+) -> tuple[FileResult, Entry | None]:
+    """The result for a file that is Python; `module` is what the library has of it."""
+    content, tree, codes = document.content, document.tree, select.selected_for(settings, filename)
+    part = "file" if content.notebook is None else "cell"
+    errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in document.errors]
+    reports, problems = judged(errors, filename, codes)
+    entry = None
+    if tree is not None:
+        if module is None:
+            path = os.path.abspath(filename)  # noqa: PTH100 (a link stays what it is)
+            module = ModuleFile(path, Source(content.text, tree), tree, digest_of(data))
+            if content.notebook is None:
+                _LIBRARY.keep(module, len(data))
+        text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
+        found = _analysed(text, module, filename, settings, codes)
+        if isinstance(found, Problem):
+            return FileResult(filename, problems=(found,)), None
+        (more, further), entry = found
+        reports, problems = reports + more, problems + further
+    ran = codes if not errors else frozenset()
+    result = of_reports(reports, content, filename, settings, codes, problems, ran=ran)
+    return result, None if result.problems or errors else entry
 
 
 def _analysed(
     data: bytes, module: ModuleFile, filename: str, settings: Settings, codes: frozenset[str]
-) -> tuple[_Reports, Entry | None] | Problem:
+) -> tuple[Reports, Entry | None] | Problem:
     """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
     A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed.
@@ -222,7 +243,7 @@ def check_tree(
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
-        return _of_reports(kept.reports, text, filename, settings, codes, noqa=False)
+        return of_reports(kept.reports, Content(text), filename, settings, codes, noqa=False)
     found = _analysed(data, ModuleFile(path, Source(text, tree), tree, digest), filename, settings, codes)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
@@ -230,10 +251,7 @@ def check_tree(
     if cache is not None and entry is not None:
         cache.put(path, entry)
         cache.save()
-    return _of_reports(reports, text, filename, settings, codes, problems, noqa=False)
-
-
-_Reports = tuple[list[tuple[str, Report]], list[Problem]]
+    return of_reports(reports, Content(text), filename, settings, codes, problems, noqa=False)
 
 
 def _reports(
@@ -243,7 +261,7 @@ def _reports(
     settings: Settings,
     codes: frozenset[str],
     project: Project | None,
-) -> _Reports | Problem:
+) -> Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     from torchdevlint.flow.analyse import analyse
 
@@ -252,82 +270,8 @@ def _reports(
     except (RecursionError, MemoryError):
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return Problem(filename, f"internal error in the inference: {_describe(error)}")
-    return _judged(facts, filename, codes)
-
-
-def _judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> _Reports:
-    """The reports on what lies in the file itself, by code, and a problem for each rule that raised."""
-    reports: list[tuple[str, Report]] = []
-    problems: dict[str, Problem] = {}
-    subscribers = rules.by_fact()
-    for fact in facts:
-        for rule in subscribers.get(type(fact), ()):
-            if rule.code not in codes:
-                continue
-            try:
-                reports += [(rule.code, each) for each in rule.check(fact) if not each.span.file]
-            except Exception as error:  # noqa: BLE001 (the other rules still run)
-                message = f"internal error in rule {rule.code} ({rule.name}): {_describe(error)}"
-                problems.setdefault(rule.code, Problem(filename, message, rule.code))
-    return reports, list(problems.values())
-
-
-def _invalid(fact: InvalidSyntax, text: str, filename: str, settings: Settings) -> FileResult:
-    """The result of a file that no other rule could look at, so that no suppression can be called unused."""
-    codes = select.selected_for(settings, filename)
-    reports, problems = _judged([fact], filename, codes)
-    return _of_reports(reports, text, filename, settings, codes, problems, ran=frozenset())
-
-
-def _of_reports(
-    reports: Iterable[tuple[str, Report]],
-    text: str,
-    filename: str,
-    settings: Settings,
-    codes: frozenset[str],
-    problems: Sequence[Problem] = (),
-    noqa: bool = True,
-    ran: frozenset[str] | None = None,
-) -> FileResult:
-    """Reports become findings: suppressions, then what is to be said of the suppressions."""
-    suppressions, severities = suppress.read(text, noqa=noqa), select.severities(settings)
-    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in reports]
-    crashed = {problem.rule for problem in problems}
-    kept, unused = suppressions.apply(diagnostics, (codes if ran is None else ran) - crashed)
-    more, further = _judged(unused, filename, codes) if unused else ([], [])
-    kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
-    first = {(each.code, each.span): each for each in reversed(kept)}
-    ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
-    said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
-    return FileResult(filename, tuple(ordered), tuple(said))
-
-
-def _diagnostic(
-    code: str, report: Report, filename: str, suppressions: Suppressions, severities: Mapping[str, Severity]
-) -> Diagnostic:
-    rule = rules.identified()[code]
-    return Diagnostic(
-        filename=filename,
-        span=report.span,
-        code=rule.code,
-        name=rule.name,
-        message=report.message,
-        severity=severities.get(rule.code) or report.severity or rule.severity,
-        symptom=report.symptom,
-        help=report.help,
-        url=rule.url,
-        noqa_row=suppressions.noqa_row(report.span.row),
-        related=tuple(_related(note, filename) for note in report.notes),
-        fix=report.fix,
-    )
-
-
-def _related(note: Note, filename: str) -> Related:
-    span = note.span
-    if not span.file:
-        return Related(note.message, filename, span)
-    return Related(note.message, shown(span.file, filename), replace(span, file=""))
+        return Problem(filename, f"internal error in the inference: {describe(error)}")
+    return judged(facts, filename, codes)
 
 
 def _failed(filename: str, message: str) -> FileResult:
@@ -336,12 +280,3 @@ def _failed(filename: str, message: str) -> FileResult:
 
 def _lost(filename: str) -> tuple[FileResult, None]:
     return _failed(filename, "the process that analysed this file died"), None
-
-
-def _describe(error: Exception) -> str:
-    """One line for a bug report: what was raised, and where."""
-    import traceback
-
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    place = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
-    return f"{type(error).__name__}: {error}{place}"

@@ -43,10 +43,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace the text of `span` with `content`."""
+    """Replace the text of `span`, which is in that cell of a notebook, with `content`."""
 
     content: str
     span: Span
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A `Note` that knows its file."""
+    """A `Note` that knows its file, and its cell if that is the notebook of the finding."""
 
     message: str
     filename: str
     span: Span
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

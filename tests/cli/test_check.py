@@ -165,16 +165,9 @@ def test_statistics(project: Path) -> None:
 
 
 def test_quiet_and_verbose(project: Path) -> None:
-    (project / "src" / "n.ipynb").write_text("{}")
-    done = lint(project, "check", "-q", "src/clean.py", "src/n.ipynb")
+    done = lint(project, "check", "-q", "src/clean.py")
     assert (done.stdout, done.stderr) == ("", "")
-    done = lint(project, "check", "src")
-    assert "1 notebook was not checked" in done.stderr
-    assert "src/n.ipynb" not in done.stderr
-    done = lint(project, "check", "-v", "src")
-    assert "(2 files checked)" in done.stdout
-    assert "src/n.ipynb" in done.stderr
-    assert json.loads(lint(project, "check", "--output-format", "json", "src").stdout)
+    assert "(2 files checked)" in lint(project, "check", "-v", "src").stdout
 
 
 def test_show_settings(project: Path) -> None:

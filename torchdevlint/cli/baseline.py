@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from torchdevlint import select
-from torchdevlint.baseline import Baseline, Entry, Match, Sources, match, read, relative, renewed, write
+from torchdevlint.baseline import Baseline, Entry, Match, match, read, relative, renewed, write
 from torchdevlint.config import Settings
 from torchdevlint.engine import Run
 from torchdevlint.files import exists
 from torchdevlint.report.summary import count
+from torchdevlint.source.text import Lines
 
 BROKEN = "TDL901"
 """A finding that no other rule has looked at the file."""
@@ -27,9 +28,9 @@ def opened(settings: Settings, to_write: Path | None) -> Baseline | None:
     return read(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
-def hide(run: Run, baseline: Baseline, settings: Settings, sources: Sources, verbose: bool) -> tuple[Run, list[str]]:
+def hide(run: Run, baseline: Baseline, settings: Settings, lines: Lines, verbose: bool) -> tuple[Run, list[str]]:
     """The run without the findings of the baseline, and remarks for the user."""
-    found = match(run.diagnostics, baseline, sources)
+    found = match(run.diagnostics, baseline, lines)
     results = tuple(
         replace(result, diagnostics=tuple(one for one in result.diagnostics if one not in found.hidden))
         for result in run.results
@@ -46,9 +47,9 @@ def hide(run: Run, baseline: Baseline, settings: Settings, sources: Sources, ver
     return Run(results, run.problems), notes
 
 
-def renew(run: Run, baseline: Baseline, settings: Settings, sources: Sources) -> list[str]:
+def renew(run: Run, baseline: Baseline, settings: Settings, lines: Lines) -> list[str]:
     """Write the findings of the run to the baseline, and say so. Raises ConfigError."""
-    found = match(run.diagnostics, baseline, sources)
+    found = match(run.diagnostics, baseline, lines)
     stale = list(_stale(run, found, baseline, settings))
     write(renewed(baseline, found, stale))
     new = len(found.fresh) - len(found.hidden)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ from torchdevlint.cli.console import complain, emit, progress, remark, terminal_
 from torchdevlint.cli.noqa import add_comments
 from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
 from torchdevlint.config import ConfigError, Settings, nearest, options, overlay
-from torchdevlint.discover import NOTEBOOK, Discovery, discover, excluded, reported
+from torchdevlint.discover import Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import is_applicable
@@ -95,7 +95,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
             run, notes = _lint(found, settings, baseline, flags, sys.stdin.buffer.read() if stdin else None)
     except ConfigError as error:
         raise Refused(str(error)) from error
-    _remarks(found, notes, flags)
+    _remarks(notes, flags)
     for problem in run.problems:
         complain(problem, wants_color(flags["color"], sys.stderr))
     if run.problems:
@@ -124,8 +124,6 @@ def _standard_input(name: str | None, settings: Settings) -> Discovery:
     filename = reported(name or "-")
     if name and settings.force_exclude and excluded(name, settings):
         return Discovery()
-    if filename.endswith(NOTEBOOK):
-        return Discovery(notes=("a notebook was not checked, because this version cannot read notebooks",))
     return Discovery(files=(filename,))
 
 
@@ -139,7 +137,7 @@ def _lint(
     # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time.
     gc.freeze()
     gc.set_threshold(200_000, 20, 20)
-    lines: Callable[[str], Sequence[str]] = report.lines_of_file
+    lines: report.Lines = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])
         lines = partial(_lines, stdin)
@@ -179,7 +177,7 @@ def _report(
     run: Run,
     settings: Settings,
     flags: dict[str, Any],
-    lines: Callable[[str], Sequence[str]],
+    lines: report.Lines,
     fixes: Fixes,
     stream: TextIO,
 ) -> None:
@@ -200,17 +198,15 @@ def _report(
         emit(report.render(settings.output_format, run, look), file, stream)
 
 
-def _lines(data: bytes, _filename: str) -> Sequence[str]:
-    return report.lines_of_bytes(data)
+def _lines(data: bytes, _filename: str, cell: int | None = None) -> Sequence[str]:
+    return report.lines_of_bytes(data) if cell is None else report.lines_of_cell(data, cell)
 
 
-def _remarks(found: Discovery, notes: Sequence[str], flags: dict[str, Any]) -> None:
+def _remarks(notes: Sequence[str], flags: dict[str, Any]) -> None:
     if flags["quiet"]:
         return
-    for note in (*found.notes, *notes):
+    for note in notes:
         remark(f"note: {note}")
-    for notebook in found.notebooks if flags["verbose"] else ():
-        remark(f"note: {notebook} was not checked")
 
 
 def _shown(settings: Settings) -> str:

@@ -48,10 +48,14 @@ def _is_touched(finding: Diagnostic, wanted: Sequence[Diagnostic]) -> bool:
 
     That of a baseline would no longer be recognised, since its entry holds the text of the line.
     """
-    return any(finding == each or finding.span.row <= each.noqa_row <= finding.span.end_row for each in wanted)
+    return any(
+        finding == each or (finding.cell == each.cell and finding.span.row <= each.noqa_row <= finding.span.end_row)
+        for each in wanted
+    )
 
 
 def _refusals(left: Sequence[Diagnostic]) -> Iterator[Problem]:
     for finding in left:
-        message = f"no comment can silence {finding.code} in line {finding.span.row}"
+        place = f"line {finding.span.row}" + (f" of cell {finding.cell}" if finding.cell else "")
+        message = f"no comment can silence {finding.code} in {place}"
         yield Problem(finding.filename, message)

@@ -93,7 +93,7 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
         raise Refused(str(error)) from error
     emit(_report(verified, run, flags), flags["output_file"])
     problems = (*found.problems, *run.problems)
-    for note in (*found.notes, *notes):
+    for note in notes:
         remark(f"note: {note}")
     for problem in problems:
         complain(problem, wants_color(flags["color"], sys.stderr))

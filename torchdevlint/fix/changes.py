@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from io import StringIO
 
 from torchdevlint.engine import Run
 from torchdevlint.model import FileResult
@@ -23,7 +24,7 @@ class Change:
         """A unified diff, as ``git apply`` and ``patch`` read it."""
         from difflib import unified_diff
 
-        old, new = (decode(each).splitlines(keepends=True) for each in (self.old, self.new))
+        old, new = (list(StringIO(decode(each), newline="\n")) for each in (self.old, self.new))
         lines = unified_diff(old, new, self.filename, self.filename)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 

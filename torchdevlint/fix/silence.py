@@ -9,8 +9,11 @@ from torchdevlint import suppress
 from torchdevlint.fix.splice import splice
 from torchdevlint.fix.text import apply_all, is_whole
 from torchdevlint.model import Applicability, Diagnostic, Edit, Fix, Span
-from torchdevlint.source.text import Source, UndecodableError, decode
+from torchdevlint.source.notebook import content_of
+from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.suppress import Pragma, Suppressions
+from torchdevlint.syntax.document import parsed
+from torchdevlint.syntax.errors import TooDeepError
 
 
 def silencing(finding: Diagnostic, text: str) -> Fix | None:
@@ -27,13 +30,18 @@ def silenced(data: bytes, findings: Sequence[Diagnostic]) -> tuple[bytes, list[D
     """
     left = list(findings)
     while left:
+        filename = left[0].filename
         try:
-            text = decode(data)
-        except UndecodableError:
+            module = parsed(content_of(data, filename)).content
+        except (UndecodableError, TooDeepError, RecursionError, MemoryError):
             return data, left
-        marked = [replace(those[0], fix=fix) for fix, those in comments(left, text)]
-        new, done = apply_all(data, marked)
-        remaining = suppress.read(decode(new)).apply(left)[0]
+        placed = [each if module.notebook is None else module.notebook.in_module(each) for each in left]
+        marked = [replace(those[0], fix=fix) for fix, those in comments(placed, module.text)]
+        if module.notebook is not None:
+            marked = [module.notebook.in_cells(each) for each in marked]
+        new, done = apply_all(data, filename, [each for each in marked if each.fix is not None])
+        after = suppress.read(parsed(content_of(new, filename)).content.text)
+        remaining = [each for each, there in zip(left, placed, strict=True) if after.apply([there])[0]]
         if not done or len(remaining) == len(left):
             return data, left
         data, left = new, remaining

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes
+from torchdevlint.fix import cells
 from torchdevlint.fix.choice import is_applicable
 from torchdevlint.fix.splice import splice
-from torchdevlint.model import Diagnostic, FileResult, Problem
+from torchdevlint.model import Diagnostic, FileResult, Fix, Problem
+from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import UndecodableError, declared_encoding, decode
 from torchdevlint.syntax.parse import ParseError, parse
 
@@ -44,7 +46,7 @@ def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
         wanted = [each for each in wanted if each.code not in refused]
         if not wanted:
             return Fixed(content, _with(result, refused.values()), applied)
-        new, done = apply_all(content, wanted)
+        new, done = apply_all(content, filename, wanted)
         if not done:
             refused.update((each.code, _refusal(filename, each)) for each in wanted)
         content = new
@@ -53,19 +55,24 @@ def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
     return Fixed(data, _with(check_bytes(data, filename, settings), [endless]))
 
 
-def apply_all(data: bytes, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+def apply_all(data: bytes, filename: str, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
     """The content after all of the fixes, or after the first that leaves it whole alone, and which were applied."""
-    try:
-        text = decode(data)
-    except UndecodableError:
-        return data, []
+    make = cells.with_fixes if filename.endswith(NOTEBOOK) else _with_fixes
     for tried in (wanted, *([each] for each in wanted)):
-        fixes = [each.fix for each in tried if each.fix is not None]
-        new, accepted = splice(text, fixes)
-        encoded = _encoded(new, data, text)
-        if encoded is not None and is_whole(new):
-            return encoded, [each for each in tried if each.fix in accepted]
+        try:
+            new, accepted = make(data, filename, [each.fix for each in tried if each.fix is not None])
+        except (UndecodableError, ParseError, RecursionError, MemoryError):
+            continue
+        if new is not None:
+            return new, [each for each in tried if each.fix in accepted]
     return data, []
+
+
+def _with_fixes(data: bytes, _filename: str, fixes: Sequence[Fix]) -> tuple[bytes | None, tuple[Fix, ...]]:
+    """The content with as many of `fixes` as fit beside each other, and which those are; None if it is not whole."""
+    text = decode(data)
+    new, accepted = splice(text, fixes)
+    return (_encoded(new, data, text), accepted) if is_whole(new) else (None, ())
 
 
 def is_whole(text: str) -> bool:
@@ -89,7 +96,8 @@ def _encoded(new: str, data: bytes, text: str) -> bytes | None:
 
 
 def _refusal(filename: str, diagnostic: Diagnostic) -> Problem:
-    message = f"the fix of {diagnostic.code} in line {diagnostic.span.row} leaves no valid code, and was not applied"
+    place = f"line {diagnostic.span.row}" + (f" of cell {diagnostic.cell}" if diagnostic.cell else "")
+    message = f"the fix of {diagnostic.code} in {place} leaves no valid code, and was not applied"
     return Problem(filename, message, diagnostic.code)
 
 

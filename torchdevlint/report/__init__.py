@@ -6,18 +6,30 @@ them prints. The formats in `TEXT` are for people: they escape what a terminal m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from torchdevlint.model import Applicability, Diagnostic
-from torchdevlint.report.lines import lines_of_bytes, lines_of_file
+from torchdevlint.report.lines import lines_of_bytes, lines_of_cell, lines_of_file
+from torchdevlint.source.text import Lines
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
 
-__all__ = ["FORMATS", "TEXT", "UNCOUNTED", "Look", "lines_of_bytes", "lines_of_file", "render", "statistics"]
+__all__ = [
+    "FORMATS",
+    "TEXT",
+    "UNCOUNTED",
+    "Lines",
+    "Look",
+    "lines_of_bytes",
+    "lines_of_cell",
+    "lines_of_file",
+    "render",
+    "statistics",
+]
 
 FORMATS = (
     "full", "concise", "grouped", "json", "json-lines", "github", "gitlab", "junit", "sarif", "rdjson", "pylint",
@@ -38,7 +50,7 @@ class Look:
     """Where a report is shown.
 
     `color` allows ANSI colours; `width` is that of the terminal in cells, None where there is none: nothing is wrapped
-    then. `lines` gives the source lines of a file name as it stands in a diagnostic.
+    then. `lines` gives the source lines of a file name as it stands in a diagnostic, or of a cell of that file.
     `quiet` drops the summary, `verbose` says in it what was checked. `is_fixable` says of a finding whether ``--fix``
     fixes it; `fixed` counts those that it did fix, and `hidden` those that ``--unsafe-fixes`` would add.
     """
@@ -47,7 +59,7 @@ class Look:
     width: int | None = None
     quiet: bool = False
     verbose: bool = False
-    lines: Callable[[str], Sequence[str]] = lines_of_file
+    lines: Lines = lines_of_file
     is_fixable: Callable[[Diagnostic], bool] = has_safe_fix
     fixed: int = 0
     hidden: int = 0

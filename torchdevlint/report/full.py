@@ -28,16 +28,17 @@ def _finding(diagnostic: Diagnostic, look: Look) -> str:
     margin = " " * gutter
     out = list(_heading(diagnostic, look))
     out.append(margin + paint("--> ", "line", color) + _place(diagnostic))
-    near = [related for related in diagnostic.related if related.filename == diagnostic.filename]
-    lines = look.lines(diagnostic.filename)
+    here = (diagnostic.filename, diagnostic.cell)
+    near = [related for related in diagnostic.related if (related.filename, related.cell) == here]
+    lines = look.lines(*here)
     shown = frame(lines, _marks(diagnostic, near), look.width, color, gutter)
     out += shown or [f"{margin}{paint('::: ', 'line', color)}{_labelled(related)}" for related in near]
-    far = [related for related in diagnostic.related if related.filename != diagnostic.filename]
-    for filename, group in groupby(far, key=lambda related: related.filename):
+    far = [related for related in diagnostic.related if (related.filename, related.cell) != here]
+    for place, group in groupby(far, key=lambda related: (related.filename, related.cell)):
         there = list(group)
         marks = [Mark(related.span, escape(related.message), "line") for related in there]
         out += [margin + paint(" |", "line", color), margin + paint("::: ", "line", color) + _place(there[0])]
-        shown = frame(look.lines(filename), marks, look.width, color, gutter)
+        shown = frame(look.lines(*place), marks, look.width, color, gutter)
         out += shown or [f"{margin}     {mark.label}" for mark in marks]
     if diagnostic.symptom or diagnostic.help:
         out.append(margin + paint(" |", "line", color))
@@ -68,7 +69,7 @@ def _marks(diagnostic: Diagnostic, near: list[Related]) -> list[Mark]:
 
 
 def _place(item: Diagnostic | Related) -> str:
-    cell = f":cell {item.cell}" if isinstance(item, Diagnostic) and item.cell else ""
+    cell = f":cell {item.cell}" if item.cell else ""
     return f"{escape(item.filename)}{cell}:{item.span.row}:{item.span.column}"
 
 

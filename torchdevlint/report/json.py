@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from torchdevlint.model import Diagnostic, Fix, Span
+from torchdevlint.model import Diagnostic, Edit, Fix, Related, Span
 from torchdevlint.report.places import whole
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def to_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "url": diagnostic.url,
         "symptom": diagnostic.symptom,
         "related": [
-            {"message": related.message, "filename": related.filename, **_places(related.span)}
+            {"message": related.message, "filename": related.filename, **_cell(related), **_places(related.span)}
             for related in diagnostic.related
         ],
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
@@ -55,8 +55,13 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "applicability": fix.applicability.value,
         "message": fix.message,
-        "edits": [{"content": edit.content, **_places(edit.span)} for edit in fix.edits],
+        "edits": [{"content": edit.content, **_cell(edit), **_places(edit.span)} for edit in fix.edits],
     }
+
+
+def _cell(place: Related | Edit) -> dict[str, int]:
+    """The cell of a place in a notebook; places elsewhere have no such key."""
+    return {} if place.cell is None else {"cell": place.cell}
 
 
 def _places(span: Span) -> dict[str, dict[str, int]]:

@@ -24,8 +24,9 @@ def forward(self, x):
 There is no fix.
 
 ## What it cannot see
-It reports the first error of a file only. Errors that Python finds after parsing, such as a `return` outside of a
-function, are not looked for. A file that is nested too deeply to be analysed is no finding but a problem of the run.
+It reports the first error of a file only, and of each cell of a notebook. Errors that Python finds after parsing, such
+as a `return` outside of a function, are not looked for. A file that is nested too deeply to be analysed is no finding
+but a problem of the run.
 
 ## References
 - [The Python Language Reference: full grammar](https://docs.python.org/3/reference/grammar.html)
@@ -44,10 +45,22 @@ EXECUTION = None
 PROBE = None
 
 
+_EFFECTS = {
+    "file": "SyntaxError when the file is run or imported; nothing else in it was checked",
+    "cell": "SyntaxError when the cell is run; nothing else in it was checked",
+    "notebook": "Jupyter cannot open it; nothing in it was checked",
+}
+_REMEDIES = {
+    "file": "correct the syntax or the encoding; a file that is no Python can be excluded",
+    "cell": "correct the syntax; what is no code can be a cell of text",
+    "notebook": "restore the file, or exclude it",
+}
+
+
 def check(fact: InvalidSyntax) -> Iterator[Report]:
     yield Report(
         span=fact.at,
-        message=f"the file cannot be parsed: {fact.reason}",
-        symptom="SyntaxError when the file is run or imported; nothing else in it was checked",
-        help="correct the syntax or the encoding; a file that is no Python can be excluded",
+        message=f"the {fact.part} cannot be parsed: {fact.reason}",
+        symptom=_EFFECTS[fact.part],
+        help=_REMEDIES[fact.part],
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import codecs
 import re
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in
@@ -16,6 +17,12 @@ _F_STRING = re.compile(r"(?i)(?:[ft]r?|r[ft])[\"']")
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$")
 _JOINED: tuple[type[ast.AST], ...] = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
+
+
+class Lines(Protocol):
+    """Gives the lines of a file by its name in a diagnostic, or those of a cell of it; none if it cannot be read."""
+
+    def __call__(self, filename: str, cell: int | None = None, /) -> Sequence[str]: ...
 
 
 class UndecodableError(ValueError):

@@ -19,7 +19,11 @@ class UnusedSuppression(Fact):
 
 @dataclass(frozen=True, slots=True)
 class InvalidSyntax(Fact):
-    """The file cannot be parsed or decoded; `reason` is the parser's own words."""
+    """A `part` cannot be parsed or decoded; `reason` is the parser's own words.
+
+    The part is a ``file`` of Python, a ``cell`` of a notebook, or a whole ``notebook`` that is none.
+    """
 
     at: Span
     reason: str
+    part: str = "file"

@@ -70,4 +70,4 @@ def _not_in_baseline(result: FileResult, text: str, settings: Settings) -> tuple
         return result.diagnostics
     known = baseline.read(settings.root / settings.baseline)
     lines = Source(text).lines
-    return tuple(baseline.apply(result.diagnostics, known, lambda _: lines))
+    return tuple(baseline.apply(result.diagnostics, known, lambda *_: lines))

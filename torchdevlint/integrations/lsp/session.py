@@ -21,6 +21,7 @@ from torchdevlint.discover import SUFFIXES
 from torchdevlint.integrations.lsp.document import Linted, lint
 from torchdevlint.integrations.lsp.findings import diagnostics
 from torchdevlint.integrations.lsp.places import Places
+from torchdevlint.source.notebook import NOTEBOOK
 
 STACK = 16 * 1024 * 1024
 """Bytes for the thread that lints: what a main thread has at least, since code may be nested as deeply as there."""
@@ -117,11 +118,11 @@ class Session:
 
 
 def _filename(document: TextDocument, root: str | None) -> str | None:
-    """The file that a document is linted as, absolute; None for what is not Python, and for cells and old versions."""
+    """The file that a document is linted as, absolute; None for notebooks, cells, old versions, other languages."""
     scheme = uri_scheme(document.uri)
     if scheme == "untitled":
         return str(Path(root or "", "untitled.py").absolute()) if document.language_id == "python" else None
     path = to_fs_path(document.uri)
-    if scheme != "file" or path is None:
+    if scheme != "file" or path is None or path.endswith(NOTEBOOK):
         return None
     return path if document.language_id == "python" or path.endswith(SUFFIXES) else None

@@ -1,0 +1,160 @@
+"""Notebooks, linted: where findings are, what magics mean to the rules, what is broken, and the process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import python
+from torchdevlint.cache import Cache
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_bytes, check_paths
+from torchdevlint.model import Diagnostic
+
+Place = tuple[str, int | None, int, int]
+
+
+def notebook(*cells: str | list[str], **more: Any) -> bytes:
+    """A cell of text, and one of code for each of `cells`: the first of them is the second cell."""
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    title = {"cell_type": "markdown", "metadata": {}, "source": "# Title"}
+    return json.dumps({"cells": [title, *made], "metadata": {}, "nbformat": 4, **more}, indent=1).encode()
+
+
+def findings(*cells: str | list[str], settings: Settings | None = None) -> tuple[Diagnostic, ...]:
+    result = check_bytes(notebook(*cells), "n.ipynb", settings or Settings())
+    assert not result.problems
+    return result.diagnostics
+
+
+def places(found: tuple[Diagnostic, ...]) -> list[Place]:
+    return [(each.code, each.cell, each.span.row, each.span.column) for each in found]
+
+
+def test_cells_are_one_module() -> None:
+    found = findings(["import torch\n", "x = torch.zeros(3)"], ["# then\n", "if 1: x.cuda()\n"])
+    assert places(found) == [("TDL001", 3, 2, 7)]
+    (related,) = found[0].related
+    assert (related.filename, related.cell, related.span.row, related.span.column) == ("n.ipynb", 2, 2, 5)
+
+
+def test_environment_magics_are_assignments() -> None:
+    early, late = "%env CUDA_VISIBLE_DEVICES=0\nimport torch", "import torch\ntorch.cuda.init()"
+    assert places(findings(early, "torch.cuda.init()")) == []
+    assert places(findings(late, "%env CUDA_VISIBLE_DEVICES=0")) == [("TDL301", 3, 1, 1)]
+    assert places(findings("  %set_env CUDA_VISIBLE_DEVICE 0")) == [("TDL302", 2, 1, 3)]
+
+
+def test_what_magics_run_is_python() -> None:
+    assert places(findings("import torch\nx = torch.ones(1)", "%%time\nx.cuda()", "%time x.cuda()")) == [
+        ("TDL001", 3, 2, 1),
+        ("TDL001", 4, 1, 1),
+    ]
+    assert places(findings("import torch\nx = torch.ones(1)", "%%bash\nx.cuda()")) == []
+
+
+def test_suppressions() -> None:
+    cells = ["import torch\nx = torch.ones(1)", "x.cuda()  # noqa: TDL001", "x.cuda()  # noqa: TDL201", "y = '''\n'''"]
+    assert places(findings(*cells)) == [("TDL001", 4, 1, 1), ("TDL900", 4, 1, 11)]
+    assert [each.noqa_row for each in findings(*cells)] == [1, 1]
+    ignoring = "# torchdevlint: file-ignore[TDL001]"
+    assert places(findings(ignoring, *cells)) == [("TDL900", 5, 1, 11)]
+
+
+def test_cells_that_cannot_be_parsed_leave_the_others() -> None:
+    found = findings("import torch\nx = torch.ones(1)", "def f(:", "x.cuda()", "\nif x:\n  1 +\n\n")
+    assert places(found) == [("TDL901", 3, 1, 7), ("TDL001", 4, 1, 1), ("TDL901", 5, 3, 6)]
+    assert found[0].message.startswith("the cell cannot be parsed: ")
+
+
+def test_strange_characters() -> None:
+    assert places(findings("x = '\0'", "x = '\ud800'", "x = 'é'")) == [("TDL901", 2, 1, 6), ("TDL901", 3, 1, 6)]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b'{"cells": 1}', b"\xff", b"\0", b'{"cells": [{"cell_type": "code"}]}']
+)
+def test_what_is_no_notebook_is_a_finding(data: bytes) -> None:
+    result = check_bytes(data, "n.ipynb", Settings())
+    assert (places(result.diagnostics), result.problems) == ([("TDL901", None, 1, 1)], ())
+    assert result.diagnostics[0].message.startswith("the notebook cannot be parsed: ")
+
+
+def test_too_deep_is_a_problem() -> None:
+    for data in (b'{"cells": ' + b"[" * 200_000, notebook("(" * 5_000 + ")" * 5_000)):
+        result = check_bytes(data, "n.ipynb", Settings())
+        assert [problem.message for problem in result.problems] == ["too deeply nested to be analysed"]
+
+
+def test_other_languages_have_no_findings() -> None:
+    data = notebook("x <- torch_zeros(3", metadata={"kernelspec": {"language": "R"}})
+    assert check_bytes(data, "n.ipynb", Settings()).diagnostics == ()
+
+
+def test_names_from_the_project_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text("import torch\n\ndef make():\n    return torch.zeros(3)\n")
+    (tmp_path / "n.ipynb").write_bytes(notebook("from made import make", "x = make()", "x.cuda()"))
+    run = check_paths([str(tmp_path / "n.ipynb")], Settings())
+    assert places(run.diagnostics) == [("TDL001", 4, 1, 1)]
+
+
+def test_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [str(tmp_path / name) for name in ("bug.ipynb", "clean.ipynb", "broken.ipynb")]
+    for name, cells in zip(
+        names, (["import torch", "x = torch.ones(1)", "x.cuda()"], ["import torch"], ["("]), strict=True
+    ):
+        Path(name).write_bytes(notebook(*cells))
+    with Cache(tmp_path / "cache", Settings()) as cache:
+        cold = check_paths(names, Settings(), cache=cache)
+    assert places(cold.diagnostics) == [("TDL901", 2, 1, 1), ("TDL001", 4, 1, 1)]
+    monkeypatch.setattr("torchdevlint.engine._analysed", None)
+    with Cache(tmp_path / "cache", Settings()) as cache:
+        assert check_paths(names[:2], Settings(), cache=cache).diagnostics == cold.diagnostics[1:]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one notebook, in which the third line of the fourth cell has a finding."""
+    cells = ["import torch\n", "x = torch.ones(1)"], "%env A=1", ["!ls\n", "# é\n", "x.cuda()  \n"]
+    (tmp_path / "n.ipynb").write_bytes(notebook(*map(list, cells)))  # type: ignore[arg-type]
+    return tmp_path
+
+
+def test_reports_show_the_lines_of_the_cell(folder: Path) -> None:
+    done = python("-m", "torchdevlint", "check", ".", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "--> n.ipynb:cell 4:3:1\n" in done.stdout
+    assert " 1 | !ls\n 2 | # é\n 3 | x.cuda()\n   | ^^^^^^^^\n" in done.stdout
+    assert "::: n.ipynb:cell 2:2:5\n   |\n 2 | x = torch.ones(1)\n   |     ------------- created by" in done.stdout
+    text = (folder / "n.ipynb").read_text()
+    piped = python("-m", "torchdevlint", "check", "-", "--stdin-filename", "n.ipynb", cwd=folder, stdin=text)
+    assert piped.stdout == done.stdout
+
+
+def test_json_has_the_cells(folder: Path) -> None:
+    (found,) = json.loads(python("-m", "torchdevlint", "check", "--output-format=json", "-q", cwd=folder).stdout)
+    assert (found["cell"], found["location"]) == (4, {"row": 3, "column": 1})
+    assert [(each["cell"], each["location"]["row"]) for each in found["related"]] == [(2, 2)]
+    assert [edit["cell"] for edit in (found["fix"] or {"edits": []})["edits"]] in ([], [4])
+
+
+def test_a_baseline_knows_the_lines_of_cells(folder: Path) -> None:
+    assert python("-m", "torchdevlint", "check", "--write-baseline", "b.json", cwd=folder).returncode == 0
+    assert json.loads((folder / "b.json").read_text())["findings"] == [
+        {"path": "n.ipynb", "code": "TDL001", "text": "x.cuda()", "number": 1}
+    ]
+    (folder / "n.ipynb").write_bytes(notebook("import torch\nx = torch.ones(1)", "", "y = 1", "x.cuda()"))
+    assert python("-m", "torchdevlint", "check", "--baseline", "b.json", cwd=folder).returncode == 0
+
+
+def test_comments_are_added_in_cells(folder: Path) -> None:
+    (folder / "n.ipynb").write_bytes(notebook("import torch\nx = torch.ones(1)", "x.cuda()", "%time x.cuda()"))
+    done = python("-m", "torchdevlint", "check", "--add-noqa", "n.ipynb", cwd=folder)
+    assert done.returncode == 2
+    assert "n.ipynb: no comment can silence TDL001 in line 1 of cell 4" in done.stderr
+    assert (folder / "n.ipynb").read_bytes() == notebook(
+        "import torch\nx = torch.ones(1)", "x.cuda()  # noqa: TDL001", "%time x.cuda()"
+    )

@@ -1,0 +1,99 @@
+"""What the rules report becomes findings: with their files, severities and cells, and without what is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from torchdevlint import rules, select, suppress
+from torchdevlint.config import Settings
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity
+from torchdevlint.project.uses import shown
+from torchdevlint.source.notebook import Content
+from torchdevlint.suppress import Suppressions
+
+Reports = tuple[list[tuple[str, Report]], list[Problem]]
+"""Reports by the codes of their rules, and a problem for each rule that raised."""
+
+
+def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Reports:
+    """The reports on what lies in the file itself, by code, and a problem for each rule that raised."""
+    reports: list[tuple[str, Report]] = []
+    problems: dict[str, Problem] = {}
+    subscribers = rules.by_fact()
+    for fact in facts:
+        for rule in subscribers.get(type(fact), ()):
+            if rule.code not in codes:
+                continue
+            try:
+                reports += [(rule.code, each) for each in rule.check(fact) if not each.span.file]
+            except Exception as error:  # noqa: BLE001 (the other rules still run)
+                message = f"internal error in rule {rule.code} ({rule.name}): {describe(error)}"
+                problems.setdefault(rule.code, Problem(filename, message, rule.code))
+    return reports, list(problems.values())
+
+
+def of_reports(
+    reports: Iterable[tuple[str, Report]],
+    content: Content,
+    filename: str,
+    settings: Settings,
+    codes: frozenset[str],
+    problems: Sequence[Problem] = (),
+    noqa: bool = True,
+    ran: frozenset[str] = frozenset(),
+) -> FileResult:
+    """Reports become findings: suppressions, then what is to be said of the suppressions.
+
+    `ran` are the codes of the rules that ran on all of the file; only suppressions of those can be unused.
+    """
+    suppressions, severities = suppress.read(content.text, noqa=noqa), select.severities(settings)
+    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in reports]
+    crashed = {problem.rule for problem in problems}
+    kept, unused = suppressions.apply(diagnostics, ran - crashed)
+    more, further = judged(unused, filename, codes) if unused else ([], [])
+    kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
+    first = {(each.code, each.span): each for each in reversed(kept)}
+    ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
+    if content.notebook is not None:
+        ordered = [content.notebook.in_cells(diagnostic) for diagnostic in ordered]
+    said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
+    return FileResult(filename, tuple(ordered), tuple(said))
+
+
+def _diagnostic(
+    code: str, report: Report, filename: str, suppressions: Suppressions, severities: Mapping[str, Severity]
+) -> Diagnostic:
+    rule = rules.identified()[code]
+    return Diagnostic(
+        filename=filename,
+        span=report.span,
+        code=rule.code,
+        name=rule.name,
+        message=report.message,
+        severity=severities.get(rule.code) or report.severity or rule.severity,
+        symptom=report.symptom,
+        help=report.help,
+        url=rule.url,
+        noqa_row=suppressions.noqa_row(report.span.row),
+        related=tuple(_related(note, filename) for note in report.notes),
+        fix=report.fix,
+    )
+
+
+def _related(note: Note, filename: str) -> Related:
+    span = note.span
+    if not span.file:
+        return Related(note.message, filename, span)
+    return Related(note.message, shown(span.file, filename), replace(span, file=""))
+
+
+def describe(error: Exception) -> str:
+    """One line for a bug report: what was raised, and where."""
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in last)
+    return f"{type(error).__name__}: {error}{place}"

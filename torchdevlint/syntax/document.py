@@ -1,0 +1,46 @@
+"""A file as a tree, and what of it is none: a notebook is read but for the cells that cannot be."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchdevlint.source.notebook import Content, Notebook
+from torchdevlint.syntax.errors import InvalidSyntaxError
+from torchdevlint.syntax.parse import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was parsed: its tree, None if there is none, and why all or some of it could not be."""
+
+    content: Content
+    tree: ast.Module | None
+    errors: tuple[InvalidSyntaxError, ...] = ()
+
+
+def parsed(content: Content) -> Document:
+    """The tree of a content. Of a notebook, cells that cannot be parsed have nothing in them afterwards.
+
+    Raises TooDeepError.
+    """
+    try:
+        return Document(content, parse(content.text))
+    except InvalidSyntaxError as error:
+        errors = {} if content.notebook is None else _broken_cells(content.notebook)
+        if content.notebook is None or not errors:
+            return Document(content, None, (error,))
+        rest = content.notebook.without(errors)
+        return Document(Content(rest.text, rest), parse(rest.text), tuple(errors.values()))
+
+
+def _broken_cells(notebook: Notebook) -> dict[int, InvalidSyntaxError]:
+    """Why cells cannot be parsed, with rows of the module, by the numbers of the cells."""
+    found = {}
+    for cell in notebook.cells:
+        try:
+            parse(cell.text)
+        except InvalidSyntaxError as error:
+            row, column = min((error.row, error.column), cell.end)
+            found[cell.number] = InvalidSyntaxError(error.reason, row + cell.first - 1, column)
+    return found
