@@ -29,6 +29,20 @@ def applicability(code: str, text: str) -> Applicability | None:
 
 
 LINES = {
+    "TDL104": [
+        (
+            "w = torch.ones(2, requires_grad=True).cuda()\ntorch.optim.SGD([w])",
+            "w = torch.ones(2).cuda().requires_grad_()\ntorch.optim.SGD([w])",
+        ),
+        (
+            "w = torch.ones(2).requires_grad_().cuda()\ntorch.optim.SGD([w])",
+            "w = torch.ones(2).cuda().requires_grad_()\ntorch.optim.SGD([w])",
+        ),
+        (
+            "w = torch.ones(2, requires_grad=True) * 2\ntorch.optim.SGD([w])",
+            "w = (torch.ones(2) * 2).requires_grad_()\ntorch.optim.SGD([w])",
+        ),
+    ],
     "TDL201": [
         ("state = torch.load('a.pt',)", "state = torch.load('a.pt', map_location=\"cpu\",)"),
         ("state = torch.load('a.pt', map_location=None)", "state = torch.load('a.pt', map_location=\"cpu\")"),
@@ -76,12 +90,14 @@ def test_a_line_becomes(code: str, before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "TDL104": "w = torch.rand(2, requires_grad=True) / 2\ntorch.optim.SGD([w])",
     "TDL201": "state = torch.load('a.pt')",
     "TDL303": "name = 'gpu'\nx = torch.ones(2, device=name)",
     "TDL305": "def f(thing, device='cpu'):\n    return thing.cuda(device)",
     "TDL601": "x = torch.linspace(0, 1, 5).to('cuda', torch.float16)",
 }
 SAFE = {
+    "TDL104": "w = torch.rand(2, requires_grad=True).cuda()\ntorch.optim.SGD([w])",
     "TDL201": "nn.Linear(2, 2).load_state_dict(torch.load('a.pt'))",
     "TDL302": "os.environ['CUDA_VISIBLE_DEVICE'] = '0'",
     "TDL303": "x = torch.ones(2, device='gpu')",
@@ -89,6 +105,66 @@ SAFE = {
     "TDL305": "def f(device='cpu'):\n    return nn.Linear(2, 2).cuda(device)",
     "TDL601": "x = torch.linspace(0, 1, 5).to('cuda')",
 }
+
+
+MODULE = """
+class Net(nn.Module):
+    {before_it}
+
+    def __init__(self, device):
+        super().__init__()
+        {first}
+
+    def forward(self, x: torch.Tensor):
+        return {used}
+"""
+ATTRIBUTES = {
+    "TDL101": [
+        (
+            "self.x = torch.ones(2)  # it",
+            'self.register_buffer("x", torch.ones(2), persistent=False)  # it',
+            "x + self.x",
+        ),
+        ("self.x = (torch.ones(2))", 'self.register_buffer("x", (torch.ones(2)), persistent=False)', "x + self.x"),
+        ("self.x = self.y = torch.ones(2)", "self.x = self.y = torch.ones(2)", "x + self.x"),
+    ],
+    "TDL102": [
+        ("self.x = [nn.Linear(2, 2)]", "self.x = nn.ModuleList([nn.Linear(2, 2)])", "self.x[0](x)"),
+        ("self.x = nn.Linear(2, 2), nn.ReLU()", "self.x = nn.Linear(2, 2), nn.ReLU()", "self.x[0](x)"),
+        ("self.x = [nn.Linear(2, 2)]", "self.x = [nn.Linear(2, 2)]", "self.x.pop()(x)"),
+        ("self.x = [[nn.Linear(2, 2)]]", "self.x = [[nn.Linear(2, 2)]]", "self.x[0][0](x)"),
+        ("self.x = {1: nn.Linear(2, 2)}", "self.x = {1: nn.Linear(2, 2)}", "self.x[1](x)"),
+        ("self.x = {'up': nn.Linear(2, 2)}", "self.x = nn.ModuleDict({'up': nn.Linear(2, 2)})", "self.x['up'](x)"),
+        ("self.x = {'type': nn.Linear(2, 2)}", "self.x = {'type': nn.Linear(2, 2)}", "self.x['type'](x)"),
+    ],
+    "TDL103": [
+        ("self.x = nn.Parameter(x).to(device)", "self.x = nn.Parameter(x.to(device))", "x + self.x"),
+        ("self.x = nn.Parameter(x + 1).cuda()", "self.x = nn.Parameter((x + 1).cuda())", "x + self.x"),
+        ("self.x = nn.Parameter(data=x).cuda()", "self.x = nn.Parameter(data=x.cuda())", "x + self.x"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "after", "used"), [(code, *each) for code, group in ATTRIBUTES.items() for each in group]
+)
+def test_an_attribute_becomes(code: str, before: str, after: str, used: str) -> None:
+    first = f"x = torch.ones(2)\n        {before}"
+    written = fixed(code, MODULE.format(before_it="pass", first=first, used=used))
+    assert written == MODULE.format(before_it="pass", first=first.replace(before, after), used=used)
+
+
+def test_a_buffer_is_not_in_the_way_of_another_attribute() -> None:
+    text = MODULE.format(before_it="x = None", first="self.x = torch.ones(2)", used="x + self.x")
+    assert fixed("TDL101", text) == text
+
+
+def test_a_buffer_waits_for_its_module() -> None:
+    text = MODULE.format(before_it="pass", first="pass", used="x + self.x")
+    text = text.replace("super().__init__()", "self.x = torch.ones(2)").replace(
+        "        pass\n\n    def f", "        super().__init__()\n\n    def f"
+    )
+    assert fixed("TDL101", text) == text
 
 
 @pytest.mark.parametrize(("code", "text"), UNSAFE.items())

@@ -44,8 +44,9 @@ A buffer moves with the Module. `persistent=False` keeps it out of the state dic
 leave it out where the values are learned or computed from data. What is trained is a `nn.Parameter`.
 
 ## Fix safety
-There is no automatic fix: a buffer is also converted by `half()` and `double()`, and broadcast by
-`DistributedDataParallel`.
+The fix makes a buffer of the attribute, which is not part of the state dict, where the class assigns it once and has
+nothing else of that name. It is unsafe: a buffer is also converted by `half()` and `double()`, and broadcast by
+`DistributedDataParallel`, and a tensor that is shared with others moves alone.
 
 ## What it cannot see
 Attributes that another file reads, and Modules whose base class is neither in the file nor known. It is silent for a
@@ -62,11 +63,14 @@ function of another file is not followed there, nor is what a method keeps from 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity, Span
+from torchdevlint.rules.edits import added_after, fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code, edit
 
@@ -128,4 +132,18 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     first = fact.creations[0]
     if any(each.attribute == first.attribute and each.span < first.span for each in fact.creations):
         return
-    yield creation_report(fact, _message(fact, first), _help(first))
+    yield replace(creation_report(fact, _message(fact, first), _help(first)), fix=_fix(first))
+
+
+def _fix(first: Creation) -> Fix | None:
+    statement, at = first.kept_by or ("", first.span)
+    head = re.match(rf"self\.{first.attribute}[ \t]*=[ \t]*", statement)
+    if head is None:
+        return None
+    start = Span(at.row, at.column, at.row, at.column + head.end(), at.file)
+    return fix(
+        Applicability.UNSAFE,
+        "register it as a buffer",
+        replaced(start, f'self.register_buffer("{first.attribute}", '),
+        added_after(at, ", persistent=False)"),
+    )

@@ -45,7 +45,10 @@ class Mlp(nn.Module):
 themselves: a list of lists becomes a `ModuleList` of `ModuleList`s.
 
 ## Fix safety
-There is no automatic fix: registering the modules adds keys to the state dict, which old checkpoints do not have.
+The fix puts the list or dict that is written out into the class that registers what is in it, under the name that the
+file has for it. It is unsafe: the state dict has more keys, which old checkpoints lack, and more is trained. There is
+none where the attribute is assigned twice, where lists are in lists, or where it is used in a way that only a list or
+dict can be.
 
 ## What it cannot see
 Modules that come from a function of another file, or as an argument of which neither an annotation nor a test says that
@@ -68,7 +71,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.modules import ModulesInContainer
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import added_after, added_before, fix, replaced
 
 SEVERITY = Severity.ERROR
 EXECUTION = "registration"
@@ -112,4 +116,15 @@ def check(fact: ModulesInContainer) -> Iterator[Report]:
         ),
         help=f"keep them in `{fact.suggestion}`; `.to()`, `parameters()` and `state_dict()` then reach them",
         notes=used,
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: ModulesInContainer) -> Fix | None:
+    at = fact.written_at
+    if at is None or fact.spelled is None:
+        return None
+    edits: tuple[Edit, ...] = (added_before(at, f"{fact.spelled}("), added_after(at, ")"))
+    if fact.written in ("[]", "list()"):
+        edits = (replaced(at, f"{fact.spelled}()"),)
+    return fix(Applicability.UNSAFE, f"keep them in `{fact.spelled}`", *edits)

@@ -29,7 +29,8 @@ class Prompt(nn.Module):
 Best of all, leave the device out of `__init__`: `model.to(device)` moves the parameter in place.
 
 ## Fix safety
-There is no automatic fix: on accelerators the repaired Module has one more parameter, and its state dict one more key.
+The fix moves the tensor before it is wrapped. It is unsafe: on accelerators the repaired Module has one more parameter,
+and its state dict one more key, which checkpoints that were written there lack.
 
 ## What it cannot see
 A parameter that gets a name of its own first and is moved in a helper of another file, or in one arm of a conditional
@@ -46,7 +47,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.modules import MovedParameter
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import call_added, cut_after, fix
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -87,4 +89,13 @@ def check(fact: MovedParameter) -> Iterator[Report]:
         symptom="nothing raises here: on an accelerator `parameters()` and `state_dict()` silently lack "
         f"`{fact.attribute}`, and the optimizer never trains it",
         help="move the tensor before it is wrapped, `nn.Parameter(tensor.to(device))`, or move the whole Module",
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: MovedParameter) -> Fix | None:
+    if fact.tensor_at is None or fact.wrap_at is None or fact.wrap_at.end_row != fact.at.end_row:
+        return None
+    length = fact.at.end_column - fact.wrap_at.end_column
+    moved = call_added(fact.tensor, fact.tensor_at, fact.move[-length:])
+    return fix(Applicability.UNSAFE, "move the tensor before it is wrapped", *moved, cut_after(fact.wrap_at, fact.at))

@@ -39,7 +39,10 @@ Where the values have to be computed first, `.requires_grad_()` stands last: `(t
 .requires_grad_()`.
 
 ## Fix safety
-There is no automatic fix: `device=` at the creation of random numbers draws others than a move afterwards.
+The fix lets `.requires_grad_()` come last, with the same numbers; where `requires_grad=True` is not written in the same
+expression, it cuts the tensor off by `.detach()` first. It is safe for a move, after which nothing that worked is
+different: on the CPU the tensor was that leaf already. It is unsafe behind other operations, where the tensor before
+them may be the one that is meant.
 
 ## What it cannot see
 Tensors that are made in one function and given to an optimizer in another one, or whose name is assigned more than
@@ -58,11 +61,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import NonLeaf
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
+from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
+
+_METHOD = ".requires_grad_()"
 PROBE = '''
 """A leaf that is moved to an accelerator gives a tensor that no optimizer takes; one that is made there is taken."""
 import torch
@@ -97,4 +103,20 @@ def check(fact: NonLeaf) -> Iterator[Report]:
         symptom=symptom,
         help="make it where it belongs, with `device=`, or let `.requires_grad_()` come last",
         notes=(Note(used, fact.used_at),),
+        fix=_fix(fact),
     )
+
+
+def _asked(leaf: str, at: Span) -> Edit | None:
+    """The edit that takes the wish for a gradient from the call that makes the leaf."""
+    if leaf.endswith(_METHOD):
+        return Edit("", Span(at.end_row, at.end_column - len(_METHOD), at.end_row, at.end_column, at.file))
+    return argument_removed(leaf, at, "requires_grad")
+
+
+def _fix(fact: NonLeaf) -> Fix | None:
+    asked = None if fact.leaf_at is None else _asked(fact.leaf, fact.leaf_at)
+    last = _METHOD if asked is not None else f".detach(){_METHOD}"
+    edits = (*([] if asked is None else [asked]), *call_added(fact.text, fact.at, last))
+    applicability = Applicability.SAFE if fact.why == "move" else Applicability.UNSAFE
+    return fix(applicability, "let it require a gradient last", *edits)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import contents
 from torchdevlint.flow.checks.constant_modules import is_constant
 from torchdevlint.flow.checks.element_moves import moves_elements
+from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
+from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, on_cpu
@@ -48,7 +51,15 @@ def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: V
 
 
 def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:
-    return MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
+    fact = MovedParameter(machine.span_of(move), attribute, info.name, machine.text_of(move))
+    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else None
+    if not isinstance(wrap, ast.Call) or info.public_name(wrap.func) != "torch.nn.Parameter":
+        return fact
+    given = [*wrap.args, *(each.value for each in wrap.keywords if each.arg == "data")]
+    if not given:
+        return fact
+    tensor, place = machine.text_of(given[0]), machine.span_of(given[0])
+    return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
 
 
 def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
@@ -71,7 +82,9 @@ def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
             continue
         if moves_elements(info, attribute, kind) and _holds_constants(value):
             continue
-        machine.record_anyway(("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used))
+        machine.record_anyway(
+            ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
+        )
 
 
 def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
@@ -87,7 +100,14 @@ def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
 
 
 def _fact(
-    machine: Machine, info: ClassInfo, attribute: str, place: ast.AST, kind: str, holds: str, used: ast.AST
+    machine: Machine,
+    info: ClassInfo,
+    attribute: str,
+    place: ast.AST,
+    kind: str,
+    holds: str,
+    used: ast.AST,
+    value: Value,
 ) -> ModulesInContainer:
     is_dict = kind == "dict"
     names = {
@@ -96,6 +116,7 @@ def _fact(
         ("parameters", True): "nn.ParameterDict",
         ("parameters", False): "nn.ParameterList",
     }
+    written = _replaceable(machine, info, attribute, value, holds)
     return ModulesInContainer(
         machine.span_of(place),
         attribute,
@@ -104,7 +125,38 @@ def _fact(
         holds,
         names[holds, is_dict],
         machine.span_of(used),
+        "" if written is None else machine.text_of(written),
+        None if written is None else machine.span_of(written),
+        spelled(machine.tree, f"torch.{names[holds, is_dict]}"),
     )
+
+
+_SHARED = frozenset({"append", "extend", "insert", "keys", "values", "items"})
+"""Methods that lists and dicts share with the Modules that take their place."""
+_MADE = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
+"""Expressions that make a list or dict which has no other name."""
+
+
+def _replaceable(machine: Machine, info: ClassInfo, attribute: str, value: Value, holds: str) -> ast.expr | None:
+    """What is assigned to the attribute, if it is made there and used in no way that only a list or dict can be."""
+    assign = only_assignment(info, attribute)
+    made = None if assign is None else assign.value
+    if not isinstance(made, _MADE) or holds != _holds(value, 1):
+        return None
+    if isinstance(value, Map) and not (isinstance(made, ast.Dict) and made.keys and all(map(_is_name, made.keys))):
+        return None
+    path = f"self.{attribute}"
+    uses = [each for one in info.mro for each in nodes_in(one.node, ast.Attribute) if dotted_path(each.value) == path]
+    sums = [side for one in info.mro for each in nodes_in(one.node, ast.BinOp) for side in (each.left, each.right)]
+    if any(each.attr not in _SHARED for each in uses) or path in map(dotted_path, sums):
+        return None
+    return made if not isinstance(made, ast.Tuple) or machine.text_of(made).startswith("(") else None
+
+
+def _is_name(key: ast.expr | None) -> bool:
+    """Whether a key can be that of a `ModuleDict`."""
+    name = key.value if isinstance(key, ast.Constant) else None
+    return isinstance(name, str) and name.isidentifier() and name not in torch_api.MODULE_ATTRIBUTES
 
 
 def _holds(value: Value, depth: int = 2) -> str | None:

@@ -52,8 +52,18 @@ def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str
     expression, why = made
     if why == "move" and (on_cpu(value.device) or value.device == TOP):
         return
+    inner, _ = _peeled(expression)
+    leaf = inner if isinstance(inner, ast.Call) else None
     fact = partial(
-        NonLeaf, machine.span_of(expression), path, machine.text_of(expression), why, kind, machine.span_of(use)
+        NonLeaf,
+        machine.span_of(expression),
+        path,
+        machine.text_of(expression),
+        why,
+        kind,
+        machine.span_of(use),
+        "" if leaf is None else machine.text_of(leaf),
+        None if leaf is None else machine.span_of(leaf),
     )
     machine.record(("leaf", expression), fact, state)
 

@@ -49,3 +49,5 @@ class Creation:
     """The attribute of the Module that keeps it, for what ``__init__`` made."""
     is_attribute: bool = True
     """Whether the attribute is the tensor; else it holds it, as lists, dicts and distributions do."""
+    kept_by: tuple[str, Span] | None = None
+    """The text and place of the assignment to the attribute, if a call that registers it can take its place."""

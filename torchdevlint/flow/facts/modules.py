@@ -13,7 +13,9 @@ class ModulesInContainer(Fact):
     """A list, tuple or dict of modules or parameters as an attribute of a Module, which registers none of them.
 
     `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
-    registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is.
+    registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is. `written`, at
+    `written_at`, is what is assigned, if the class that registers can take its place, and `spelled` the name of that in
+    the file.
     """
 
     at: Span
@@ -23,16 +25,26 @@ class ModulesInContainer(Fact):
     holds: str
     suggestion: str
     used_at: Span | None
+    written: str = ""
+    written_at: Span | None = None
+    spelled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MovedParameter(Fact):
-    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something."""
+    """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something.
+
+    `move` is all of the expression at `at`. Where it is nothing but the call at `wrap_at` and the move, `tensor` is
+    what is wrapped, at `tensor_at`.
+    """
 
     at: Span
     attribute: str
     class_name: str
     move: str
+    tensor: str = ""
+    tensor_at: Span | None = None
+    wrap_at: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

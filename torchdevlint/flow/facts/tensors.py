@@ -132,7 +132,8 @@ class NonLeaf(Fact):
     """A tensor that was made from the leaf that is meant to be trained, and takes its place.
 
     `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
-    is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere).
+    is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere). `leaf` is the call that makes the leaf,
+    at `leaf_at`, where that is a part of the expression.
     """
 
     at: Span
@@ -141,3 +142,5 @@ class NonLeaf(Fact):
     why: str
     use: str
     used_at: Span
+    leaf: str = ""
+    leaf_at: Span | None = None

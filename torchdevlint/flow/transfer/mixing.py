@@ -8,6 +8,7 @@ from functools import partial
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import loaders, placement
 from torchdevlint.flow.checks.near import Meeting, is_tensor
+from torchdevlint.flow.checks.registering import kept_by
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.state.devices import LOADER, Origin
@@ -71,6 +72,7 @@ def record_mixed(
 
 def _creation(frame: Frame, site: Site) -> Creation:
     machine = frame.machine
+    attribute, whole = (machine.attribute_of(site) if site.where == "init" else None) or (None, True)
     return Creation(
         site.function,
         machine.text_of(site.node),
@@ -78,7 +80,9 @@ def _creation(frame: Frame, site: Site) -> Creation:
         site.where,
         site.scope,
         site.random,
-        *(machine.attribute_of(site) or (None, True) if site.where == "init" else (None, True)),
+        attribute,
+        whole,
+        kept_by(machine, attribute, site) if attribute is not None else None,
     )
 
 

@@ -1,0 +1,58 @@
+"""Assignments to attributes of a Module that can register what they assign, without anything else changing."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import NONE, Site, Tensor
+from torchdevlint.model import Span
+from torchdevlint.source.nodes import nodes_in
+
+
+def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
+    """The assignment to an attribute, if it is the only one, and the Module is ready for it.
+
+    The class has no other attribute of that name, which would be in the way, and has called ``__init__`` of its base.
+    """
+    path = f"self.{attribute}"
+    targets = [each for one in info.mro for each in nodes_in(one.node, ast.Attribute) if dotted_path(each) == path]
+    written = [each for each in targets if not isinstance(each.ctx, ast.Load)]
+    if len(written) != 1 or attribute in info.all_methods or any(_names(one, attribute) for one in info.mro):
+        return None
+    for one in info.mro:
+        for name, method in one.methods.items():
+            for assign in nodes_in(method, ast.Assign):
+                if assign.targets == written:
+                    return assign if name != "__init__" or _is_ready(method, assign) else None
+    return None
+
+
+def _names(info: ClassInfo, attribute: str) -> bool:
+    """Whether the body of a class binds a name."""
+    targets = [target for each in info.node.body if isinstance(each, ast.Assign) for target in each.targets]
+    targets += [each.target for each in info.node.body if isinstance(each, ast.AnnAssign) and each.value is not None]
+    return any(isinstance(each, ast.Name) and each.id == attribute for each in targets)
+
+
+def _is_ready(init: ast.AST, statement: ast.stmt) -> bool:
+    """Whether ``super().__init__()``, or ``Base.__init__(self)``, stands before a statement."""
+    called = (each for each in nodes_in(init, ast.Call) if isinstance(each.func, ast.Attribute))
+    return any(each.func.attr == "__init__" and each.lineno < statement.lineno for each in called)  # type: ignore[attr-defined]
+
+
+def kept_by(machine: Machine, attribute: str, site: Site) -> tuple[str, Span] | None:
+    """The text and place of the assignment that keeps the tensor made at `site`, where it can register a buffer."""
+    for info in machine.classes.values():
+        value = info.attributes.get(attribute)
+        if value is None or not info.is_module or not any(site in each.creations for each in tensors_in(value)):
+            continue
+        held = [each for _, each in alternatives(value)]
+        if all(each == NONE or (isinstance(each, Tensor) and not each.parameter) for each in held):
+            assign = only_assignment(info, attribute)
+            return None if assign is None else (machine.text_of(assign), machine.span_of(assign))
+    return None
