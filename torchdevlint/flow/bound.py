@@ -32,6 +32,12 @@ def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
     return frozenset(held)
 
 
+def bound_in(scope: Scope) -> frozenset[str]:
+    """All names that a scope binds anywhere, and those that functions in it do."""
+    stored = {each.id for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store)}
+    return frozenset(stored | {each.arg for each in nodes_in(scope, ast.arg)})
+
+
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     return {each.arg for each in nodes_in(function.args, ast.arg)}
 

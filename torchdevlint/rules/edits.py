@@ -77,7 +77,7 @@ def argument_replaced(call: str, span: Span, name: str, old: str, new: str) -> E
     """Another value for a keyword argument of a call whose value is the one token `old`; None if that is not so."""
     for each in _arguments(list(_tokens(call))):
         if [one.string for one in each] == [name, "=", old]:
-            return replaced(Span(*_place(each[2].start, span), *_place(each[2].end, span)), new)
+            return replaced(Span(*_place(each[2].start, span), *_place(each[2].end, span), span.file), new)
     return None
 
 
@@ -95,11 +95,16 @@ def argument_removed(call: str, span: Span, name: str) -> Edit | None:
         end = arguments[found + 1][0].start
     elif found:
         begin = arguments[found - 1][-1].end
-    return replaced(Span(*_place(begin, span), *_place(end, span)), "")
+    return replaced(Span(*_place(begin, span), *_place(end, span), span.file), "")
 
 
 def call_added(expression: str, span: Span, call: str) -> tuple[Edit, ...]:
-    """A method call behind an expression whose text is `expression`: ``.cpu()``, in parentheses where it needs them."""
+    """A method call behind an expression whose text is `expression`: ``.cpu()``, in parentheses where it needs them.
+
+    Nothing where the text is that of an f-string, which is all that is known of the place of what is inside of one.
+    """
+    if expression.lstrip("bBfFrRuU").startswith(('"', "'")):
+        return ()
     if operand(expression) == expression:
         return (added_after(span, call),)
     return (added_before(span, "("), added_after(span, f"){call}"))
@@ -110,7 +115,19 @@ def call_before(text: str, span: Span, method: str, call: str) -> Edit | None:
     tokens = _tokens(text)
     if [each.string for each in tokens[-4:-1]] != [".", method, "("] or tokens[-1].string != ")":
         return None
-    return inserted(*_place(tokens[-4].start, span), call)
+    return inserted(*_place(tokens[-4].start, span), call, span.file)
+
+
+def call_replaced(text: str, span: Span, method: str, call: str) -> Edit | None:
+    """Another call in the place of the last one of a chain whose text is `text`, which is that of `method`."""
+    tokens, depth = list(_tokens(text)), 0
+    for place in reversed(range(2, len(tokens))):
+        depth += (tokens[place].string in _CLOSING) - (tokens[place].string in _OPENING)
+        if depth == 0:
+            named = [each.string for each in tokens[place - 2 : place]] == [".", method]
+            end = Span(*_place(tokens[place - 2].start, span), span.end_row, span.end_column, span.file)
+            return replaced(end, call) if named and tokens[-1].string == ")" else None
+    return None
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:

@@ -114,6 +114,13 @@ def made_there(fact: MixedDevices) -> Fix | None:
     return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, message, found) if found else None
 
 
+def moved_there(fact: MixedDevices) -> tuple[Edit, ...]:
+    """What stayed is moved where the operation reads it; nothing where that is in another file, or written to."""
+    if fact.here is None or not fact.movable or fact.stayed.span.file:
+        return ()
+    return call_added(fact.stayed.text, fact.stayed.span, f".to({fact.here})")
+
+
 def claim(fact: MixedDevices, first: Creation) -> str:
     """What is wrong with the tensor that `first` makes."""
     place = f" in `{first.scope}`" if first.scope else ""

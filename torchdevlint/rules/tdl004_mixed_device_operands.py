@@ -25,7 +25,9 @@ total = weights + torch.zeros(4, device=weights.device)
 ```
 
 ## Fix safety
-There is no automatic fix: which of the two devices is the right one is the author's knowledge.
+The fix is unsafe: which of the two devices is the right one is the author's knowledge. It makes the factory where the
+other side is, or moves what is on the CPU where the operation reads it. There is no fix where no expression for the
+other device is surely bound there, and none where the operation writes to what is on the CPU.
 
 ## What it cannot see
 Devices that come from a configuration or an argument may be the CPU, so a tensor that was moved to the CPU by name is
@@ -40,10 +42,11 @@ in an elementwise operation, an index of the CPU into an accelerator's tensor, `
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, symptom
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, made_there, moved_there, symptom
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -77,6 +80,17 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=_help(fact),
         notes=_notes(fact),
+        fix=_fix(fact),
+    )
+
+
+def _fix(fact: MixedDevices) -> Fix | None:
+    made = made_there(fact) if fact.creations else None
+    if made is not None:
+        return replace(made, applicability=Applicability.UNSAFE)
+    edits = moved_there(fact)
+    return (
+        Fix(Applicability.UNSAFE, f"move {code(fact.stayed.text)} to {code(f'{fact.here}')}", edits) if edits else None
     )
 
 

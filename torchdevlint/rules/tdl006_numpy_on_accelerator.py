@@ -126,6 +126,8 @@ def _fix(fact: ReadOnHost) -> Fix | None:
     if fact.of_list:
         return _fix_of_list(value, copy)
     edits = call_added(value.text, value.span, copy)
+    if not edits:
+        return None
     sure = Applicability.UNSAFE if fact.opaque else Applicability.SAFE
     return Fix(sure, f"append {code(copy)} to {code(value.text)}", edits)
 

@@ -37,7 +37,9 @@ A table that is read often is moved once, where the device is known. An index in
 the CPU is brought down: `bank[index.cpu()]`.
 
 ## Fix safety
-There is no automatic fix: whether the table moves up or the index comes down depends on their sizes.
+The fix is unsafe: it moves the table where it is read, in each call; a large table is better moved once, or the index
+brought down. There is no fix where no expression for the device of the index is surely bound there, or where the table
+is written to.
 
 ## What it cannot see
 Indices whose number of dimensions nothing shows: a 0-dim integer is read as a number and is right, wherever it is.
@@ -55,8 +57,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Note, Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, symptom
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.mixed import Cause, cause_of, moved_there, symptom
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -85,6 +87,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if fact.creations and any(each.span < fact.creations[0].span for each in fact.creations):
         return
     table, index = fact.stayed, fact.other
+    edits = moved_there(fact)
     found = {fact.at: ""}
     for creation in fact.creations:
         found.setdefault(creation.span, f"{code(creation.text)} is on the default device")
@@ -96,6 +99,7 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         symptom=symptom(fact),
         help=_help(table.text, index.text),
         notes=tuple(Note(message, span) for span, message in found.items() if message),
+        fix=Fix(Applicability.UNSAFE, f"move the table: {code(f'.to({fact.here})')}", edits) if edits else None,
     )
 
 

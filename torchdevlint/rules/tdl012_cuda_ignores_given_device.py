@@ -38,8 +38,10 @@ def masked_mean(x, lengths):
 `.to(x.device)` does nothing where the tensor is already there, so it needs no question before it.
 
 ## Fix safety
-There is no automatic fix: `.to(device)` changes what runs where, and code that relied on the current GPU has to be
-read.
+The fix writes the device that is at hand. It is safe where that is the device of a tensor, `.to(x.device)`, which is
+the current GPU in all code that works. It is unsafe where it is a variable or an attribute, such as `self.device`,
+which may be another place. There is no fix where the name is not surely bound at the call, for a flag, and for a type
+such as `torch.cuda.FloatTensor`.
 
 ## What it cannot see
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
@@ -61,7 +63,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import argument_added, call_replaced, fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
@@ -98,7 +101,36 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
         ),
         help=_help(fact),
         notes=(Note(fact.why, fact.given_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: IgnoresGivenDevice) -> Fix | None:
+    if fact.at.file or not fact.bound:
+        return None
+    safe = Applicability.SAFE if fact.of_tensor else Applicability.UNSAFE
+    return fix(safe, f"write {code(fact.given)}", _edit(fact))
+
+
+def _edit(fact: IgnoresGivenDevice) -> Edit | None:
+    if fact.kind == "default":
+        return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
+    if fact.kind == "stream":
+        return argument_added(fact.call, fact.at, fact.given)
+    if fact.kind == "flag":
+        return None
+    if fact.text == ".cuda()":
+        asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
+        return call_replaced(fact.call, fact.at, "cuda", f".to({fact.given}{asynchronous})")
+    if fact.named_at is None or fact.named_at.file:
+        return None
+    if fact.call.partition("(")[0].endswith("device"):
+        return replaced(fact.at, fact.given)
+    return replaced(fact.named_at, fact.given)
+
+
+def _is_asynchronous(fact: IgnoresGivenDevice) -> bool:
+    return "non_blocking=True" in fact.call.replace(" ", "")
 
 
 def _message(fact: IgnoresGivenDevice) -> str:

@@ -75,8 +75,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Report, Severity
-from torchdevlint.rules.edits import call_added
-from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, made_there, placed
+from torchdevlint.rules.mixed import Cause, cause_of, claim, creation_report, made_there, moved_there, placed
 from torchdevlint.rules.wording import code, operand
 
 SEVERITY = Severity.ERROR
@@ -127,7 +126,5 @@ def _moved(fact: MixedDevices) -> str:
 def _fix(fact: MixedDevices, first: Creation) -> Fix | None:
     if first.where != "module":
         return made_there(fact)
-    if fact.here is None or not fact.is_tensor or fact.stayed.span.file:
-        return None
-    edits = call_added(fact.stayed.text, fact.stayed.span, f".to({fact.here})")
-    return Fix(Applicability.UNSAFE, f"move it where it is used: {code(_moved(fact))}", edits)
+    edits = moved_there(fact)
+    return Fix(Applicability.UNSAFE, f"move it where it is used: {code(_moved(fact))}", edits) if edits else None

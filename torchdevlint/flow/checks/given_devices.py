@@ -30,12 +30,13 @@ _KNOWN = (Origin.EXPRESSION, Origin.MODEL, Origin.ARGUMENT)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An expression that says where, why it does, and the place that shows it; `kind` as in the fact."""
+    """An expression that says where, why it does, and the place that shows it; the rest as in the fact."""
 
     text: str
     why: str
     place: ast.AST
     kind: str = "device"
+    of_tensor: bool = False
 
 
 def at_hand(frame: Frame, state: State) -> Given | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from torchdevlint.flow.bound import Scope, surely_bound
+from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, surely_bound
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.near import Near
+from torchdevlint.flow.state.others import holds
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dev, Library, Site, Tensor
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -59,6 +60,11 @@ class Meeting:
         """The same for the operation."""
         return self._of_other() or self._by_name(near(self.frame, self.state), self.node)
 
+    def reads(self, node: ast.expr) -> bool:
+        """Whether an operand is read as a tensor; the target of ``x += y`` is not where `x` stands."""
+        stands = holds(self.frame.machine.tree, node) and holds(self.frame.machine.tree, self.node)
+        return stands and is_tensor(self.frame, self.state, node)
+
     def _of_other(self) -> str | None:
         """The device of `other` itself, where that is a tensor that costs nothing to ask: a name, or a part of it."""
         asked = self.other
@@ -82,6 +88,36 @@ class Meeting:
         if wanted == MODEL and around.owner is not None and around.owner.is_module and "self" in bound:
             return _of_layer(around.owner)
         return None
+
+
+def is_bound(frame: Frame, text: str, place: ast.AST) -> bool:
+    """Whether the names of an expression for a device are surely bound at a place of the code that is run.
+
+    Replicas of `DataParallel` have no parameters, so that ``next(self.parameters())`` raises in them.
+    """
+    if text.startswith("next(self.") and "DataParallel" in frame.machine.words:
+        return False
+    text = text.removeprefix("next(").removesuffix(".parameters()).device")
+    scope: Scope = frame.function or frame.machine.tree
+    if not _is_path(text):
+        return False
+    root = first_name(text)
+    if root in surely_bound(scope, place) - _may_be_none(scope):
+        return True
+    own = scope is not frame.machine.tree and any(root in names for names in (bound_in(scope), frame.globals))
+    return not own and root in bound_at_the_end(_before(frame.machine.tree, place))
+
+
+def _before(tree: ast.Module, place: ast.AST) -> list[ast.stmt]:
+    """The statements of a file before the one that holds the place."""
+    return [each for each in tree.body if (each.end_lineno or each.lineno) < getattr(place, "lineno", 0)]
+
+
+def names_tensor(frame: Frame, state: State, text: str) -> bool:
+    """Whether an expression is the device of a name that is known to be a tensor."""
+    held = state.env.get(text.removesuffix(".device"))
+    value = None if held is None else settle(held, state.conditions)
+    return isinstance(value, Tensor) and not value.opaque
 
 
 def is_tensor(frame: Frame, state: State, node: ast.expr) -> bool:

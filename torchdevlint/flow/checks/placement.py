@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
+from torchdevlint.flow.checks.near import is_bound, names_tensor
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
@@ -175,13 +177,23 @@ def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], p
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explained.update(hardcoded.keys_of(node))
-    machine.record(
-        ("literal", node),
-        lambda: IgnoresGivenDevice(
-            machine.span_of(node), text, found.text, found.why, machine.span_of(found.place), found.kind
-        ),
-        state,
-    )
+
+    def make() -> IgnoresGivenDevice:
+        named = next(iter(_naming_arguments(node)), None) if isinstance(node, ast.Call) else None
+        return IgnoresGivenDevice(
+            machine.span_of(node),
+            text,
+            found.text,
+            found.why,
+            machine.span_of(found.place),
+            found.kind,
+            machine.text_of(node),
+            None if named is None else machine.span_of(named),
+            is_bound(frame, found.text, node),
+            found.of_tensor or names_tensor(frame, state, found.text),
+        )
+
+    machine.record(("literal", node), make, state)
 
 
 def _asks_only_the_machine(frame: Frame, node: ast.Call) -> bool:
@@ -234,14 +246,21 @@ def _names_cuda(node: ast.AST) -> str | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
         path = _path_or_text(node.args[0])
         return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
-    for each in _device_arguments(node):
-        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
-        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
-            return f'"{value.value}"'
+    for each in _naming_arguments(node):
+        value = each.args[0] if isinstance(each, ast.Call) else each
+        return f'"{value.value}"'  # type: ignore[attr-defined]
     path = dotted_path(node.func) or ""
     if any(keyword.arg == "device" for keyword in node.keywords):
         return None
     return path if ".cuda." in path and path.endswith("Tensor") else None
+
+
+def _naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
+    """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
+    for each in _device_arguments(node):
+        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
+        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
+            yield each
 
 
 def _device_arguments(node: ast.Call) -> list[ast.expr]:
@@ -270,7 +289,12 @@ def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
     moved = frame.machine.text_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if asked == moved:
         return None
-    return Given(f"{asked}.device", f"the test asks where `{asked}` is", state.cuda_of)
+    return Given(
+        f"{asked}.device",
+        f"the test asks where `{asked}` is",
+        state.cuda_of,
+        of_tensor=dotted_path(state.cuda_of) is not None,
+    )
 
 
 def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:

@@ -28,8 +28,8 @@ class MixedDevices(Fact):
     """The other operand is on the model's device (parameters, buffers, inputs of forward), not just an argument's."""
     there: str | None = None
     here: str | None = None
-    is_tensor: bool = False
-    """The expression of what stayed is a tensor, not a list that holds it."""
+    movable: bool = False
+    """What stayed is read as a tensor there: it is no list that holds it, and the operation does not write to it."""
     one_input: bool = False
     """The function of the first creation gets one tensor, which `there` cannot confuse with another one."""
     other_origin: str = "model"
@@ -117,6 +117,8 @@ class IgnoresGivenDevice(Fact):
     `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
     ``self.device``, ``device``), `why` how it is at hand, `given_at` where. `kind` is ``device``; ``default`` where a
     call leaves a parameter as it is; ``stream`` for streams; ``flag`` where `given` is a test that decides other moves.
+    `call` is the text at `at`, `named_at` the argument of it that names the device; `bound` says whether the names of
+    `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """
 
     at: Span
@@ -125,6 +127,10 @@ class IgnoresGivenDevice(Fact):
     why: str
     given_at: Span
     kind: str = "device"
+    call: str = ""
+    named_at: Span | None = None
+    bound: bool = False
+    of_tensor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import loaders, placement
-from torchdevlint.flow.checks.near import Meeting, is_tensor
+from torchdevlint.flow.checks.near import Meeting
 from torchdevlint.flow.checks.registering import kept_by
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
@@ -54,7 +54,7 @@ def record_mixed(
             model_side=other[1].device.origin is Origin.MODEL,
             there=meeting.device_at(first) if first else None,
             here=meeting.device_here(),
-            is_tensor=is_tensor(frame, state, stayed[0]),
+            movable=not written and meeting.reads(stayed[0]),
             one_input=first is not None and first.near is not None and first.near.inputs == 1,
             other_origin=other[1].device.origin.value,
             literal=None if place is None else machine.span_of(place),
