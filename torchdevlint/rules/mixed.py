@@ -90,10 +90,11 @@ def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | No
 def made_there(fact: MixedDevices) -> Fix | None:
     """The tensor is made where the other operand is, if something there says where that is.
 
-    Other random numbers come out on another device; with several tensors, which of them is right is a guess.
+    Other random numbers come out on another device; with several tensors, which of them is right is a guess. What was
+    brought to the CPU by name comes back there, wherever it is made.
     """
     first = fact.creations[0]
-    if fact.there is None or first.span.file:
+    if fact.there is None or first.span.file or fact.stayed.device == "cpu":
         return None
     given = keywords(first.text)
     if given is None:

@@ -1,0 +1,146 @@
+"""What fixes of misplaced tensors write, and where there is none."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from torchdevlint.config import Settings
+from torchdevlint.fix.text import fix_bytes
+
+HEAD = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
+
+
+def fixed(body: str, unsafe: bool = True) -> str:
+    """The code after its fixes, of which none fails."""
+    code = HEAD + dedent(body).strip("\n") + "\n"
+    result = fix_bytes(code.encode(), "case.py", Settings(unsafe_fixes=unsafe))
+    assert not result.result.problems
+    return result.content.decode().removeprefix(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("print(np.mean(y))", "print(np.mean(y.cpu()))"),
+        ("print((y + 1).numpy())", "print((y + 1).cpu().numpy())"),
+        ("print(np.mean(y+1))", "print(np.mean((y+1).cpu()))"),
+        ('print(f"{np.mean(y)} and {y.numpy()}")', 'print(f"{np.mean(y)} and {y.numpy()}")'),
+        ("z = torch.ones(3) + y", "z = torch.ones(3, device=y.device) + y"),
+        ("z = torch.ones(3, device=None) + y", "z = torch.ones(3, device=y.device) + y"),
+        ("z = torch.ones(3, pin_memory=True) + y", "z = torch.ones(3, pin_memory=True).to(y.device) + y"),
+    ],
+)
+def test_an_expression_is_repaired_where_it_stands(line: str, expected: str) -> None:
+    assert fixed(f"def f(x):\n    y = x.cuda()\n    {line}\n").splitlines()[-1].strip() == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(3, 3)])
+
+            def forward(self, flag, count):
+                if flag:
+                    x = self.layers[0].weight
+                start = torch.zeros(3, 3)
+                for layer in self.layers:
+                    y = layer.weight
+                    start = start + y
+                return start
+        """,
+        """
+        def f(x: torch.Tensor, bias: torch.Tensor | None = None):
+            ones = torch.ones(3)
+            if bias is not None:
+                return ones + bias
+            return x
+        """,
+        """
+        class Schedule:
+            def __init__(self):
+                self.counts = torch.zeros(5, 2)
+
+            def note(self, x: torch.Tensor, device):
+                index = torch.arange(3).to(device)
+                self.counts[index] += 1
+                return self.counts
+        """,
+        """
+        def f():
+            x = torch.arange(3).to("cuda")
+            total = torch.zeros(3).to("cpu")
+            total += x
+            return total
+        """,
+        """
+        def f():
+            x = torch.arange(3).to("cuda")
+            total = torch.zeros(3).to("cpu")
+            return total.add_(x)
+        """,
+    ],
+    ids=["bound in an arm or a loop", "may be None", "an item is written", "a name is written", "written by a method"],
+)
+def test_there_is_no_fix_where_none_is_surely_right(body: str) -> None:
+    code = HEAD + dedent(body)
+    result = fix_bytes(code.encode(), "case.py", Settings(unsafe_fixes=True))
+    assert result.result.diagnostics
+    assert result.content.decode() == code
+
+
+def test_a_helper_of_sizes_takes_the_device_of_a_layer() -> None:
+    body = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.size = 8
+            self.fc = nn.Linear(8, 8)
+
+        def start(self, batch):
+            return torch.zeros(batch, self.size)
+
+        def forward(self, x):
+            return self.fc(x + self.start(x.size(0)))
+    """
+    assert "torch.zeros(batch, self.size, device=self.fc.weight.device)" in fixed(body)
+    assert "torch.zeros(batch, self.size)\n" in fixed(body, unsafe=False)
+
+
+def test_replicas_have_no_parameters_to_ask() -> None:
+    body = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.GRU(8, 8)
+
+        def start(self, batch):
+            return self.rnn(torch.zeros(1, batch, 8).cuda())
+
+
+    """
+    assert ".to(next(self.rnn.parameters()).device)" in fixed(body)
+    assert ".cuda()" in fixed(body + "    net = nn.DataParallel(Net())\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = torch.zeros(3)\n\n\ndef f(device):\n    x.to(device)\n    return x + 1\n",
+        "def f(x: torch.Tensor, device):\n    x.to(device)\n",
+        "def f(x: torch.Tensor, y: torch.Tensor, device):\n    x.to(device), y.to(device)\n    return x + y\n",
+    ],
+)
+def test_a_move_is_assigned_only_to_a_name_of_its_own_that_is_read_later(body: str) -> None:
+    assert fixed(body) == body
+
+
+def test_a_conversion_is_assigned_by_unsafe_fixes_alone() -> None:
+    body = "def f(x: torch.Tensor):\n    x.double()\n    return x + 1\n"
+    assert fixed(body, unsafe=False) == body
+    assert "    x = x.double()\n" in fixed(body)
