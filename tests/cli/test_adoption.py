@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -205,9 +206,12 @@ def watching(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> It
         text=True,
         start_new_session=True,
     )
+    too_late = threading.Timer(60, process.kill)
+    too_late.start()
     try:
         yield process
     finally:
+        too_late.cancel()
         process.kill()
         process.wait()
 
