@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from torchdevlint.engine import Run
@@ -24,6 +24,8 @@ FILES = {
         "        x = x.tanh()",
         "        return self.rnn(x, hidden)",
     ],
+    "train.ipynb:3": ["labels.to(device)"],
+    "train.ipynb:4": ["labels.to(device)", "labels"],
     "src/load.py": ["labels.to(device)", "net = torch.load(", "    path,", ")"],
 }
 
@@ -85,5 +87,5 @@ def look(**changes: object) -> Look:
     return Look(**{"lines": lines, **changes})  # type: ignore[arg-type]
 
 
-def lines(filename: str) -> Sequence[str]:
-    return FILES.get(filename, [])
+def lines(filename: str, cell: int | None = None, files: Mapping[str, Sequence[str]] = FILES) -> Sequence[str]:
+    return files.get(filename if cell is None else f"{filename}:{cell}", [])

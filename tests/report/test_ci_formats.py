@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.report.samples import BROKEN, CELL, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
+from tests.report.samples import lines as lines_of
 from torchdevlint.engine import Run
 from torchdevlint.fix.splice import splice
 from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Severity, Span
@@ -34,7 +36,7 @@ def test_reports_are_ascii_whatever_is_in_the_source(output_format: str) -> None
 class TestGitlab:
     def issues(self, run: Run, lines: dict[str, list[str]] | None = None) -> list[dict[str, Any]]:
         known = FILES if lines is None else lines
-        found: list[dict[str, Any]] = json.loads(render("gitlab", run, look(lines=lambda name: known.get(name, []))))
+        found: list[dict[str, Any]] = json.loads(render("gitlab", run, look(lines=partial(lines_of, files=known))))
         return found
 
     def test_golden(self) -> None:
@@ -96,6 +98,8 @@ class TestGitlab:
         assert issues[0]["description"].startswith("TDL001 cell 3:1:1: the result")
         assert issues[0]["location"]["lines"] == {"begin": 1, "end": 1}
         assert issues[0]["fingerprint"] != issues[1]["fingerprint"]
+        (moved,) = self.issues(of(other), {"train.ipynb:4": FILES["train.ipynb:3"]})
+        assert moved["fingerprint"] == issues[0]["fingerprint"], "a cell above it makes no difference"
 
 
 JUNIT = """\
@@ -156,7 +160,7 @@ class TestJunit:
 class TestRdjson:
     def diagnostics(self, run: Run, **lines: list[str]) -> list[dict[str, Any]]:
         known = {f"{name}.py": text for name, text in lines.items()} or FILES
-        report = json.loads(render("rdjson", run, look(lines=lambda name: known.get(name, []))))
+        report = json.loads(render("rdjson", run, look(lines=partial(lines_of, files=known))))
         assert report["source"]["name"] == "torchdevlint"
         found: list[dict[str, Any]] = report["diagnostics"]
         return found

@@ -221,7 +221,7 @@ def test_fixes_that_may_be_applied_are_offered() -> None:
 
 
 def test_a_cell_has_no_lines_in_the_file() -> None:
-    near = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3)), *FACTORY.related))
+    near = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3), CELL.cell), *FACTORY.related))
     (result,) = log(of(near))["results"]
     assert result["message"]["text"].startswith("cell 3:1:1: the result of")
     assert "fixes" not in result
@@ -237,7 +237,7 @@ def test_the_official_schema_accepts_every_log() -> None:
         schema = json.load(answer)
     validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
     validator.check_schema(schema)
-    related = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3)),))
+    related = replace(CELL, related=(Related("here", CELL.filename, Span(2, 1, 2, 3), CELL.cell),))
     odd = replace(MOVE, filename="a b\udcff.py", severity=Severity.ADVICE)
     raised = Problem("src/x.py", "internal error", "TDL003")
     for run in (RUN, EMPTY, BROKEN, of(related, odd), Run(problems=(raised, Problem(None, "no room")))):

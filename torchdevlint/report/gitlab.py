@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchdevlint.model import Diagnostic, FileResult, Severity
+from torchdevlint.model import FileResult, Severity
 from torchdevlint.report.line_hash import line_hashes
 from torchdevlint.report.places import below, span_in_file, told, whole
 
@@ -46,17 +46,13 @@ def _issues(file: FileResult, look: Look) -> Iterator[dict[str, Any]]:
 
 def _fingerprints(path: str, file: FileResult, look: Look) -> Iterator[str]:
     """One for each finding: its file, rule and line, wherever that has moved, and which of the like ones it is."""
-    rows = {diagnostic.span.row for diagnostic in file.diagnostics if diagnostic.cell is None}
-    hashes = line_hashes(look.lines(file.filename), rows) if rows else {}
+    rows: dict[int | None, set[int]] = {}
+    for diagnostic in file.diagnostics:
+        rows.setdefault(diagnostic.cell, set()).add(diagnostic.span.row)
+    hashes = {cell: line_hashes(look.lines(file.filename, cell), those) for cell, those in rows.items()}
     seen: Counter[tuple[str, str]] = Counter()
     for diagnostic in file.diagnostics:
-        line = _line(diagnostic, hashes)
+        line = hashes[diagnostic.cell].get(diagnostic.span.row) or whole(diagnostic.message)
         seen[diagnostic.code, line] += 1
         parts = (path, diagnostic.code, line, str(seen[diagnostic.code, line]))
         yield hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _line(diagnostic: Diagnostic, hashes: dict[int, str]) -> str:
-    """What identifies the line; the message where the line is not to be had."""
-    known = hashes.get(diagnostic.span.row) if diagnostic.cell is None else None
-    return known or whole(diagnostic.message)

@@ -95,7 +95,7 @@ def _result(diagnostic: Diagnostic) -> dict[str, Any]:
         result["relatedLocations"] = [
             {"id": number, **_location(related.filename, span), "message": _message(related.message)}
             for number, related in enumerate(diagnostic.related, start=1)
-            for span in [None if diagnostic.cell and related.filename == diagnostic.filename else related.span]
+            for span in [related.span if related.cell is None else None]
         ]
     fix = offered(diagnostic)
     if fix is not None:
