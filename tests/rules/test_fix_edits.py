@@ -66,6 +66,38 @@ LINES = {
         ),
         ("x = torch.LongTensor(2, device='cuda')", "x = torch.LongTensor(2, device='cuda')"),
     ],
+    "TDL310": [
+        (
+            "def f(n, *, device=None):\n    return torch.ones(n)  # n\n",
+            "def f(n, *, device=None):\n    return torch.ones(n, device=device)  # n\n",
+        ),
+        (
+            "def f(n, device=None):\n    return torch.zeros(n) + torch.ones(n)\n",
+            "def f(n, device=None):\n    return torch.zeros(n) + torch.ones(n)\n",
+        ),
+    ],
+    "TDL503": [
+        (
+            "d = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')",
+            "d = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device('cpu')",
+        ),
+        (
+            "d = 'cuda:0' if torch.cuda.is_available() else 'cpu'",
+            "d = 'cuda:0' if torch.cuda.is_available() else 'cpu'",
+        ),
+    ],
+    "TDL505": [
+        (
+            "torch.set_default_tensor_type(torch.cuda.HalfTensor)",
+            "torch.set_default_tensor_type(torch.cuda.HalfTensor)",
+        ),
+    ],
+    "TDL506": [
+        (
+            "x = torch.ones(2).double().to('mps').float()",
+            "x = torch.ones(2).double().float().to('mps')",
+        ),
+    ],
     "TDL601": [
         ("x = torch.ones(2,).to('cuda')", "x = torch.ones(2, device='cuda',)"),
         (
@@ -90,6 +122,7 @@ def test_a_line_becomes(code: str, before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "TDL310": "def f(n, device='cuda'):\n    return torch.ones(n)",
     "TDL104": "w = torch.rand(2, requires_grad=True) / 2\ntorch.optim.SGD([w])",
     "TDL201": "state = torch.load('a.pt')",
     "TDL303": "name = 'gpu'\nx = torch.ones(2, device=name)",
@@ -97,6 +130,7 @@ UNSAFE = {
     "TDL601": "x = torch.linspace(0, 1, 5).to('cuda', torch.float16)",
 }
 SAFE = {
+    "TDL310": "def f(n, device=None):\n    return torch.ones(n)",
     "TDL104": "w = torch.rand(2, requires_grad=True).cuda()\ntorch.optim.SGD([w])",
     "TDL201": "nn.Linear(2, 2).load_state_dict(torch.load('a.pt'))",
     "TDL302": "os.environ['CUDA_VISIBLE_DEVICE'] = '0'",

@@ -30,7 +30,8 @@ Better still is to leave the default alone, and to write `device=` where tensors
 stay on the CPU, where they belong. A `DistributedSampler` takes no generator.
 
 ## Fix safety
-There is no automatic fix: another generator gives another order.
+The fix gives the call a generator of the default device, where the expression for that device can be written there. It
+is unsafe: another generator gives another order than the global one that a seed was set for.
 
 ## What it cannot see
 Defaults that another file sets, and `shuffle=` with a value that is not known. A generator that is given is taken to be
@@ -48,7 +49,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import SamplerOnCpu
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import argument_added, fix
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -87,4 +89,12 @@ def check(fact: SamplerOnCpu) -> Iterator[Report]:
             else "leave the default device alone and write `device=` where tensors are made"
         ),
         notes=notes,
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: SamplerOnCpu) -> Fix | None:
+    if not fact.generator or not fact.text:
+        return None
+    edits = argument_added(fact.text, fact.at, fact.generator)
+    return fix(Applicability.UNSAFE, f"add {edit(fact.generator)}", edits)

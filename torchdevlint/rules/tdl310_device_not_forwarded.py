@@ -32,7 +32,10 @@ def causal_mask(size, device=None):
 ```
 
 ## Fix safety
-There is no automatic fix.
+The fix hands the parameter on. It is safe where callers who leave it out get what they got: it has no default, the same
+one as there, or none but the default device for a tensor that is returned as it is made. Otherwise it is unsafe: with
+another default the result is somewhere else for them, and other tensors of the function may have to follow. There is
+none where the result is made of several tensors.
 
 ## What it cannot see
 Parameters with other names, and those that are read somewhere and forgotten somewhere else. Functions whose parameters
@@ -53,7 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
@@ -98,7 +102,22 @@ def check(fact: DeviceNotForwarded) -> Iterator[Report]:
         ),
         help=f"write {edit(fact.suggestion)}" + ("" if fact.kind == "load" else " there"),
         notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DeviceNotForwarded) -> Fix | None:
+    if not fact.alone:
+        return None
+    edits: tuple[Edit | None, ...]
+    if fact.kind == "load":
+        edits = (replaced(fact.at, fact.suggestion),)
+    elif fact.suggestion.startswith("."):
+        edits = call_added(fact.text, fact.at, fact.suggestion)
+    else:
+        edits = (argument_added(fact.text, fact.at, fact.suggestion),)
+    applicability = Applicability.SAFE if fact.keeps else Applicability.UNSAFE
+    return fix(applicability, f"write {edit(fact.suggestion)}", *edits)
 
 
 def _message(fact: DeviceNotForwarded) -> str:

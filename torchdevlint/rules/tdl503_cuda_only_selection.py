@@ -30,7 +30,10 @@ device = torch.accelerator.current_accelerator() if torch.accelerator.is_availab
 `"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"`.
 
 ## Fix safety
-There is no automatic fix: a program may have been tried on CUDA alone, and not every operation is there on MPS.
+The fix asks `torch.accelerator`, which is there since PyTorch 2.6, for a choice between `"cuda"` and `"cpu"` in one
+expression, and `is_available()` in place of `is_built()`. It is unsafe: a program may have been tried on CUDA alone,
+and not every operation is there on MPS. There is none where `target-torch` is older, and for a choice in the default of
+a parameter.
 
 ## What it cannot see
 Whether the other accelerators are of use: a program with kernels of its own for CUDA has no third choice. Choices by
@@ -49,7 +52,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.portability import CudaOnlySelection
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ADVICE
@@ -94,6 +98,7 @@ def check(fact: CudaOnlySelection) -> Iterator[Report]:
             message="`torch.backends.mps.is_built()` says how PyTorch was compiled, not whether the device is there",
             symptom="where it is not, RuntimeError: The MPS backend is supported on MacOS 13.0+.",
             help="ask `torch.backends.mps.is_available()`",
+            fix=_fix(fact, "ask whether it is available"),
             severity=Severity.ERROR,
         )
     elif fact.form == "default":
@@ -109,4 +114,12 @@ def check(fact: CudaOnlySelection) -> Iterator[Report]:
             message=f"{code(fact.text)} knows CUDA and the CPU only",
             symptom="on other accelerators, such as Apple's or Intel's, the program runs on the CPU without a word",
             help=f"since PyTorch 2.6: `{_NEW}`",
+            fix=_fix(fact, "choose whichever accelerator is there"),
         )
+
+
+def _fix(fact: CudaOnlySelection, message: str) -> Fix | None:
+    if fact.question_at is None:
+        return None
+    chosen = () if fact.cuda_at is None else (replaced(fact.cuda_at, fact.chosen),)
+    return fix(Applicability.UNSAFE, message, replaced(fact.question_at, fact.question), *chosen)

@@ -27,7 +27,9 @@ For a type without a device, `torch.set_default_dtype(torch.float64)`; for a dev
 `torch.set_default_device(device)`.
 
 ## Fix safety
-There is no automatic fix: `set_default_device` also reaches factories that the old function left on the CPU.
+The fix writes the one call that says the same; for a type that is neither the default type nor on the CPU it takes two,
+and there is none. It is unsafe: `set_default_device` also reaches factories that the old function left on the CPU, and
+`set_default_dtype` does not take a device back.
 
 ## What it cannot see
 For which releases of PyTorch the code is written, unless `target-torch` says so. Places under a test of the version are
@@ -44,7 +46,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.portability import DefaultTensorType
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import fix, replaced
+from torchdevlint.rules.wording import edit
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -84,4 +88,12 @@ def check(fact: DefaultTensorType) -> Iterator[Report]:
             "torch.set_default_dtype() and torch.set_default_device() as alternatives."
         ),
         help=f"write {calls}" if calls else "write `torch.set_default_dtype(..)` or `torch.set_default_device(..)`",
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DefaultTensorType) -> Fix | None:
+    if len(fact.replacements) != 1 or not fact.text.startswith("torch."):
+        return None
+    new = fact.replacements[0]
+    return fix(Applicability.UNSAFE, f"write {edit(new)}", replaced(fact.at, new))

@@ -29,7 +29,8 @@ x = torch.from_numpy(np.random.randn(8, 4)).float().to(device)
 This order also moves half as many bytes, on every accelerator.
 
 ## Fix safety
-There is no automatic fix. Where a cast follows the move, to exchange the two changes no number.
+Where a cast follows the move in the same expression, the fix exchanges the two, which changes no number. Elsewhere
+there is none: whether float32 will do the code does not say.
 
 ## What it cannot see
 The type of arrays that come from files, arguments or other functions. Code that asks for MPS or for the type first, and
@@ -45,7 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.portability import DoubleOnMps
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
+from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ADVICE
@@ -66,4 +68,13 @@ def check(fact: DoubleOnMps) -> Iterator[Report]:
         if fact.cast_after
         else "use float32, or cast before the move",
         notes=(Note(fact.why, fact.why_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DoubleOnMps) -> Fix | None:
+    start, end = fact.moved_at, fact.cast_at
+    if start is None or end is None or fact.cast_after is None:
+        return None
+    both = Span(start.end_row, start.end_column, end.end_row, end.end_column, end.file)
+    return fix(Applicability.SAFE, "cast before the move", replaced(both, f"{fact.cast_after}{fact.move}"))

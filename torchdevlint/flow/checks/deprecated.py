@@ -94,7 +94,8 @@ def _default_type(frame: Frame, state: State, node: ast.Call, name: str, argumen
     named = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else None
     match = _TYPE.fullmatch(named) if isinstance(named, str) else None
     machine.record_anyway(
-        ("deprecated", node), lambda: DefaultTensorType(machine.span_of(node), () if match is None else _same(match))
+        ("deprecated", node),
+        lambda: DefaultTensorType(machine.span_of(node), () if match is None else _same(match), machine.text_of(node)),
     )
 
 

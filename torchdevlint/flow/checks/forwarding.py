@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.decorators import is_plain
@@ -29,6 +30,7 @@ _DISMISSED = re.compile(
 _STATIC = frozenset({"staticmethod", "classmethod"})
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
@@ -43,14 +45,16 @@ def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, argument
     if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
         return
     called = frame.machine.text_of(node.func)
-    _record(frame, state, node, name, "call", called, f"{name}={name}")
+    keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name))
+    _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
 
 
 def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
     """A load to the CPU by name, in a function that is told where to."""
     given = arguments.get(torch_api.LOADERS[name], "map_location")
     if given is not None and given[1] == Const("cpu") and _unread(frame) == "map_location":
-        _record(frame, state, given[0], "map_location", "load", name, "map_location")
+        keeps = _same(_default_of(frame.function, "map_location"), given[0])
+        _record(frame, state, given[0], "map_location", "load", name, "map_location", keeps=keeps)
 
 
 def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -61,7 +65,9 @@ def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, argu
     bases = [base.rpartition(".") for base in receiver.info.library_bases]
     layers = [tail for head, _, tail in bases if head == "torch.nn" and tail in torch_api.PARAMETER_MODULES]
     if len(bases) == len(layers) == 1 and "device" not in arguments.keywords and arguments.positional:
-        _record(frame, state, node, parameter, "call", frame.machine.text_of(node.func), "device=device")
+        keeps = _same(_default_of(frame.function, parameter), _NONE)
+        called = frame.machine.text_of(node.func)
+        _record(frame, state, node, parameter, "call", called, "device=device", keeps=keeps)
 
 
 def check_returned(frame: Frame, state: State) -> None:
@@ -79,8 +85,38 @@ def check_returned(frame: Frame, state: State) -> None:
                     takes = site.function.rpartition(".")[2] not in torch_api.CPU_FACTORIES
                     takes = takes and site.function.rpartition(".")[2] not in torch_api.LEGACY_CONSTRUCTORS
                     how = "device=device" if takes else ".to(device)"
-                    _record(frame, state, site.node, parameter, "factory", site.function, how)
+                    alone = len(tensor.creations) == 1 and (
+                        takes or not _same(_default_of(frame.function, "device"), _NONE)
+                    )
+                    keeps = alone and takes and _is_returned_as_made(frame.function, site.node)
+                    _record(frame, state, site.node, parameter, "factory", site.function, how, alone, keeps)
                     return
+
+
+def _is_returned_as_made(function: ast.AST, node: ast.Call) -> bool:
+    """Whether nothing happens to a tensor between the call that makes it on the default device and the return."""
+    default = _default_of(function, "device")
+    usual = default is None or _is_constant(default, None) or _is_constant(default, "cpu")
+    return usual and any(each.value is node for each in nodes_in(function, ast.Return))
+
+
+_NONE = ast.Constant(None)
+
+
+def _is_constant(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def _default_of(function: ast.AST | None, name: str) -> ast.expr | None:
+    """The default value of a parameter, if it has one."""
+    if not isinstance(function, (*Functions, ast.Lambda)):
+        return None
+    return next((value for each, value in defaults(function) if each == name), None)
+
+
+def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
+    """Whether a default is None here, which is that there is none, or the same as the other one."""
+    return one is None or (other is not None and ast.dump(one) == ast.dump(other))
 
 
 def _note_loaded(frame: Frame, state: State, node: ast.AST) -> None:
@@ -88,10 +124,21 @@ def _note_loaded(frame: Frame, state: State, node: ast.AST) -> None:
     assert isinstance(node, ast.Call)
     place = next((each.value for each in node.keywords if each.arg == "map_location"), None)
     if isinstance(place, ast.Constant) and place.value == "cpu":
-        _record(frame, state, place, "device", "load", dotted_path(node.func) or "load", "device")
+        keeps = _same(_default_of(frame.function, "device"), place)
+        _record(frame, state, place, "device", "load", dotted_path(node.func) or "load", "device", keeps=keeps)
 
 
-def _record(frame: Frame, state: State, node: ast.AST, parameter: str, kind: str, target: str, suggestion: str) -> None:
+def _record(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    parameter: str,
+    kind: str,
+    target: str,
+    suggestion: str,
+    alone: bool = True,
+    keeps: bool = False,
+) -> None:
     machine, function = frame.machine, frame.function
     assert isinstance(function, Function)
     spec = function.args
@@ -99,7 +146,16 @@ def _record(frame: Frame, state: State, node: ast.AST, parameter: str, kind: str
     machine.record(
         ("not forwarded", function, parameter),
         lambda: DeviceNotForwarded(
-            machine.span_of(node), function.name, parameter, kind, target, suggestion, machine.span_of(given)
+            machine.span_of(node),
+            function.name,
+            parameter,
+            kind,
+            target,
+            suggestion,
+            machine.span_of(given),
+            machine.text_of(node),
+            alone,
+            keeps,
         ),
         state,
     )

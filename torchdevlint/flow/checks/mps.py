@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -40,7 +41,7 @@ def _move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments
         return
     why = _double(frame, state, callee.value)
     if why is not None:
-        _record(frame, state, node, device, why, _cast_after(frame, node))
+        _record(frame, state, node, device, why, _cast_after(frame, node), callee.value)
 
 
 def _counts(arguments: Arguments) -> int:
@@ -59,16 +60,35 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argu
 
 
 def _record(
-    frame: Frame, state: State, node: ast.Call, device: tuple[str, bool], why: Why, cast_after: str | None
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    device: tuple[str, bool],
+    why: Why,
+    cast: ast.Call | None,
+    moved: ast.expr | None = None,
 ) -> None:
     machine = frame.machine
     if any("mps" in key or "float64" in key or "double" in key for key, _ in state.conditions):
         return
     machine.record(
         ("double", node),
-        lambda: DoubleOnMps(machine.span_of(node), *device, why[0], machine.span_of(why[1]), cast_after),
+        lambda: _fact(frame, node, device, why, cast, moved),
         state,
     )
+
+
+def _fact(
+    frame: Frame, node: ast.Call, device: tuple[str, bool], why: Why, cast: ast.Call | None, moved: ast.expr | None
+) -> DoubleOnMps:
+    text, span = frame.machine.text_of, frame.machine.span_of
+    fact = DoubleOnMps(span(node), *device, why[0], span(why[1]), None)
+    if cast is None or moved is None or not text(cast).startswith(text(node)):
+        return fact
+    fact = replace(fact, cast_after=text(cast)[len(text(node)) :].strip())
+    if not text(node).startswith(text(moved)):
+        return fact
+    return replace(fact, move=text(node)[len(text(moved)) :], moved_at=span(moved), cast_at=span(cast))
 
 
 def _maybe_mps(frame: Frame, node: ast.expr) -> tuple[str, bool] | None:
@@ -129,7 +149,7 @@ def _double(frame: Frame, state: State, node: ast.expr, depth: int = 0) -> Why |
     return _double(frame, state, node.func.value, depth) if method in _KEEPS else None
 
 
-def _cast_after(frame: Frame, node: ast.Call) -> str | None:
+def _cast_after(frame: Frame, node: ast.Call) -> ast.Call | None:
     """The conversion that a chain does after the move: ``.float()``."""
     scope = frame.function or frame.machine.tree
     for call in nodes_in(scope, ast.Call):
@@ -137,7 +157,7 @@ def _cast_after(frame: Frame, node: ast.Call) -> str | None:
             types = {dotted_path(each) or "" for each in call.args}
             casts = call.func.attr in torch_api.DTYPE_METHODS - {"double"} or "torch.float32" in types
             if casts and call.func.attr in torch_api.DTYPE_METHODS | {"to", "type"}:
-                return f".{call.func.attr}({', '.join(frame.machine.text_of(each) for each in call.args)})"
+                return call
     return None
 
 

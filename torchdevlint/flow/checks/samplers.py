@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.bound import bound_at_the_end, surely_bound
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import SamplerOnCpu
+from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
 from torchdevlint.flow.state.machine import Frame
@@ -71,6 +73,9 @@ def _report(
     machine, tail = frame.machine, name.rpartition(".")[2]
     by_type = setter is None or not (dotted_path(setter.func) or "").endswith("set_default_device")
     device = '"cuda"' if by_type or setter is None else machine.text_of(setter.args[0])
+    bound = spelled(machine.tree, "torch.Generator") == "torch.Generator" and (
+        setter is None or (_is_bound(frame, setter.args[0], node) and not _is_under_test(machine.tree, setter, node))
+    )
     machine.record(
         ("sampler", node),
         lambda: SamplerOnCpu(
@@ -79,9 +84,27 @@ def _report(
             how,
             f"generator=torch.Generator(device={device})" if takes_generator else "",
             machine.span_of(setter) if setter is not None else None,
+            machine.text_of(node) if bound else "",
         ),
         state,
     )
+
+
+def _is_bound(frame: Frame, device: ast.expr, node: ast.Call) -> bool:
+    """Whether the names in an expression, which stands earlier in the file, are bound at a call."""
+    names = {each.id for each in (device, *nodes_in(device, ast.Name)) if isinstance(each, ast.Name)}
+    tree, function = frame.machine.tree, frame.function
+    if function is not None:
+        own = surely_bound(function, node)
+        local = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load)} - own
+        return not names & local and names <= own | bound_at_the_end(tree.body)
+    return names <= surely_bound(tree, node)
+
+
+def _is_under_test(tree: ast.Module, setter: ast.Call, node: ast.Call) -> bool:
+    """Whether the default is set on some of the paths only that lead to a call."""
+    tests = [[id(call) for call in nodes_in(each, ast.Call)] for each in nodes_in(tree, ast.If)]
+    return any(id(setter) in each and id(node) not in each for each in tests)
 
 
 def _setter_before(frame: Frame, node: ast.Call) -> ast.Call | None:

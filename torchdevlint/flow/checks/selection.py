@@ -12,6 +12,7 @@ from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
+from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in
 
 _CUDA = re.compile(r"cuda(?::\d+)?")
@@ -149,5 +150,31 @@ def _note_built(frame: Frame, state: State, test: ast.expr, chosen: ast.expr, no
 def _record(frame: Frame, state: State, node: ast.AST, form: str) -> None:
     machine = frame.machine
     machine.record_anyway(
-        ("selection", node), lambda: CudaOnlySelection(machine.span_of(node), machine.text_of(node), form)
+        ("selection", node),
+        lambda: CudaOnlySelection(machine.span_of(node), machine.text_of(node), form, *_rewritten(frame, node, form)),
     )
+
+
+def _rewritten(frame: Frame, node: ast.AST, form: str) -> tuple[Span | None, str, Span | None, str]:
+    """Where the question and the answer stand, and what to write there, if the choice has its simplest form."""
+    machine, nothing = frame.machine, (None, "", None, "")
+    test = getattr(node, "test", None)
+    if not isinstance(node, ast.IfExp) or not isinstance(test, ast.Call):
+        return nothing
+    if form == "built" and dotted_path(test.func) == _BUILT:
+        return machine.span_of(test), "torch.backends.mps.is_available()", None, ""
+    if form != "choice" or dotted_path(test.func) != _ASKS or _is_older(machine.settings.target_torch):
+        return nothing
+    current = "torch.accelerator.current_accelerator()"
+    texts = [ast.unparse(node.body), ast.unparse(node.orelse)]
+    if texts == ["'cuda'", "'cpu'"]:
+        current += ".type"
+    elif texts != ["torch.device('cuda')", "torch.device('cpu')"]:
+        return nothing
+    return machine.span_of(test), "torch.accelerator.is_available()", machine.span_of(node.body), current
+
+
+def _is_older(release: str | None) -> bool:
+    """Whether a project is for releases without ``torch.accelerator``."""
+    found = re.match(r"(\d+)\.(\d+)", release or "")
+    return found is not None and (int(found[1]), int(found[2])) < (2, 6)

@@ -84,7 +84,9 @@ class DeviceNotForwarded(Fact):
     """A function takes `parameter`, which says where something is to be, and never reads it.
 
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
-    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there.
+    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. `text`
+    is the call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written,
+    and `keeps` that callers who leave the parameter out get what they got.
     """
 
     at: Span
@@ -94,13 +96,17 @@ class DeviceNotForwarded(Fact):
     target: str
     suggestion: str
     parameter_at: Span
+    text: str
+    alone: bool
+    keeps: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerOnCpu(Fact):
     """`call` shuffles with a generator of the CPU, where `how` has made an accelerator the default, at `set_at`.
 
-    `generator` is the argument that puts it right, or empty, where it takes none.
+    `generator` is the argument that puts it right, or empty, where it takes none; `text` is the whole call, if the
+    names in the argument are bound there.
     """
 
     at: Span
@@ -108,6 +114,7 @@ class SamplerOnCpu(Fact):
     how: str
     generator: str
     set_at: Span | None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,14 @@ class DeprecatedAmp(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DefaultTensorType(Fact):
-    """A call of ``torch.set_default_tensor_type``; `replacements` say the same, if the type is known."""
+    """A call of ``torch.set_default_tensor_type``; `replacements` say the same, if the type is known.
+
+    `text` is the call.
+    """
 
     at: Span
     replacements: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,16 @@ class CudaOnlySelection(Fact):
 
     `form` is ``choice``; ``default``, where the choice is the default value of a parameter, and so is made at import;
     or ``built``, where ``mps.is_built()`` is taken for the question whether a device is there. `text` is the choice.
+    `question_at` is what asks, and `cuda_at` what is chosen then, where they can be written as `question` and `chosen`.
     """
 
     at: Span
     text: str
     form: str
+    question_at: Span | None = None
+    question: str = ""
+    cuda_at: Span | None = None
+    chosen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,8 @@ class DoubleOnMps(Fact):
     """A tensor of float64 that goes to, or is made on, Apple's GPU, which has no such type.
 
     `device` is the text of the device, `surely` whether it is MPS on every machine, `why` says with its place why the
-    tensor is float64, and `cast_after` is the conversion that follows the move, if one does.
+    tensor is float64, and `cast_after` is the conversion that follows the move, if one does; `move` is the move as it
+    is written behind what is at `moved_at`, and `cast_at` all of it with the conversion, where both can change places.
     """
 
     at: Span
@@ -72,3 +82,6 @@ class DoubleOnMps(Fact):
     why: str
     why_at: Span
     cast_after: str | None
+    move: str = ""
+    moved_at: Span | None = None
+    cast_at: Span | None = None
