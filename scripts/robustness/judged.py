@@ -10,7 +10,7 @@ import json
 import time
 import traceback
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
@@ -119,7 +119,7 @@ def _unprintable(sample: Sample, result: FileResult, lines: Sequence[str]) -> It
     for name in report.FORMATS:
         for look in _LOOKS if name in report.TEXT else _LOOKS[:1]:
             try:
-                text = report.render(name, run, report.Look(**look, lines=_lines_of(sample.filename, lines)))
+                text = report.render(name, run, report.Look(**look, lines=_lines_of(sample, lines)))
                 text.encode("utf-8")
                 _PARSED.get(name, str)(text)
             except Exception as error:  # noqa: BLE001 (which is what is looked for)
@@ -129,8 +129,13 @@ def _unprintable(sample: Sample, result: FileResult, lines: Sequence[str]) -> It
                 yield f"format {name} leaves {odd} as it is"
 
 
-def _lines_of(filename: str, lines: Sequence[str]) -> Callable[[str], Sequence[str]]:
-    return lambda name: lines if name == filename else report.lines_of_file(name)
+def _lines_of(sample: Sample, lines: Sequence[str]) -> report.Lines:
+    def found(name: str, cell: int | None = None, /) -> Sequence[str]:
+        if name != sample.filename:
+            return report.lines_of_file(name, cell)
+        return lines if cell is None else report.lines_of_cell(sample.data, cell)
+
+    return found
 
 
 def _control_characters(text: str) -> str:

@@ -89,6 +89,9 @@ def test_python_stays(cell: str) -> None:
         ("%%bash\nls -la | wc\nif x", "\n\n"),
         ("%%writefile x.py\nx = 1", "\n"),
         ("%%html\n<b>", "\n"),
+        ("%%!\nls", "\n"),
+        (" \n%%script bash\nls", " \n\n"),
+        ("%%time?\nx = 1", "pass\nx = 1"),
     ],
 )
 def test_cell_magics(cell: str, expected: str) -> None:

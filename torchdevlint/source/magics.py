@@ -25,7 +25,7 @@ _WITHOUT_PERCENT = frozenset(
 )
 """Line magics that need no ``%`` in a cell of one row."""
 
-_CELL_MAGIC = re.compile(r"%%([\w.]+)")
+_CELL_MAGIC = re.compile(r"%%(?!\w+\?)(\S*)")
 _ESCAPED = re.compile(r"([ \t]*)([%!?/,;].*)", re.DOTALL)
 _ASSIGNED = re.compile(r"((?:[\w.,*: \t]|\[[^][=]*\])+)=[ \t]*(?:!|%[ \t]*[^\W\d])")
 _LINE_MAGIC = re.compile(r"%(\w+)[ \t]*(.*)", re.DOTALL)
@@ -46,7 +46,7 @@ class Translated:
 def translate(rows: Sequence[str]) -> Translated:
     """The rows of a cell, none of which has its line end, as Python."""
     out = _undented(rows)
-    first = next((at for at, row in enumerate(out) if row and not row.startswith("#")), 0)
+    first = next((at for at, row in enumerate(out) if row.strip() and row[0] != "#"), 0)
     if out and (magic := _CELL_MAGIC.match(out[first])):
         rest = translate(out[first + 1 :]).rows if magic[1] in _OF_PYTHON else ("",) * (len(out) - first - 1)
         out = [*out[:first], "", *rest]
