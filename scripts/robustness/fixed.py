@@ -37,13 +37,22 @@ def _touched(text: str, fixes: list[Fix]) -> Iterator[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return  # a fix after which nothing can be parsed is refused, which `fix_bytes` tells
     source, edits = Source(text, before), [edit.span for fix in accepted for edit in fix.edits]
-    whole = (each for each in _statements(before) if not any(_meet(source.span(each), edit) for edit in edits))
+    whole = (
+        each
+        for each in _statements(before)
+        if not any(_meet(source.span(part), edit) for part in (each, *_decorators(each)) for edit in edits)
+    )
     lost = Counter(map(ast.dump, whole)) - Counter(map(ast.dump, _statements(after)))
     yield from (f"a fix changes another statement: {each[:200]}" for each in lost)
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
     return (each for each in ast.walk(tree) if isinstance(each, ast.stmt))
+
+
+def _decorators(node: ast.stmt) -> list[ast.expr]:
+    """They stand before the place of what they decorate."""
+    return getattr(node, "decorator_list", [])
 
 
 def _meet(one: Span, other: Span) -> bool:
