@@ -51,6 +51,30 @@ LINES = {
             "state = torch.load(\n    'a.pt', map_location=\"cpu\",  # the best\n)",
         ),
     ],
+    "TDL203": [
+        (
+            "m = nn.Linear(2, 2)\no = torch.optim.Adagrad(m.parameters())  # o\n\nm.cuda()  # m\nx = 1\n",
+            "m = nn.Linear(2, 2)\nm.cuda()  # m\no = torch.optim.Adagrad(m.parameters())  # o\n\nx = 1\n",
+        ),
+        (
+            "m = nn.Linear(2, 2)\no = torch.optim.Adagrad(m.parameters())\nd = 'cuda'\nm.to(d)\n",
+            "m = nn.Linear(2, 2)\no = torch.optim.Adagrad(m.parameters())\nd = 'cuda'\nm.to(d)\n",
+        ),
+        (
+            "m = nn.Linear(2, 2)\no = torch.optim.Adagrad(m.parameters()); m.cuda()\n",
+            "m = nn.Linear(2, 2)\no = torch.optim.Adagrad(m.parameters()); m.cuda()\n",
+        ),
+    ],
+    "TDL301": [
+        (
+            "torch.cuda.init()\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\n",
+            "os.environ['CUDA_VISIBLE_DEVICES'] = '1'\ntorch.cuda.init()\n",
+        ),
+        (
+            "n = torch.cuda.get_device_name()\nos.environ['CUDA_VISIBLE_DEVICES'] = n\n",
+            "n = torch.cuda.get_device_name()\nos.environ['CUDA_VISIBLE_DEVICES'] = n\n",
+        ),
+    ],
     "TDL302": [
         ("os.environ['CUDA_VISIBLE_DEVICE'] = '0'", "os.environ['CUDA_VISIBLE_DEVICES'] = '0'"),
         ("os.environ['CUDA_VISIBLE_DEVICES'] = 0  # one", "os.environ['CUDA_VISIBLE_DEVICES'] = \"0\"  # one"),
@@ -75,6 +99,20 @@ LINES = {
             "def f(n, device=None):\n    return torch.zeros(n) + torch.ones(n)\n",
             "def f(n, device=None):\n    return torch.zeros(n) + torch.ones(n)\n",
         ),
+    ],
+    "TDL405": [
+        (
+            "from transformers import AutoModel\nm = AutoModel.from_pretrained('a', device_map='auto').cuda()\n",
+            "from transformers import AutoModel\nm = AutoModel.from_pretrained('a', device_map='auto')\n",
+        ),
+        (
+            "from transformers import AutoModel\nm = AutoModel.from_pretrained('a', device_map='auto')\nm.cuda()\n",
+            "from transformers import AutoModel\nm = AutoModel.from_pretrained('a', device_map='auto')\nm.cuda()\n",
+        ),
+    ],
+    "TDL501": [
+        ("d = torch.device('cuda')", "d = torch.device('cuda' if torch.cuda.is_available() else \"cpu\")"),
+        ("x = torch.ones(2).cuda()", "x = torch.ones(2).cuda()"),
     ],
     "TDL503": [
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tokenize
 
+from torchdevlint.flow.facts.common import Reordering
 from torchdevlint.model import Applicability, Edit, Fix, Span
 from torchdevlint.rules.wording import operand
 
@@ -48,6 +49,11 @@ def cut_after(span: Span, whole: Span) -> Edit:
 def attribute_renamed(span: Span, old: str, new: str) -> Edit:
     """Another name behind the last dot of an expression at `span`, where `old` stands."""
     return Edit(new, Span(span.end_row, span.end_column - len(old), span.end_row, span.end_column, span.file))
+
+
+def reordered(change: Reordering) -> tuple[Edit, ...]:
+    """Lines in another place."""
+    return Edit(change.text, change.before), Edit("", change.span)
 
 
 def argument_added(call: str, span: Span, argument: str) -> Edit | None:

@@ -32,8 +32,9 @@ def masked_mean(x: torch.Tensor, keep: torch.Tensor):
 take dtype and device of another one. `torch.tensor(values, device=...)` makes a tensor anywhere.
 
 ## Fix safety
-There is no automatic fix: where the result is meant to be on the CPU, `.cpu()` says so, and the dtype is another
-matter.
+The fix converts the dtype alone, with `.float()` and its kin, and moves what a constructor makes to the device of what
+it meets, where an expression for that is bound. It is unsafe: where the result is meant to be on the CPU, as for NumPy,
+`.cpu()` has to be written too.
 
 ## What it cannot see
 Types that are kept in a variable which tests for CUDA, and tensors of which nothing says where they are. It is silent
@@ -47,11 +48,14 @@ where the result stays among tensors of the CPU, is read by NumPy, or is moved a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, creation_report
+from torchdevlint.model import Applicability, Fix, Report, Severity, Span
+from torchdevlint.rules.edits import fix, replaced
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report, made_there
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.WARNING
@@ -72,6 +76,19 @@ def repaired(device):
     return flagged(device, torch.float64)
 '''
 _CONVERSION = "torch.Tensor.type"
+_METHODS = {
+    "Float": "float",
+    "Double": "double",
+    "Half": "half",
+    "BFloat16": "bfloat16",
+    "Long": "long",
+    "Int": "int",
+    "Short": "short",
+    "Char": "char",
+    "Byte": "byte",
+    "Bool": "bool",
+}
+_CONVERTS = re.compile(rf"""\.type\(["']?torch\.({"|".join(_METHODS)})Tensor["']?\)$""")
 
 
 def check(fact: MixedDevices) -> Iterator[Report]:
@@ -85,4 +102,17 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     else:
         message = f"{code(first.text)} is always on the CPU, and {other}"
         repair = "use `torch.tensor(values, device=...)`, which can be made anywhere"
-    yield creation_report(fact, message, repair)
+    yield creation_report(fact, message, repair, _fix(fact))
+
+
+def _fix(fact: MixedDevices) -> Fix | None:
+    first = fact.creations[0]
+    if first.function != _CONVERSION:
+        made = made_there(fact)
+        return None if made is None else replace(made, applicability=Applicability.UNSAFE)
+    match = _CONVERTS.search(first.text)
+    if match is None:
+        return None
+    end, new = first.span, f".{_METHODS[match[1]]}()"
+    place = Span(end.end_row, end.end_column - len(match[0]), end.end_row, end.end_column, end.file)
+    return fix(Applicability.UNSAFE, f"convert the dtype alone, with `{new}`", replaced(place, new))

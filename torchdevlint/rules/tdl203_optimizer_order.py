@@ -39,7 +39,8 @@ def resume(path, device):
 It is enough to move the model before the state is loaded; `map_location` says only where the file is read to.
 
 ## Fix safety
-There is no automatic fix: other statements between the two may count on either place.
+The fix puts the line that moves the model before the optimizer, where both are in one block and nothing between binds
+what the line reads. It is unsafe: statements between the two may count on either place.
 
 ## What it cannot see
 A model, an optimizer or a move in another function or file; models that the function is given, which may have been
@@ -58,7 +59,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.checkpoints import OptimizerOrder
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Note, Report, Severity
+from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -101,4 +103,5 @@ def check(fact: OptimizerOrder) -> Iterator[Report]:
         "two devices, cuda:0 and cpu!",
         help=f"move {model} first; the optimizer's state then follows its parameters",
         notes=(Note(f"{model} is moved here, and the state is not", fact.moved_at),),
+        fix=fix(Applicability.UNSAFE, "move the model first", *reordered(fact.reordering)) if fact.reordering else None,
     )

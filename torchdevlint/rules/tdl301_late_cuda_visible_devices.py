@@ -34,7 +34,9 @@ The best place is outside the program, in the shell: `CUDA_VISIBLE_DEVICES=1 pyt
 is passed on (`torch.device("cuda:1")`) needs no environment variable.
 
 ## Fix safety
-There is no automatic fix: to move a statement across others is a change that only its author can judge.
+The fix puts the assignment before the line that reads the variable, where both are in one block and nothing between
+binds what the assignment reads. It is unsafe: to have a line stand before others, such as imports, is a change that its
+author should see. Where the variable is set in a function, or CUDA is touched in another one, there is none.
 
 ## What it cannot see
 Calls in modules that are imported before: a library that asks for CUDA while it is imported freezes the list as well.
@@ -52,7 +54,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.devices import LateVisibleDevices
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Note, Report, Severity
+from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -100,4 +103,7 @@ def check(fact: LateVisibleDevices) -> Iterator[Report]:
         symptom="nothing raises: the program silently uses the devices that were visible before, mostly GPU 0",
         help=f"move {edit(fact.how)} before {code(fact.cause)}, or set the variable in the shell",
         notes=tuple(notes),
+        fix=fix(Applicability.UNSAFE, "set the variable first", *reordered(fact.reordering))
+        if fact.reordering
+        else None,
     )

@@ -29,7 +29,9 @@ The first of `device_ids` is where the model has to be and where the outputs are
 it is simpler to set `CUDA_VISIBLE_DEVICES` before the program starts, and leave the numbers alone.
 
 ## Fix safety
-There is no automatic fix: whether the model or the list of GPUs is meant, the code does not say.
+There is no automatic fix: whether the model or the list of GPUs is meant, the code does not say; and a move to
+`cuda:0`, which the wrapper of several GPUs wants, would stop the program where there is none and the wrapper does
+nothing.
 
 ## What it cannot see
 Devices that come from the command line or from a configuration, a list of GPUs that is computed, a wrapper that is

@@ -38,7 +38,9 @@ The inputs go to `model.device`. To have the whole model on one device, leave th
 `device_map={"": "cuda:0"}`.
 
 ## Fix safety
-There is no automatic fix: whether the map or the move is meant, the code does not say.
+The fix takes the move out of an expression that goes on without it. It is unsafe: whether the map or the move is meant,
+the code does not say, and the inputs have to go where the model is. There is none for a line that does nothing but
+move, and for the wrap.
 
 ## What it cannot see
 Maps and settings that come from a configuration, models that are loaded in one function and moved in another, models
@@ -57,7 +59,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.parallel import MovedAfterDispatch
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import cut_after, fix
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.WARNING
@@ -97,7 +100,14 @@ def check(fact: MovedAfterDispatch) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=_help(fact),
         notes=(Note(f"loaded with {code(fact.argument)} here", fact.loaded_at),),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: MovedAfterDispatch) -> Fix | None:
+    if fact.model_at is None or fact.model_at.end_row != fact.at.end_row:
+        return None
+    return fix(Applicability.UNSAFE, "leave the model where it was loaded", cut_after(fact.model_at, fact.at))
 
 
 def _symptom(fact: MovedAfterDispatch) -> str:

@@ -27,7 +27,9 @@ output = model(torch.ones(1, 4, device=device))
 Code of a library takes the device of what it is given: `x.device`, `next(model.parameters()).device`.
 
 ## Fix safety
-There is no automatic fix: where the device should come from is a question of the program's design.
+Where a name is bound to the device, the fix makes a choice of it that takes the CPU where there is no CUDA. It is
+unsafe: a program may be too slow there to be of use, and other calls of it may name CUDA still. For those there is
+none: where they get their device from is a question of the program's design.
 
 ## What it cannot see
 Whether the program is meant for CUDA alone. Files that import kernels (triton, cupy, an extension that is called like
@@ -45,7 +47,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.portability import NamedCuda
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import added_after, fix
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ADVICE
@@ -80,4 +83,12 @@ def check(fact: NamedCuda) -> Iterator[Report]:
         help="write `.to(device)`, with a device that is chosen once or given"
         if fact.form == "move"
         else "give it a device that is chosen once, or that of the tensors it works with",
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: NamedCuda) -> Fix | None:
+    if fact.chosen_at is None or fact.torch is None:
+        return None
+    other = f' if {fact.torch}.cuda.is_available() else "cpu"'
+    return fix(Applicability.UNSAFE, "choose the CPU where there is no CUDA", added_after(fact.chosen_at, other))

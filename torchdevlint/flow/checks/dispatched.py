@@ -48,10 +48,24 @@ def _note(frame: Frame, state: State, node: ast.Call, model: ast.expr) -> None:
     machine.record(
         (node, "dispatched"),
         lambda: MovedAfterDispatch(
-            machine.span_of(node), machine.text_of(model), method, how[0], how[1], machine.span_of(load)
+            machine.span_of(node),
+            machine.text_of(model),
+            method,
+            how[0],
+            how[1],
+            machine.span_of(load),
+            machine.span_of(model) if method and _is_part(frame, node, model) else None,
         ),
         state,
     )
+
+
+def _is_part(frame: Frame, move: ast.Call, model: ast.expr) -> bool:
+    """Whether a move is a part of a statement that still does something without it."""
+    scope, path = frame.function or frame.machine.tree, dotted_path(model)
+    alone = any(each.value is move for each in nodes_in(scope, ast.Expr))
+    back = (each.targets for each in nodes_in(scope, ast.Assign) if each.value is move)
+    return not alone and not any(path is not None and path == dotted_path(one) for each in back for one in each)
 
 
 def _load_of(frame: Frame, node: ast.Call, model: ast.expr) -> ast.Call | None:

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import children, hardcoded, placement
+from torchdevlint.flow.checks.reordering import moved_before
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.names import dotted_path
@@ -221,6 +222,7 @@ def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
             machine.span_of(cause.node),
             cause.effect,
             cause.inside,
+            moved_before(frame, node, cause.node),
         ),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.facts.portability import NamedCuda
+from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -128,7 +129,27 @@ def _record(frame: Frame, state: State, named: Named) -> None:
     if any(asked.search(key) for key, _ in state.conditions) or _checks_first(frame, asked) or _asked(frame, at, asked):
         return
     machine = frame.machine
-    machine.record(("named", at), lambda: NamedCuda(machine.span_of(at), text, number, form), state)
+    chosen = _chosen(machine.tree, at)
+    machine.record(
+        ("named", at),
+        lambda: NamedCuda(
+            machine.span_of(at),
+            text,
+            number,
+            form,
+            None if chosen is None else machine.span_of(chosen),
+            spelled(machine.tree, "torch"),
+        ),
+        state,
+    )
+
+
+def _chosen(tree: ast.Module, at: ast.AST) -> ast.expr | None:
+    """The text of a device that a name is bound to: ``device = torch.device("cuda")``, ``place = "cuda"``."""
+    if not any(each.value is at for each in nodes_in(tree, ast.Assign)):
+        return None
+    named = at.args[0] if isinstance(at, ast.Call) and len(at.args) == 1 and not at.keywords else at
+    return named if isinstance(named, ast.Constant) and isinstance(named.value, str) else None
 
 
 def _is_for_cuda(frame: Frame) -> bool:

@@ -10,6 +10,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
+from torchdevlint.flow.checks.reordering import moved_before
 from torchdevlint.flow.facts.checkpoints import OptimizerOrder
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
@@ -152,6 +153,7 @@ def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
             path or "",
             machine.text_of(node),
             machine.span_of(node),
+            moved_before(frame, node, cause),
         )
         machine.record(("optimizer", cause), fact, state)
 

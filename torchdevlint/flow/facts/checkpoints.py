@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.model import Span
 
 
@@ -52,7 +52,8 @@ class OptimizerOrder(Fact):
     """An optimizer whose state is on the CPU, since its model is moved only after that.
 
     `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
-    name of the class, `model` the model, `move` the call at `moved_at` that moves it.
+    name of the class, `model` the model, `move` the call at `moved_at` that moves it, `reordering` how that can come
+    first.
     """
 
     at: Span
@@ -62,3 +63,4 @@ class OptimizerOrder(Fact):
     model: str
     move: str
     moved_at: Span
+    reordering: Reordering | None = None

@@ -51,3 +51,12 @@ class Creation:
     """Whether the attribute is the tensor; else it holds it, as lists, dicts and distributions do."""
     kept_by: tuple[str, Span] | None = None
     """The text and place of the assignment to the attribute, if a call that registers it can take its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reordering:
+    """The lines `text`, which are at `span`, can stand at `before` instead."""
+
+    text: str
+    span: Span
+    before: Span

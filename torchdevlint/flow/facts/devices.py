@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.model import Span
 
 
@@ -14,7 +14,7 @@ class LateVisibleDevices(Fact):
 
     `how` is the text of the assignment, `cause` the call that froze or initialised CUDA, `effect` ``freezes``
     (the visible list is read) or ``initialises``. Where the cause is an import, `inside` is the call that the module
-    makes, and where.
+    makes, and where. `reordering` is how the assignment can come first.
     """
 
     at: Span
@@ -23,6 +23,7 @@ class LateVisibleDevices(Fact):
     cause_at: Span
     effect: str
     inside: tuple[str, Span] | None = None
+    reordering: Reordering | None = None
 
 
 @dataclass(frozen=True, slots=True)

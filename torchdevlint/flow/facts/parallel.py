@@ -88,7 +88,8 @@ class MovedAfterDispatch(Fact):
     """A model that ``from_pretrained`` has put on its devices is moved, or wrapped in `DataParallel`.
 
     `method` is what moves it, empty for the wrap; `how` is ``spread`` (a device map over several devices) or
-    ``quantised`` (weights of 8 bits), `argument` what says so in the call at `loaded_at`.
+    ``quantised`` (weights of 8 bits), `argument` what says so in the call at `loaded_at`. `model_at` is the model, if
+    it can stand alone in place of the move.
     """
 
     at: Span
@@ -97,3 +98,4 @@ class MovedAfterDispatch(Fact):
     how: str
     argument: str
     loaded_at: Span
+    model_at: Span | None = None

@@ -12,15 +12,18 @@ from torchdevlint.model import Span
 class NamedCuda(Fact):
     """A place that names CUDA, and that nothing around it makes depend on whether it is there.
 
-    `text` is what names it (``.cuda()``, ``"cuda:1"``, ``torch.device("cuda")``), `number` the ordinal, if any.
-    `form` is ``move`` (a method of a tensor or module), ``load`` (the place for what is read from a file), ``current``
-    (the current GPU is set) or ``device``.
+    `text` is what names it (``.cuda()``, ``"cuda:1"``, ``torch.device("cuda")``), `number` the ordinal, if any. `form`
+    is ``move`` (a method of a tensor or module), ``load`` (the place for what is read from a file), ``current`` (the
+    current GPU is set) or ``device``. Where a name is bound to the device here, `chosen_at` is the text that names it,
+    and `torch` what the file calls that.
     """
 
     at: Span
     text: str
     number: int | None
     form: str
+    chosen_at: Span | None = None
+    torch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
