@@ -144,3 +144,48 @@ def test_a_conversion_is_assigned_by_unsafe_fixes_alone() -> None:
     body = "def f(x: torch.Tensor):\n    x.double()\n    return x + 1\n"
     assert fixed(body, unsafe=False) == body
     assert "    x = x.double()\n" in fixed(body)
+
+
+def test_a_part_of_a_batch_is_moved_where_it_is_used_or_before_several_uses() -> None:
+    body = """
+    def train(model, criterion, loader, device):
+        model.to(device)
+        for images, labels, weights in loader:
+            images = images.to(device)
+            loss = (criterion(model(images), labels) * weights).sum()
+            loss.backward()
+            print((labels == 1).sum())
+    """
+    new = fixed(body)
+    assert "        labels = labels.to(device)\n        loss = (criterion(model(images), labels) * weights" in new
+    assert fixed(body, unsafe=False) == dedent(body).lstrip()
+
+
+def test_the_device_is_not_asked_of_what_is_called() -> None:
+    body = """
+    class Trainer:
+        def __init__(self, model, loader, device):
+            self.model = model.to(device)
+            self.loader = loader
+
+        def predict(self):
+            return [self.model(inputs) for inputs, _ in self.loader]
+
+        def evaluate(self):
+            for inputs, _ in self.loader:
+                print(self.model(inputs))
+    """
+    assert "model.device" not in fixed(body)
+
+
+def test_a_device_of_the_file_goes_before_a_literal() -> None:
+    body = """
+    DEVICE = "cuda"
+
+
+    def train(model, criterion, loader):
+        model.to(DEVICE)
+        for images, labels in loader:
+            criterion(model(images.to(DEVICE)), labels).backward()
+    """
+    assert "labels.to(DEVICE)).backward()" in fixed(body)

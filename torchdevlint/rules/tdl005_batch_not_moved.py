@@ -43,8 +43,9 @@ def train(model, loader, optimizer, device):
 A batch that is a dict is moved by `{name: value.to(device) for name, value in batch.items()}`.
 
 ## Fix safety
-There is no automatic fix: where in the loop a batch is moved is the author's choice, and code between the two may need
-the copy on the CPU.
+The fix is unsafe: code further down may need the copy on the CPU. It appends `.to(..)` where the part of the batch is
+used, or assigns it before that statement where more code reads it. The device is the one that the code names, or that
+of the other side. A batch that comes as it is may be a list or a dict, so that its fix is only shown.
 
 ## What it cannot see
 Loaders and models of which this file shows neither a move nor a device. Code that Lightning, Accelerate or the Trainer
@@ -65,7 +66,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import BatchNotMoved
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import added_before, call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
 
 SEVERITY = Severity.ERROR
@@ -108,4 +110,17 @@ def check(fact: BatchNotMoved) -> Iterator[Report]:
         ),
         help=f"move it before it is used: {edit(f'{operand(fact.name)}.to(device)')}",
         notes=tuple(note for span, note in notes.items() if span != fact.at),
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: BatchNotMoved) -> Fix | None:
+    if fact.name_at is None or fact.here is None:
+        return None
+    move = f".to({fact.here})"
+    sure = Applicability.DISPLAY if fact.whole else Applicability.UNSAFE
+    if fact.before is not None:
+        indentation = " " * (fact.before.column - 1)
+        moved = f"{fact.name} = {fact.name}{move}"
+        return fix(sure, f"write {edit(moved)} before it", added_before(fact.before, f"{moved}\n{indentation}"))
+    return fix(sure, f"append {code(move)} to {code(fact.name)}", *call_added(fact.name, fact.name_at, move))

@@ -46,7 +46,8 @@ def train(model, batches, device):
 it.
 
 ## Fix safety
-There is no automatic fix: which device is the right one is known where the model is moved.
+The fix is unsafe: it appends `.to(..)` where the loss is made, with the device of what it is called with, which the
+author may want to choose elsewhere. There is no fix where the name for that device is not surely bound there.
 
 ## What it cannot see
 Weights and outputs whose device is not known, as after `torch.tensor(values)` of unknown values, which may be a tensor
@@ -67,7 +68,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.losses import LossNotMoved
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -107,7 +109,13 @@ def check(fact: LossNotMoved) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=f"move it to where it is used: {_moved(fact.made, target)}",
         notes=tuple(note for span, note in notes.items() if span != fact.at),
+        fix=_fix(fact) if fact.bound else None,
     )
+
+
+def _fix(fact: LossNotMoved) -> Fix | None:
+    move = f".to({fact.target})"
+    return fix(Applicability.UNSAFE, f"append {code(move)}", *call_added(fact.made, fact.at, move))
 
 
 def _moved(made: str, target: str) -> str:

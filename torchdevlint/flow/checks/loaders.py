@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.facts.common import Operand
-from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu
@@ -39,7 +37,7 @@ _MANAGED = frozenset(
 )
 """Words of files whose loaders or trainers move batches themselves."""
 _MOVES = frozenset({"to", "cuda"})
-_FROM_DATA = "comes from the data set here"
+FROM_DATA = "comes from the data set here"
 _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 """Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
 
@@ -67,7 +65,7 @@ def _item_of_tensor(taken: ast.AST, whole: Value, sliced: bool) -> Value:
     if not isinstance(whole, Tensor) or not on_cpu(whole.device):
         return UNKNOWN
     ndim = whole.ndim if sliced or not whole.ndim or whole.ndim < 0 else whole.ndim - 1
-    return Tensor(LOADER, None if ndim == AT_LEAST_1 and not sliced else ndim, (), (Step(_FROM_DATA, taken),))
+    return Tensor(LOADER, None if ndim == AT_LEAST_1 and not sliced else ndim, (), (Step(FROM_DATA, taken),))
 
 
 def _moves_batches(frame: Frame) -> bool:
@@ -247,26 +245,3 @@ def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
 
 def _says_device(node: ast.expr) -> bool:
     return mentions_device((dotted_path(node) or "").rpartition(".")[2])
-
-
-def record(
-    frame: Frame, state: State, node: ast.AST, operation: str, stayed: tuple[ast.expr, Tensor], other: Operand
-) -> None:
-    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
-    machine = frame.machine
-    steps = stayed[1].steps
-    loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
-    while frame.called_at is not None and frame.context == "forward":
-        node, frame = frame.called_at
-    machine.record(
-        ("batch", loaded),
-        lambda: BatchNotMoved(
-            machine.span_of(node),
-            operation,
-            machine.text_of(stayed[0]),
-            machine.span_of(taken),
-            other,
-            "data set" if steps and steps[0].text == _FROM_DATA else "loader",
-        ),
-        state,
-    )

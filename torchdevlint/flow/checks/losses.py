@@ -9,6 +9,7 @@ from functools import partial
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
+from torchdevlint.flow.checks.near import is_bound_where
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.losses import LossNotMoved
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin, Relation, relation
@@ -115,6 +116,7 @@ def _fact(frame: Frame, node: ast.Call, made: ast.AST, module: Library, at: ast.
         machine.span_of(node),
         Operand(text, device.describe(), machine.span_of(at), machine.evidence(other.steps)),
         target,
+        is_bound_where(frame, target, made),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from torchdevlint.flow import torch_api
 from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, surely_bound
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
@@ -14,7 +15,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import holds
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Dev, Library, Site, Tensor
+from torchdevlint.flow.state.values import Const, Dev, Library, Site, Tensor
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _WITH_WEIGHT = frozenset(
@@ -60,6 +61,19 @@ class Meeting:
         """The same for the operation."""
         return self._of_other() or self._by_name(near(self.frame, self.state), self.node)
 
+    def device_named(self) -> str | None:
+        """The same, by a variable for devices or a literal before the tensor that is there."""
+        if self.wanted.origin is Origin.EXPRESSION:
+            return self._by_name(near(self.frame, self.state), self.node) or self._of_other()
+        named = f'"{self.wanted.describe()}"' if self.wanted.origin is Origin.LITERAL else None
+        return self.device_here() or self._by_constant() or named
+
+    def _by_constant(self) -> str | None:
+        """A device that the file names above: ``DEVICE = torch.device("cuda")``."""
+        same = (Dev(self.wanted), Const(self.wanted.describe()))
+        names = [name for name, value in self.frame.machine.globals.items() if value in same]
+        return next((name for name in names if is_bound(self.frame, name, self.node)), None)
+
     def reads(self, node: ast.expr) -> bool:
         """Whether an operand is read as a tensor; the target of ``x += y`` is not where `x` stands."""
         stands = holds(self.frame.machine.tree, node) and holds(self.frame.machine.tree, self.node)
@@ -72,22 +86,47 @@ class Meeting:
             return None
         while isinstance(asked, ast.Subscript) and _gives_another_view(asked):
             asked = asked.value
-        return f"{self.frame.machine.text_of(asked)}.device" if dotted_path(asked) is not None else None
+        path = dotted_path(asked)
+        if path is None or _is_module(self.frame, path):
+            return None
+        return f"{self.frame.machine.text_of(asked)}.device"
 
     def _by_name(self, around: Near, place: ast.AST) -> str | None:
         """What is known where `place` is: that of `other` before that of other names."""
         frame, wanted = self.frame, self.wanted
         scope: Scope = around.function or frame.machine.tree
         bound = surely_bound(scope, place) - _may_be_none(scope)
-        texts = [text for text, device in around.names if device == wanted and first_name(text) in bound]
+        texts = [
+            text
+            for text, device in around.names
+            if device == wanted
+            and first_name(text) in bound
+            and not _is_module(frame, text.removesuffix(".device"), scope)
+        ]
         own = f"{self.other.id}.device" if isinstance(self.other, ast.Name) else ""
         if texts:
             return own if own in texts else texts[0]
         if wanted.origin is Origin.EXPRESSION and around.function is frame.function:
-            return wanted.name if first_name(wanted.name) in bound and _is_path(wanted.name) else None
+            return wanted.name if is_bound(frame, wanted.name, place) else None
         if wanted == MODEL and around.owner is not None and around.owner.is_module and "self" in bound:
             return _of_layer(around.owner)
         return None
+
+
+def _is_module(frame: Frame, path: str, scope: Scope | None = None) -> bool:
+    """Whether a name is called or asked for what modules have: what is moved may be either, and modules have no device.
+
+    A name by its function, an attribute by the whole file.
+    """
+    own = scope or frame.function or frame.machine.tree
+    return path in _used_as_modules(own if path.isidentifier() else frame.machine.tree)
+
+
+@once_a_node
+def _used_as_modules(scope: Scope) -> frozenset[str | None]:
+    called = {dotted_path(each.func) for each in nodes_in(scope, ast.Call)}
+    asked = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MODULE_ONLY_ATTRIBUTES)
+    return frozenset(called | {dotted_path(each.value) for each in asked})
 
 
 def is_bound(frame: Frame, text: str, place: ast.AST) -> bool:
@@ -108,6 +147,29 @@ def is_bound(frame: Frame, text: str, place: ast.AST) -> bool:
     return not own and root in bound_at_the_end(_before(frame.machine.tree, place))
 
 
+def is_bound_where(frame: Frame, text: str, place: ast.AST) -> bool:
+    """Whether an expression for a device means the same at a place of this file, in whichever function that is."""
+    if not text or text.startswith('"'):
+        return bool(text)
+    tree, here = frame.machine.tree, frame.function or frame.machine.tree
+    scope = _scope_of(tree, place)
+    if scope is here:
+        return is_bound(frame, text, place)
+    root = first_name(text)
+    if scope is tree:
+        return _is_path(text) and root in surely_bound(tree, place) and root not in bound_in(here)
+    return root == "self" and any(
+        isinstance(each, ast.Assign) and dotted_path(each.targets[0]) == text and each.lineno < place.lineno  # type: ignore[attr-defined]
+        for each in scope.body
+    )
+
+
+def _scope_of(tree: ast.Module, place: ast.AST) -> ast.Module | ast.FunctionDef:
+    """The function that a place is in, or the module; those in functions after those around them."""
+    around = [each for each in nodes_in(tree, ast.FunctionDef) if place in inside(each)]
+    return around[-1] if around else tree
+
+
 def _before(tree: ast.Module, place: ast.AST) -> list[ast.stmt]:
     """The statements of a file before the one that holds the place."""
     return [each for each in tree.body if (each.end_lineno or each.lineno) < getattr(place, "lineno", 0)]
@@ -115,9 +177,10 @@ def _before(tree: ast.Module, place: ast.AST) -> list[ast.stmt]:
 
 def names_tensor(frame: Frame, state: State, text: str) -> bool:
     """Whether an expression is the device of a name that is known to be a tensor."""
-    held = state.env.get(text.removesuffix(".device"))
+    name = text.removesuffix(".device")
+    held = state.env.get(name)
     value = None if held is None else settle(held, state.conditions)
-    return isinstance(value, Tensor) and not value.opaque
+    return isinstance(value, Tensor) and not value.opaque and not _is_module(frame, name)
 
 
 def is_tensor(frame: Frame, state: State, node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ class LossNotMoved(Fact):
 
     `class_name` is the public name of what is made at `at`, `made` its text; `weight` the argument that a loss keeps,
     and `weight_evidence` where that comes from; `used` and `used_at` the call; `target` the text of the device that it
-    has to be moved to, or empty where no short expression says it.
+    has to be moved to, or empty where no short expression says it; `bound` whether its names are surely bound at `at`.
     """
 
     at: Span
@@ -26,3 +26,4 @@ class LossNotMoved(Fact):
     used_at: Span
     other: Operand
     target: str
+    bound: bool = False

@@ -83,6 +83,10 @@ class BatchNotMoved(Fact):
 
     `name` is the part that stayed (``labels``), `loaded_at` the loop that takes it from the loader, `at` the operation,
     `other` what it meets there: the model, or the part that was moved; `made_by` is what it came from.
+
+    `name_at` is where the operation reads it, if that is a place of its own, and `here` an expression for the right
+    device that is bound there. `whole` says that it is a batch as it came, which may hold several tensors, and
+    `before` is the statement before which it can be moved for all that reads it later.
     """
 
     at: Span
@@ -91,6 +95,10 @@ class BatchNotMoved(Fact):
     loaded_at: Span
     other: Operand
     made_by: str = "loader"
+    name_at: Span | None = None
+    here: str | None = None
+    whole: bool = False
+    before: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import ast
 from functools import partial
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import loaders, placement
+from torchdevlint.flow.checks import batches, placement
 from torchdevlint.flow.checks.near import Meeting
 from torchdevlint.flow.checks.registering import kept_by
 from torchdevlint.flow.facts.common import Creation, Operand
@@ -37,7 +37,7 @@ def record_mixed(
     """
     machine = frame.machine
     if stayed[1].device == LOADER:
-        loaders.record(frame, state, node, operation, stayed, _operand(frame, *other))
+        batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
         return
     sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
     meeting = Meeting(frame, state, node, other[0], other[1].device)

@@ -1,0 +1,68 @@
+"""Parts of a batch that reach an operation where the loader made them (TDL005)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.bound import Scope, surely_bound
+from torchdevlint.flow.checks.loaders import FROM_DATA
+from torchdevlint.flow.checks.near import Meeting
+from torchdevlint.flow.facts.common import Operand
+from torchdevlint.flow.facts.tensors import BatchNotMoved
+from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Tensor
+from torchdevlint.model import Span
+from torchdevlint.source.nodes import inside
+
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
+
+
+def record(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    stayed: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+    described: Operand,
+) -> None:
+    """Report the batch where the loop that took it from the loader, or what it calls first, gives it away."""
+    machine, met, meeting = frame.machine, frame, Meeting(frame, state, node, other[0], other[1].device)
+    steps = stayed[1].steps
+    loaded, taken = (steps[0].node, steps[-1].node) if steps else (node, node)
+    while frame.called_at is not None and frame.context == "forward":
+        node, frame = frame.called_at
+
+    def make() -> BatchNotMoved:
+        own = frame is met and meeting.reads(stayed[0])
+        return BatchNotMoved(
+            machine.span_of(node),
+            operation,
+            machine.text_of(stayed[0]),
+            machine.span_of(taken),
+            described,
+            "data set" if steps and steps[0].text == FROM_DATA else "loader",
+            machine.span_of(stayed[0]) if own else None,
+            meeting.device_named() if own else None,
+            isinstance(loaded, ast.Name) and isinstance(stayed[0], ast.Name) and loaded.id == stayed[0].id,
+            _statement_before(frame, stayed[0]) if own else None,
+        )
+
+    machine.record(("batch", loaded), make, state)
+
+
+def _statement_before(frame: Frame, node: ast.expr) -> Span | None:
+    """The statement that reads a name, if something reads it later too, and another statement can stand before it."""
+    scope: Scope = frame.function or frame.machine.tree
+    if not isinstance(node, ast.Name) or frame.machine.reading.is_elsewhere:
+        return None
+    statement = next((each for each in inside(scope) if isinstance(each, _SIMPLE) and node in inside(each)), None)
+    if statement is None or node.id not in surely_bound(scope, statement):
+        return None
+    end = statement.end_lineno or statement.lineno
+    span = frame.machine.span_of(statement)
+    alone = not frame.machine.reading.source.lines[span.row - 1][: span.column - 1].strip(" ")
+    later = any(line > end and not bound for line, bound, _ in bindings_in(scope)[node.id])
+    return span if alone and later else None
