@@ -9,6 +9,8 @@ import click
 
 EXCLUSIVE = {
     "baseline": ("write_baseline",),
+    "fix": ("write_baseline",),
+    "fix_only": ("write_baseline",),
     "diff": ("write_baseline",),
     "add_noqa": ("fix", "fix_only", "diff", "write_baseline"),
     "watch": ("fix", "fix_only", "diff", "write_baseline", "add_noqa", "show_files", "show_settings"),
