@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conftest import python
 from torchdevlint.cache import Cache
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes, check_paths
+from torchdevlint.fix.silence import silenced
 from torchdevlint.model import Diagnostic
+from torchdevlint.report import lines_of_bytes, lines_of_cell
 
 Place = tuple[str, int | None, int, int]
 
@@ -158,3 +162,26 @@ def test_comments_are_added_in_cells(folder: Path) -> None:
     assert (folder / "n.ipynb").read_bytes() == notebook(
         "import torch\nx = torch.ones(1)", "x.cuda()  # noqa: TDL001", "%time x.cuda()"
     )
+
+
+ODD = [
+    b"\\ud800", b"\\u0000", b"%%bash\\n", b"\\n%time ", b"\\\\", b'"', b"[", b"}", b"null", b"\xff", b"\\r", b"(",
+    b"\\n!", b"'''", b"",
+]  # fmt: skip
+"""What is put into the bytes of a notebook; nothing stands for a byte that is taken out."""
+
+
+@given(places=st.lists(st.tuples(st.floats(0, 1), st.sampled_from(ODD)), min_size=1, max_size=4))
+def test_changed_bytes_give_findings_within_the_cells(places: list[tuple[float, bytes]]) -> None:
+    data = notebook(
+        "import torch\n%env A=1\nx = torch.ones(1)", ["for y in x:\n", "    x.cuda()\n"], "%%time\nx.cuda()"
+    )
+    for place, piece in places:
+        at = int(place * len(data))
+        data = data[:at] + piece + data[at + (not piece) :]
+    result = check_bytes(data, "n.ipynb", Settings())
+    assert not result.problems
+    for each in result.diagnostics:
+        lines = lines_of_bytes(data) if each.cell is None else lines_of_cell(data, each.cell)
+        assert each.span.end_column <= len(lines[each.span.end_row - 1]) + 1
+    silenced(data, result.diagnostics)

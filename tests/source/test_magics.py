@@ -121,5 +121,7 @@ def test_which_rows_changed() -> None:
     assert translate(["%%bash", "", "ls"]).changed == {0, 2}
 
 
-def test_a_row_of_backslashes_takes_no_time() -> None:
-    translate(["'" + "\\" * 200_000, '"' + "'" * 200_000, "x" * 200_000, "x." * 100_000, "(" * 200_000 + "?"])
+def test_long_rows_take_no_time() -> None:
+    half = "\\x" * 200_000
+    odd = ["x." * 100_000, "(" * 200_000 + "?", "a[]" * 100_000, "%timeit -n" + " " * 200_000, "%time " * 100_000]
+    translate([f"'{half}'", f"'{half}", f'"""{half}"""', "'" + '"' * 200_000, *odd])

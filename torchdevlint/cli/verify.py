@@ -20,7 +20,7 @@ from torchdevlint.config import ConfigError, Settings
 from torchdevlint.discover import discover
 from torchdevlint.engine import Run, check_paths
 from torchdevlint.model import Diagnostic
-from torchdevlint.report import Look, lines_of_file, sarif
+from torchdevlint.report import Look, concise, lines_of_file, sarif
 from torchdevlint.report.json import to_dict
 from torchdevlint.report.summary import count, enumerate_words
 from torchdevlint.report.terminal import escape, paint, wrap
@@ -158,7 +158,7 @@ def render(verified: Sequence[Verified], paper: Paper) -> str:
 
 def _block(one: Verified, paper: Paper) -> Iterator[str]:
     diagnostic, judgement = one.diagnostic, one.judgement
-    place = f"{diagnostic.filename}:{diagnostic.span.row}:{diagnostic.span.column}"
+    place = f"{diagnostic.filename}{concise.place(diagnostic)}".rstrip(":")
     verdict = paint(judgement.verdict.value, STYLES[judgement.verdict], paper.color)
     where = f"({judgement.rung.value} on {judgement.backend}, torch {judgement.torch})"
     code = paint(diagnostic.code, "strong", paper.color)

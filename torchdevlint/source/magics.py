@@ -32,6 +32,7 @@ _LINE_MAGIC = re.compile(r"%(\w+)[ \t]*(.*)", re.DOTALL)
 _OPTIONS = re.compile(r"(?:-[a-zA-Z]+[ \t]*\d*[ \t]+)*")
 _FIRST_WORD = re.compile(r"(\w+)(?:[ \t]+[^=(. \t]|[ \t]*$)")
 _MARK = re.compile(r"#|\"\"\"|'''|[\"'()\[\]{}]")
+_IN_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ("'", '"', "'''", '"""')}
 _UNKNOWN = "get_ipython()"
 
 
@@ -169,11 +170,5 @@ class _Scanner:
 
 def _end_of_string(row: str, at: int, quote: str) -> int | None:
     """The place behind the quotes that close a string which goes on at `at`; None if it is not closed in the row."""
-    while True:
-        end = row.find(quote, at)
-        if end < 0:
-            return None
-        backslash = row.find("\\", at, end)
-        if backslash < 0:
-            return end + len(quote)
-        at = backslash + 2
+    marks = _IN_STRING[quote].finditer(row, at)
+    return next((mark.end() for mark in marks if mark[0] == quote), None)
