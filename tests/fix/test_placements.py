@@ -189,3 +189,19 @@ def test_a_device_of_the_file_goes_before_a_literal() -> None:
             criterion(model(images.to(DEVICE)), labels).backward()
     """
     assert "labels.to(DEVICE)).backward()" in fixed(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for t in (x, y):\n    t = t.to(d)", "x, y = [t.to(d) for t in (x, y)]"),
+        ("for k, v in z.items():\n    if v is not None:\n        v = v.to(d)", "        z[k] = v.to(d)"),
+        ("{k: v.to(d) for k, v in z.items()}", "z = {k: v.to(d) for k, v in z.items()}"),
+        ("for t in (x, y):\n    # why\n    t = t.to(d)", "    t = t.to(d)"),
+        ("for t in (x, y):\n    t = t.to(d)\n    print(d)", "    print(d)"),
+    ],
+)
+def test_what_a_loop_moves_is_kept(body: str, expected: str) -> None:
+    head = "def f(model: nn.Module, x: torch.Tensor, y: torch.Tensor, z: dict[str, torch.Tensor], d):\n"
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    assert f"\n    {expected}\n    return" in fixed(f"{head}{indented}    return model(x, y, **z)")

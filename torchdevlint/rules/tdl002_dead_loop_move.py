@@ -29,7 +29,10 @@ def step(model: nn.Module, batch: dict[str, torch.Tensor], device: str) -> torch
 ```
 
 ## Fix safety
-There is no automatic fix: the container may be shared, and whether to replace it or to write into it is a choice.
+The fix of a loop over `batch.items()` writes into `batch[key]`; that of a loop over a list which does nothing but move
+makes it an assignment of a comprehension, and a comprehension as a statement is assigned. These are unsafe, since the
+container may be shared, or be a tuple. It is safe for names in a literal, `for t in (x, y)`, which are assigned anew.
+There is no fix for other loops over lists, for `enumerate`, `zip` and `.values()`, and where a comment would be lost.
 
 ## What it cannot see
 A loop variable that is used again in the body, or whose value is written back, appended or returned, is left alone,
@@ -47,7 +50,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.tensors import DeadLoopMove
-from torchdevlint.model import Report, Severity
+from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.rules.edits import added_before, fix, replaced
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -95,7 +99,24 @@ def check(fact: DeadLoopMove) -> Iterator[Report]:
             "cuda:0 and cpu!"
         ),
         help=f"keep the results: {edit(_kept(fact))}",
+        fix=_fix(fact),
     )
+
+
+def _fix(fact: DeadLoopMove) -> Fix | None:
+    sure = Applicability.SAFE if fact.literal else Applicability.UNSAFE
+    if fact.form == "comprehension":
+        return (
+            fix(sure, f"assign it to {code(fact.path)}", added_before(fact.at, f"{fact.path} = "))
+            if fact.path
+            else None
+        )
+    if fact.item is not None and fact.name_at is not None:
+        return fix(sure, f"write it into {code(fact.item)}", replaced(fact.name_at, fact.item))
+    if fact.path is None or fact.loop_at is None:
+        return None
+    kept = f"{fact.path} = [{fact.move} for {fact.name} in {fact.container}]"
+    return fix(sure, f"write {edit(kept)}", replaced(fact.loop_at, kept))
 
 
 def _kept(fact: DeadLoopMove) -> str:

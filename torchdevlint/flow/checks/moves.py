@@ -11,8 +11,8 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.bound import surely_bound
 from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import to_device
-from torchdevlint.flow.checks import loaders
-from torchdevlint.flow.facts.tensors import DeadLoopMove, DiscardedMove
+from torchdevlint.flow.checks import dead_moves, loaders
+from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
@@ -192,7 +192,7 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
             continue
         if tested or _holds_tensors(frame, node.iter, state):
             frame.machine.left_behind.update(sites_in(frame.evaluate(node.iter, state)))
-            _record_dead(frame, statement, name, node.iter, moved)
+            dead_moves.record_in_loop(frame, node, statement, moved)
             source = _container_of(node.iter)
             for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
                 loaders.forget_if_in_place(frame, part, state)
@@ -324,26 +324,4 @@ def _check_comprehension(
     targets = {each.id for each in inside(value.generators[0].target) if isinstance(each, ast.Name)}
     if call.func.value.id in targets and _holds_tensors(frame, source, state):
         frame.machine.left_behind.update(sites_in(frame.evaluate(source, state)))
-        _record_dead(frame, node, call.func.value.id, source, call, "comprehension")
-
-
-def _record_dead(
-    frame: Frame, place: ast.stmt, name: str, source: ast.expr, call: ast.Call, form: str | None = None
-) -> None:
-    machine = frame.machine
-    if form is None:
-        is_items = (
-            isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
-        )
-        form = "dict" if is_items else "list"
-    container = source.func.value if form == "dict" else source  # type: ignore[attr-defined]
-    machine.record_anyway(
-        ("dead", place),
-        lambda: DeadLoopMove(
-            machine.span_of(place),
-            name,
-            machine.text_of(container),
-            form,
-            ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
-        ),
-    )
+        dead_moves.record_comprehension(frame, node, value, call)

@@ -68,6 +68,10 @@ class DeadLoopMove(Fact):
     """A loop that moves its own target and then drops it: ``for t in batch: t = t.to(d)``.
 
     `form` is ``list``, ``dict`` (over ``.items()``), or ``comprehension`` (of moves, as a statement).
+
+    `item` is what the moved tensor can be assigned to instead of the name at `name_at`: ``batch[key]``. `path` is what
+    the results can be assigned to (``batch``, or ``x, y`` for a `literal` tuple of names), `loop_at` a loop that does
+    nothing else than `move` its target.
     """
 
     at: Span
@@ -75,6 +79,12 @@ class DeadLoopMove(Fact):
     container: str
     form: str
     target: str
+    item: str | None = None
+    name_at: Span | None = None
+    path: str | None = None
+    loop_at: Span | None = None
+    move: str = ""
+    literal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""Loops and comprehensions that move tensors and drop them: where the results belong (TDL002)."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.bound import surely_bound
+from torchdevlint.flow.facts.tensors import DeadLoopMove
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.machine import Frame
+
+
+def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
+    """``t = t.to(d)``, which is `statement`, in a loop over a container."""
+    machine, source = frame.machine, loop.iter
+    of_items = _of_items(source)
+    container = source if of_items is None else of_items
+    name, arguments = call.func.value.id, _arguments(frame, call)  # type: ignore[attr-defined]
+
+    def make() -> DeadLoopMove:
+        text = machine.text_of(container)
+        path = _assignable(frame, container, loop)
+        key = _key(loop.target, name) if of_items is not None else None
+        alone = loop.body == [statement] and not loop.orelse and isinstance(loop.target, ast.Name)
+        whole = alone and of_items is None and path is not None and "#" not in machine.text_of(loop)
+        return DeadLoopMove(
+            machine.span_of(statement),
+            name,
+            text,
+            "list" if of_items is None else "dict",
+            arguments,
+            None if path is None or key is None else f"{text}[{key}]",
+            machine.span_of(statement.targets[0]) if isinstance(statement, ast.Assign) else None,
+            path,
+            machine.span_of(loop) if whole else None,
+            machine.text_of(call),
+            isinstance(container, (ast.List, ast.Tuple)),
+        )
+
+    machine.record_anyway(("dead", statement), make)
+
+
+def record_comprehension(
+    frame: Frame,
+    statement: ast.Expr,
+    made: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp,
+    call: ast.Call,
+) -> None:
+    """``[t.to(d) for t in batch]`` as a statement."""
+    machine, source = frame.machine, made.generators[0].iter
+    of_items = _of_items(source)
+    same_kind = isinstance(made, ast.DictComp) if of_items is not None else isinstance(made, ast.ListComp)
+    simple = same_kind and len(made.generators) == 1 and not made.generators[0].ifs
+    machine.record_anyway(
+        ("dead", statement),
+        lambda: DeadLoopMove(
+            machine.span_of(statement),
+            call.func.value.id,  # type: ignore[attr-defined]
+            machine.text_of(source),
+            "comprehension",
+            _arguments(frame, call),
+            path=_assignable(frame, source if of_items is None else of_items, statement) if simple else None,
+            literal=isinstance(source, (ast.List, ast.Tuple)),
+        ),
+    )
+
+
+def _of_items(source: ast.expr) -> ast.expr | None:
+    """`batch` in ``batch.items()``."""
+    is_items = isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "items"
+    return source.func.value if is_items else None  # type: ignore[attr-defined]
+
+
+def _arguments(frame: Frame, call: ast.Call) -> str:
+    return ", ".join(frame.machine.text_of(each) for each in (*call.args, *call.keywords))
+
+
+def _key(target: ast.expr, name: str) -> str | None:
+    """`key` in ``for key, value in batch.items()``, where `name` is that of the value."""
+    names = [each.id for each in target.elts if isinstance(each, ast.Name)] if isinstance(target, ast.Tuple) else []
+    return names[0] if len(names) == 2 and names[1] == name != names[0] else None
+
+
+def _assignable(frame: Frame, container: ast.expr, place: ast.stmt) -> str | None:
+    """What can be assigned to keep what a loop over a container gives: a name, a path, the names of a tuple."""
+    if frame.machine.reading.is_elsewhere or isinstance(frame.function, ast.Lambda):
+        return None
+    bound = surely_bound(frame.function or frame.machine.tree, place)
+    if isinstance(container, (ast.List, ast.Tuple)):
+        names = [each.id for each in container.elts if isinstance(each, ast.Name) and each.id in bound]
+        return ", ".join(names) if len(names) == len(container.elts) > 1 else None
+    path = dotted_path(container)
+    return path if path is not None and (path in bound or not path.isidentifier()) else None
