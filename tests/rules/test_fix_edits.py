@@ -28,6 +28,7 @@ def applicability(code: str, text: str) -> Applicability | None:
     return None if finding.fix is None else finding.fix.applicability
 
 
+READ = "def read(path, device=None):\n    return torch.load(path, map_location=device)"
 LINES = {
     "TDL104": [
         (
@@ -45,6 +46,8 @@ LINES = {
     ],
     "TDL201": [
         ("state = torch.load('a.pt',)", "state = torch.load('a.pt', map_location=\"cpu\",)"),
+        (f"{READ}\n\n\nx = read('a.pt')\n", f"{READ}\n\n\nx = read('a.pt', device=\"cpu\")\n"),
+        (f"{READ}.to(device)\n\n\nx = read('a.pt')\n", f"{READ}.to(device)\n\n\nx = read('a.pt')\n"),
         ("state = torch.load('a.pt', map_location=None)", "state = torch.load('a.pt', map_location=\"cpu\")"),
         (
             "state = torch.load(\n    'a.pt',  # the best\n)",

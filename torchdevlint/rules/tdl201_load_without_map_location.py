@@ -38,7 +38,8 @@ them: `torch.load(path, map_location=device)`.
 ## Fix safety
 The fix adds `map_location="cpu"`, or writes it in place of None. It is safe where the call only feeds
 `load_state_dict`, which copies into the parameters wherever they are (unless it is told to `assign`). Elsewhere it is
-unsafe: tensors that are used as they are, are on the CPU then, and what used them has to move them.
+unsafe: tensors that are used as they are, are on the CPU then, and what used them has to move them. There is none for a
+function of one's own that does more with its parameter than to hand it on.
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it
@@ -104,6 +105,8 @@ def check(fact: CheckpointLoad) -> Iterator[Report]:
 
 
 def _fix(fact: CheckpointLoad) -> Fix | None:
+    if not fact.only_place:
+        return None
     argument = f'{fact.parameter}="cpu"'
     at = fact.none_at
     edit = argument_added(fact.text, fact.at, argument) if at is None else replaced(at, '"cpu"')

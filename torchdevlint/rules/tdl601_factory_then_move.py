@@ -51,8 +51,8 @@ from torchdevlint.rules.wording import code, edit, with_argument
 SEVERITY = Severity.ADVICE
 EXECUTION = None
 
-_EXACT = (".zeros", ".ones", ".empty", ".eye", "_indices")
-"""Factories that give the same numbers in every type."""
+_EXACT = (".zeros", ".ones", ".empty", ".eye", ".arange", "_indices")
+"""Factories that compute nothing that has to be rounded to a type."""
 PROBE = '''
 """A tensor that is made and then moved is copied; one that is made on the device is not."""
 import torch
@@ -101,7 +101,7 @@ def check(fact: FactoryThenMove) -> Iterator[Report]:
 def _fix(fact: FactoryThenMove) -> Fix | None:
     if fact.clashes or fact.at.end_row != fact.moved_at.end_row:
         return None
-    rounds = "dtype=" in fact.arguments and not fact.factory.endswith(_EXACT)
+    rounds = "dtype" in f"{fact.arguments} {fact.text}" and not fact.factory.endswith(_EXACT)
     return fix(
         Applicability.UNSAFE if rounds or fact.converts else Applicability.SAFE,
         f"make it there, with {edit(fact.arguments)}",

@@ -42,7 +42,12 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
 
 def _record_load(
-    frame: Frame, node: ast.Call, name: str, parameter: str, given: tuple[ast.expr, Value] | None = None
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    parameter: str,
+    given: tuple[ast.expr, Value] | None = None,
+    only_place: bool = True,
 ) -> None:
     machine = frame.machine
     machine.record_anyway(
@@ -55,6 +60,7 @@ def _record_load(
             bool(_RANK_WORDS & machine.words),
             parameter,
             None if given is None else machine.span_of(given[0]),
+            only_place,
         ),
     )
 
@@ -70,7 +76,15 @@ def note_call(frame: Frame, state: State, node: ast.AST, function: Func, argumen
     if given is not None:
         _note_handed_on(frame, given)
     elif not (state.guarded or state.without_accelerator or holds_data(frame, node, arguments)):
-        _record_load(frame, node, function.qualname, parameter)
+        _record_load(frame, node, function.qualname, parameter, None, _is_only_handed_on(function.node, parameter))
+
+
+def _is_only_handed_on(function: ast.AST, parameter: str) -> bool:
+    """Whether every place that reads a parameter gives it as the argument for the place of a load."""
+    calls = nodes_in(function, ast.Call)
+    given = [each.value for call in calls for each in call.keywords if each.arg in ("map_location", parameter)]
+    given += [each for call in calls if (dotted_path(call.func) or "").endswith(_LOADS) for each in call.args[1:]]
+    return all(each in given for each in nodes_in(function, ast.Name) if each.id == parameter)
 
 
 def _note_handed_on(frame: Frame, given: tuple[ast.expr, Value] | None) -> None:

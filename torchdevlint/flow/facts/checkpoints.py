@@ -14,7 +14,8 @@ class CheckpointLoad(Fact):
 
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
     feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU. A function of one's
-    own that hands its `parameter` on to such a call is one itself. `none_at` is where ``None`` is given for it.
+    own that hands its `parameter` on to such a call is one itself. `none_at` is where ``None`` is given for it,
+    and `only_place` says that it is handed on and nothing else.
     """
 
     at: Span
@@ -24,6 +25,7 @@ class CheckpointLoad(Fact):
     rank_code: bool
     parameter: str = "map_location"
     none_at: Span | None = None
+    only_place: bool = True
 
 
 @dataclass(frozen=True, slots=True)
