@@ -46,7 +46,7 @@ def test_check_is_the_default_command_and_here_the_default_path(project: Path, a
     done = lint(project, *arguments)
     assert (done.returncode, done.stderr) == (1, "")
     assert "TDL201" in done.stdout
-    assert done.stdout.endswith("\nFound 1 warning.\n")
+    assert "\nFound 1 warning.\n" in done.stdout
 
 
 def test_a_command_wins_over_a_folder_of_its_name(project: Path) -> None:
@@ -222,11 +222,11 @@ def test_broken_files_are_findings_and_the_rest_is_linted(project: Path) -> None
     (project / "empty.py").write_bytes(b"")
     done = lint(project, "check", "--output-format", "concise", ".")
     assert (done.returncode, done.stderr) == (1, "")
-    lines = done.stdout.splitlines()
+    lines = [line for line in done.stdout.splitlines() if ".py:" in line]
     for name in bad:
         assert any(line.startswith(f"{name}.py:1:") and " TDL901 " in line for line in lines)
     assert any(line.startswith(f"src/bug.py:{LINE}") for line in lines)
-    assert len(lines) == len(bad) + 2
+    assert len(lines) == len(bad) + 1
     assert lint(project, "check", ".").returncode == 1, "their frames can be shown"
 
 
