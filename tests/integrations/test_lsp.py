@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import sys
 import time
 from collections import defaultdict
@@ -16,7 +18,9 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from tests.conftest import ROOT, python
+from torchdevlint.cli import COMMANDS
 from torchdevlint.fix.splice import splice
+from torchdevlint.integrations.lsp.actions import FIX_ALL
 from torchdevlint.integrations.lsp.places import Places
 from torchdevlint.model import Applicability, Edit, Fix, Span
 
@@ -435,3 +439,12 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
 
 def test_a_client_that_is_gone_ends_the_server() -> None:
     assert python("-m", "torchdevlint", "server", stdin="").returncode == 0
+
+
+def test_the_lines_for_editors_name_what_there_is() -> None:
+    text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+    client, on_save = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    assert [client["glspc.server.command"], *client["glspc.server.commandArguments"]] == ["torchdevlint", "server"]
+    assert list(on_save["[python]"]["editor.codeActionsOnSave"]) == [FIX_ALL]
+    assert "cmd = { 'torchdevlint', 'server' }" in text
+    assert "server" in COMMANDS

@@ -62,7 +62,7 @@ def _for_finding(
     fix = finding.fix
     if fix is not None and is_applicable(finding, linted.settings, unsafe=True):
         safe = fix.applicability is Applicability.SAFE
-        title = f"{fix.message} ({finding.code}{'' if safe else ', unsafe'})"
+        title = f"{fix.message[:1].upper()}{fix.message[1:]} ({finding.code}{'' if safe else ', unsafe'})"
         edit = in_document(_edits(fix, places))
         yield types.CodeAction(title, types.CodeActionKind.QuickFix, found, is_preferred=safe, edit=edit)
     comment = silencing(finding, linted.text) if finding.code not in ITS_OWN else None
