@@ -145,22 +145,22 @@ def _check_file(filename: str, settings: Settings) -> tuple[FileResult, Entry | 
         return _failed(filename, "the file has vanished"), None
     except OSError as error:
         return _failed(filename, f"cannot be read: {error.strerror or error}"), None
-    return _check(data, filename, settings)
+    return _check(data, filename, settings, saved=True)
 
 
 def check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
-    """Check a file whose content is at hand; `filename` need not exist."""
-    return _check(data, filename, settings)[0]
+    """Check a file whose content is at hand; `filename` need not exist, and what imports it sees what is saved."""
+    return _check(data, filename, settings, saved=False)[0]
 
 
-def _check(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
+def _check(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
     try:
-        return _check_bytes(data, filename, settings)
+        return _check_bytes(data, filename, settings, saved)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         return _failed(filename, f"internal error: {describe(error)}"), None
 
 
-def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
+def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     module = _LIBRARY.held(path, digest)
     codes = select.selected_for(settings, filename)
@@ -176,13 +176,13 @@ def _check_bytes(data: bytes, filename: str, settings: Settings) -> tuple[FileRe
         return of_reports(reports, Content(""), filename, settings, codes, problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
-    return _check_document(document, module, data, filename, settings)
+    return _check_document(document, module, data, filename, settings, saved)
 
 
 def _check_document(
-    document: Document, module: ModuleFile | None, data: bytes, filename: str, settings: Settings
+    document: Document, module: ModuleFile | None, data: bytes, filename: str, settings: Settings, saved: bool
 ) -> tuple[FileResult, Entry | None]:
-    """The result for a file that is Python; `module` is what the library has of it."""
+    """The result for a file that is Python; `module` is what the library has of it, to which a `saved` one is added."""
     content, tree, codes = document.content, document.tree, select.selected_for(settings, filename)
     part = "file" if content.notebook is None else "cell"
     errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in document.errors]
@@ -192,7 +192,7 @@ def _check_document(
         if module is None:
             path = os.path.abspath(filename)  # noqa: PTH100 (a link stays what it is)
             module = ModuleFile(path, Source(content.text, tree), tree, digest_of(data))
-            if content.notebook is None:
+            if saved and content.notebook is None:
                 _LIBRARY.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
         found = _analysed(text, module, filename, settings, codes)

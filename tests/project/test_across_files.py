@@ -514,3 +514,15 @@ def test_a_base_in_another_file_chooses_one_of_the_gpus(project: Files) -> None:
     """
     found = project({"base.py": base, "detector.py": detector})
     assert {row for row, _ in found["detector.py"]} == {13}
+
+
+def test_a_text_that_is_not_saved_is_not_what_others_import(project: Files) -> None:
+    saved = "import torch\n\ndef made():\n    return torch.ones(3, device='cuda')\n"
+    main = "import torch\nfrom helper import made\n\nx = made() + torch.ones(3)\n"
+    assert project({"helper.py": saved, "main.py": main})["main.py"] == {(4, "TDL004")}
+    (project.root / "helper.py").write_text(saved)  # its time is another now
+    edited = saved.replace("'cuda'", "'cpu' ")
+    assert len(edited) == len(saved)
+    engine.check_bytes(edited.encode(), str(project.root / "helper.py"), Settings())
+    (found,) = engine.check_file(str(project.root / "main.py"), Settings()).diagnostics
+    assert found.code == "TDL004"
