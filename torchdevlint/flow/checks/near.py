@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from itertools import islice
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, surely_bound
@@ -27,10 +28,15 @@ _WITH_WEIGHT = frozenset(
 """Layers whose `weight` is always a parameter."""
 
 
+MOST_NAMES = 200
+"""This is asked for every tensor that is made, and in generated files thousands of names hold one each."""
+
+
 def near(frame: Frame, state: State) -> Near:
-    """What the names here say about devices."""
+    """What the names here say about devices: the last `MOST_NAMES` that were bound, in their order."""
     found = []
-    for name, held in state.env.items():
+    last = list(islice(reversed(state.env.items()), MOST_NAMES))
+    for name, held in reversed(last):
         value = settle(held, state.conditions)
         if isinstance(value, Tensor) and not value.opaque and value.device != TOP and not on_cpu(value.device):
             found.append((f"{name}.device", value.device))
