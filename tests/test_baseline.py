@@ -37,7 +37,7 @@ class Files:
     def __init__(self, **lines: Sequence[str]) -> None:
         self.lines = {f"src/{name}.py": rows for name, rows in lines.items()}
 
-    def __call__(self, filename: str) -> Sequence[str]:
+    def __call__(self, filename: str, _cell: int | None = None, /) -> Sequence[str]:
         return self.lines.get(filename, ())
 
 
