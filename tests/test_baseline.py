@@ -85,9 +85,9 @@ def test_paths_are_relative_to_the_folder_of_the_baseline(tmp_path: Path, monkey
     assert [entry.path for entry in baseline.entries] == ["../src/a.py"]
     monkeypatch.chdir(tmp_path / "src")
     there = replace(baseline, file=tmp_path / "conf" / "known.json")
-    assert apply([finding(1, "a.py")], there, lambda _: [LOAD]) == []
+    assert apply([finding(1, "a.py")], there, lambda *_: [LOAD]) == []
     absolute = (tmp_path / "src" / "a.py").as_posix()
-    assert apply([finding(1, absolute)], there, lambda _: [LOAD]) == []
+    assert apply([finding(1, absolute)], there, lambda *_: [LOAD]) == []
 
 
 def test_unmatched_entries_are_those_that_hid_nothing() -> None:
