@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
+_BLOCKS = ("body", "orelse", "finalbody")
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SWALLOWS = frozenset({"suppress", "raises", "assertRaises"})
 """Contexts that may end before their body does."""
 
@@ -20,7 +21,7 @@ def surely_bound(scope: Scope, place: ast.AST) -> frozenset[str]:
     if isinstance(scope, ast.Lambda):
         return frozenset(_parameters(scope)) | _in_comprehensions(scope.body, place)
     held = set() if isinstance(scope, ast.Module) else _parameters(scope)
-    return frozenset(held | _before(scope.body, place))
+    return frozenset(held | _before(scope, "body", place))
 
 
 def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
@@ -42,23 +43,64 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -
     return {each.arg for each in nodes_in(function.args, ast.arg)}
 
 
-def _before(body: list[ast.stmt], place: ast.AST) -> set[str]:
+def _before(holder: ast.AST, field: str, place: ast.AST) -> set[str]:
     """What the statements of a block bind before the place, which is in one of them or is one."""
-    held: set[str] = set()
-    for statement in body:
-        if statement is place or _holds(statement, place):
-            return held | _within(statement, place)
-        held |= _bound_by(statement)
-        held -= _deleted_by(statement)
-    return set()
+    block = blocks(holder).get(field)
+    number = block.number_of(place) if block is not None else None
+    if block is None or number is None:
+        return set()
+    return block.bound_before(number) | _within(block.body[number], place)
+
+
+class Block:
+    """The statements of a block, with the first one that binds each name whichever way it is taken."""
+
+    def __init__(self, body: list[ast.stmt]) -> None:
+        self.body = body
+        self.first: dict[str, int] = {}
+        self.deletes = any(map(_deleted_by, body))
+        for number, statement in enumerate(body):
+            for name in _bound_by(statement):
+                self.first.setdefault(name, number)
+
+    def number_of(self, place: ast.AST) -> int | None:
+        """The number of the statement that a place is in, or is."""
+        number = bisect_right(self.body, _start(place), key=_start) - 1
+        return number if number >= 0 and _holds(self.body[number], place) else None
+
+    def bound_before(self, number: int) -> set[str]:
+        """The names that the statements before the one of that number bind, whichever way they are taken."""
+        if self.deletes:
+            return set(bound_at_the_end(self.body[:number]))
+        return {name for name, first in self.first.items() if first < number}
+
+
+def blocks_around(scope: Scope, place: ast.AST) -> Iterator[Block]:
+    """The blocks of a scope that a place is in, from the outside in."""
+    holders: list[ast.AST] = [scope]
+    while holders:
+        inner: list[ast.AST] = []
+        for block in (block for holder in holders for block in blocks(holder).values()):
+            number = block.number_of(place)
+            if number is not None:
+                yield block
+                inside_it = block.body[number]
+                inner += [inside_it, *getattr(inside_it, "handlers", ()), *getattr(inside_it, "cases", ())]
+        holders = inner
+
+
+@once_a_node
+def blocks(holder: ast.AST) -> dict[str, Block]:
+    """The blocks of a scope, a compound statement, or one of its handlers and cases, by their field."""
+    found = {field: getattr(holder, field, None) for field in _BLOCKS}
+    return {field: Block(body) for field, body in found.items() if isinstance(body, list) and body}
 
 
 def _within(statement: ast.stmt, place: ast.AST) -> set[str]:
     """What a statement binds before a place that is inside of it."""
     held = set(_in_comprehensions(statement, place))
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None) or []
-        if not any(each is place or _holds(each, place) for each in block):
+    for name, block in blocks(statement).items():
+        if block.number_of(place) is None:
             continue
         if name == "body" and isinstance(statement, (ast.For, ast.AsyncFor)):
             held |= _names(statement.target)
@@ -66,18 +108,22 @@ def _within(statement: ast.stmt, place: ast.AST) -> set[str]:
             held |= _names(*(item.optional_vars for item in statement.items))
         elif name == "orelse" and isinstance(statement, ast.Try):
             held |= bound_at_the_end(statement.body)
-        held |= _before(block, place)
+        held |= _before(statement, name, place)
     for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        if any(each is place or _holds(each, place) for each in part.body):
-            held |= _before(part.body, place)
+        held |= _before(part, "body", place)
     return held
 
 
 def _in_comprehensions(node: ast.AST, place: ast.AST) -> frozenset[str]:
     """The targets of the comprehensions around a place, as far as they are bound where it is."""
     held: set[str] = set()
-    for each in inside(node):
-        if isinstance(each, _COMPREHENSIONS) and _holds(each, place):
+    found: list[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp] = []
+    found += nodes_in(node, ast.ListComp)
+    found += nodes_in(node, ast.SetComp)
+    found += nodes_in(node, ast.DictComp)
+    found += nodes_in(node, ast.GeneratorExp)
+    for each in found:
+        if _holds(each, place):
             for generator in each.generators:
                 if _holds(generator.iter, place):
                     break

@@ -144,9 +144,14 @@ def _record(frame: Frame, state: State, named: Named) -> None:
     )
 
 
+@once_a_node
+def _assigned(tree: ast.Module) -> frozenset[ast.expr]:
+    return frozenset(each.value for each in nodes_in(tree, ast.Assign))
+
+
 def _chosen(tree: ast.Module, at: ast.AST) -> ast.expr | None:
     """The text of a device that a name is bound to: ``device = torch.device("cuda")``, ``place = "cuda"``."""
-    if not any(each.value is at for each in nodes_in(tree, ast.Assign)):
+    if at not in _assigned(tree):
         return None
     named = at.args[0] if isinstance(at, ast.Call) and len(at.args) == 1 and not at.keywords else at
     return named if isinstance(named, ast.Constant) and isinstance(named.value, str) else None

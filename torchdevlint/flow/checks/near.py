@@ -28,15 +28,16 @@ _WITH_WEIGHT = frozenset(
 """Layers whose `weight` is always a parameter."""
 
 
-MOST_NAMES = 200
+MOST_NAMES = 25
 """This is asked for every tensor that is made, and in generated files thousands of names hold one each."""
 
 
 def near(frame: Frame, state: State) -> Near:
-    """What the names here say about devices: the last `MOST_NAMES` that were bound, in their order."""
+    """What the names here say about devices: the first that were bound, which parameters are, and the last ones."""
     found = []
-    last = list(islice(reversed(state.env.items()), MOST_NAMES))
-    for name, held in reversed(last):
+    first = dict(islice(state.env.items(), MOST_NAMES))
+    last = dict(islice(reversed(state.env.items()), MOST_NAMES))
+    for name, held in {**first, **dict(reversed(last.items()))}.items():
         value = settle(held, state.conditions)
         if isinstance(value, Tensor) and not value.opaque and value.device != TOP and not on_cpu(value.device):
             found.append((f"{name}.device", value.device))

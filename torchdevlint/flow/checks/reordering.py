@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
 
-from torchdevlint.flow.bound import bound_at_the_end, surely_bound
+from torchdevlint.flow.bound import blocks_around, bound_at_the_end, surely_bound
 from torchdevlint.flow.facts.common import Reordering
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_BLOCKS = ("body", "orelse", "finalbody")
+_FURTHEST = 50
+"""A statement is moved over so many others at most."""
 
 
 def moved_before(frame: Frame, late: ast.AST, early: ast.AST) -> Reordering | None:
@@ -24,25 +24,12 @@ def moved_before(frame: Frame, late: ast.AST, early: ast.AST) -> Reordering | No
     scope = frame.function or frame.machine.tree
     if isinstance(scope, ast.Lambda) or frame.machine.reading.is_elsewhere:
         return None
-    for block in _blocks(scope):
-        places = [_place(block, early), _place(block, late)]
-        if None not in places and places[0] < places[1]:  # type: ignore[operator]
-            between = block[places[0] : places[1]]
-            statement = block[places[1]]  # type: ignore[index]
-            return _reordered(frame, statement, between) if _is_own(statement, late) else None
+    for block in blocks_around(scope, late):
+        first, last = block.number_of(early), block.number_of(late)
+        if first is not None and last is not None and first < last <= first + _FURTHEST:
+            statement = block.body[last]
+            return _reordered(frame, statement, block.body[first:last]) if _is_own(statement, late) else None
     return None
-
-
-def _blocks(scope: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in (scope, *inside(scope)):
-        for name in _BLOCKS:
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                yield block
-
-
-def _place(block: list[ast.stmt], node: ast.AST) -> int | None:
-    return next((at for at, each in enumerate(block) if each is node or any(one is node for one in inside(each))), None)
 
 
 def _is_own(statement: ast.stmt, late: ast.AST) -> bool:
@@ -57,14 +44,23 @@ def _reordered(frame: Frame, statement: ast.stmt, between: list[ast.stmt]) -> Re
     read = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
     bound = surely_bound(scope, between[0]) | vars(builtins).keys()
     if scope is not machine.tree:
-        local = {each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load)}
-        bound |= bound_at_the_end(machine.tree.body) - local
+        bound |= _bound_at_its_end(machine.tree) - _local(scope)
     paths = {dotted_path(each) for each in inside(statement)} - {None}
     written = {dotted_path(each) for part in between for each in inside(part) if _is_written(each)}
     text, place = _lines(frame, statement), _lines(frame, between[0])
     if not read <= bound or paths & written or text is None or place is None:
         return None
     return Reordering(text[0], text[1], Span(place[1].row, 1, place[1].row, 1))
+
+
+@once_a_node
+def _bound_at_its_end(tree: ast.Module) -> frozenset[str]:
+    return bound_at_the_end(tree.body)
+
+
+@once_a_node
+def _local(scope: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Load))
 
 
 def _is_written(node: ast.AST) -> bool:
