@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 from torchdevlint import rules, select, suppress
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Related, Report, Severity
+from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import Suppressions
+
+_NEWLINE = re.compile(r"\r\n?|\n")
 
 Reports = tuple[list[tuple[str, Report]], list[Problem]]
 """Reports by the codes of their rules, and a problem for each rule that raised."""
@@ -50,7 +53,9 @@ def of_reports(
     `ran` are the codes of the rules that ran on all of the file; only suppressions of those can be unused.
     """
     suppressions, severities = suppress.read(content.text, noqa=noqa), select.severities(settings)
-    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in reports]
+    lines = _NEWLINE.split(content.text)
+    kept_whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
+    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in kept_whole]
     crashed = {problem.rule for problem in problems}
     kept, unused = suppressions.apply(diagnostics, ran - crashed)
     more, further = judged(unused, filename, codes) if unused else ([], [])
@@ -81,6 +86,16 @@ def _diagnostic(
         related=tuple(_related(note, filename) for note in report.notes),
         fix=report.fix,
     )
+
+
+def _keeping_comments(fix: Fix | None, lines: Sequence[str]) -> Fix | None:
+    """The fix, or None where it would lose a comment, which stands at the end of a line inside of what it replaces."""
+    for span in () if fix is None else (each.span for each in fix.edits if each.span.row < each.span.end_row):
+        rows = [lines[span.row - 1][span.column - 1 :], *lines[span.row : span.end_row - 1]]
+        written = "".join(each.content for each in fix.edits)  # type: ignore[union-attr]
+        if any("#" in row and row[row.index("#") :].rstrip() not in written for row in rows):
+            return None
+    return fix
 
 
 def _related(note: Note, filename: str) -> Related:

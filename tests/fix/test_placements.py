@@ -205,3 +205,106 @@ def test_what_a_loop_moves_is_kept(body: str, expected: str) -> None:
     head = "def f(model: nn.Module, x: torch.Tensor, y: torch.Tensor, z: dict[str, torch.Tensor], d):\n"
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     assert f"\n    {expected}\n    return" in fixed(f"{head}{indented}    return model(x, y, **z)")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def f(x=0.0):\n    return x + torch.arange(3)\n",
+        "def f(x: float | torch.Tensor):\n    return x + torch.arange(3)\n",
+        'def f(x: "Union[float, torch.Tensor]"):\n    return x + torch.arange(3)\n',
+        "def f(x):\n    return x + torch.arange(3)\n\n\nprint(f(1.0))\n",
+        "def f(*, x):\n    return x + torch.arange(3)\n\n\nprint(f(x=-1.0))\n",
+        """
+        def f(x):
+            steps = torch.arange(3)
+            if isinstance(x, torch.Tensor):
+                return x.relu() + steps
+            return steps + x
+        """,
+        """
+        f = lambda x: x + torch.arange(3)
+        print(f(2.0))
+        """,
+    ],
+)
+def test_no_device_is_asked_of_what_may_be_a_number(body: str) -> None:
+    code = (
+        f"{dedent(body).strip()}\n\n\nclass Net(nn.Module):\n    def forward(self, x):\n        return f(x=x.relu())\n"
+    )
+    assert fixed(code) == code
+
+
+def test_what_is_a_tensor_after_a_test_is_asked() -> None:
+    body = """
+    def f(x):
+        if not isinstance(x, torch.Tensor):
+            return x * 2
+        assert isinstance(x, torch.Tensor)
+        return x + torch.arange(3)
+
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return f(x.relu())
+    """
+    assert "torch.arange(3, device=x.device)" in fixed(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = (0,  # the first\n    1)\n',
+        "def f(x: torch.Tensor, y: torch.Tensor):\n    return y.cuda(x.  # there\n        get_device())\n",
+    ],
+)
+def test_no_fix_takes_a_comment_along(body: str) -> None:
+    assert fixed(body) == body
+    assert fixed(body.replace("  # the first", "").replace("  # there", "")) != body
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["m.load_state_dict(torch.load(p), True, True)", "m.load_state_dict(torch.load(p), **given)"],
+)
+def test_what_assigns_a_state_dict_is_not_safely_read_to_the_cpu(call: str) -> None:
+    assert fixed(f"def f(m, p, given):\n    {call}\n", unsafe=False) == f"def f(m, p, given):\n    {call}\n"
+
+
+def test_a_class_may_keep_the_state_dict_that_it_is_given() -> None:
+    body = """
+    class Average:
+        def load_state_dict(self, state):
+            self.shadow = state["shadow"]
+
+
+    def f(average, p):
+        average.load_state_dict(torch.load(p))
+    """
+    assert fixed(body, unsafe=False) == dedent(body).strip() + "\n"
+
+
+def test_a_bare_tuple_is_put_in_parentheses() -> None:
+    body = """
+    def f(x: torch.Tensor, y: torch.Tensor, device):
+        for t in x, y:
+            t = t.to(device)
+        return x + y
+    """
+    assert "x, y = [t.to(device) for t in (x, y)]" in fixed(body)
+
+
+def test_a_parameter_that_is_moved_stays_one() -> None:
+    body = """
+    def f(device):
+        w = nn.Parameter(torch.ones(3)).to(device)
+        return torch.optim.SGD([w], lr=0.1)
+    """
+    assert fixed(body, unsafe=False) == dedent(body).strip() + "\n"
+
+
+@pytest.mark.parametrize("given", ["x.device, memory_format=torch.channels_last", "x + x"])
+def test_a_move_that_the_factory_cannot_do_stays(given: str) -> None:
+    code = f"import torch\n\n\ndef f(x: torch.Tensor):\n    return torch.zeros(1, 3, 2, 2).to({given}) + x\n"
+    result = fix_bytes(code.encode(), "case.py", Settings(select=("TDL601",), unsafe_fixes=True))
+    assert result.content.decode() == code

@@ -123,14 +123,20 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
         machine.pipeline = pipeline.functions_in(tree)
     hardcoded.collect(machine, tree)
     fed: set[ast.AST] = set()
+    own = any(each.name == "load_state_dict" for each in nodes_in(tree, ast.FunctionDef))
     for node in nodes_in(tree, ast.Call):
         if not isinstance(node.func, ast.Attribute):
             continue
-        if node.func.attr == "load_state_dict" and "assign" not in {keyword.arg for keyword in node.keywords}:
+        if node.func.attr == "load_state_dict" and not own and _copies(node):
             fed.update(node.args[:1])
         elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
             machine.default_changed = True
     machine.fed = frozenset(fed)
+
+
+def _copies(call: ast.Call) -> bool:
+    """Whether ``load_state_dict`` leaves the parameters where they are: its third argument is `assign`."""
+    return len(call.args) < 3 and not any(each.arg in (None, "assign") for each in call.keywords)
 
 
 def _stays_on_cpu(call: ast.Call) -> bool:

@@ -39,6 +39,14 @@ def bound_in(scope: Scope) -> frozenset[str]:
     return frozenset(stored | {each.arg for each in nodes_in(scope, ast.arg)})
 
 
+def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
+    pairs += [(each, at) for each, at in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if at]
+    return [(each.arg, default) for each, default in pairs]
+
+
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     return {each.arg for each in nodes_in(function.args, ast.arg)}
 

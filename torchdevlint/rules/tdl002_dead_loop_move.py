@@ -115,7 +115,8 @@ def _fix(fact: DeadLoopMove) -> Fix | None:
         return fix(sure, f"write it into {code(fact.item)}", replaced(fact.name_at, fact.item))
     if fact.path is None or fact.loop_at is None:
         return None
-    kept = f"{fact.path} = [{fact.move} for {fact.name} in {fact.container}]"
+    written_out = f"({fact.container})" if fact.literal and fact.container[0] not in "([" else fact.container
+    kept = f"{fact.path} = [{fact.move} for {fact.name} in {written_out}]"
     return fix(sure, f"write {edit(kept)}", replaced(fact.loop_at, kept))
 
 

@@ -37,9 +37,9 @@ them: `torch.load(path, map_location=device)`.
 
 ## Fix safety
 The fix adds `map_location="cpu"`, or writes it in place of None. It is safe where the call only feeds
-`load_state_dict`, which copies into the parameters wherever they are (unless it is told to `assign`). Elsewhere it is
-unsafe: tensors that are used as they are, are on the CPU then, and what used them has to move them. There is none for a
-function of one's own that does more with its parameter than to hand it on.
+`load_state_dict`, which copies into the parameters wherever they are, unless it is told to `assign`, or the file has
+one of its own. Elsewhere it is unsafe: tensors that are used as they are, are on the CPU then, and what used them has
+to move them. There is none for a function of one's own that does more with its parameter than to hand it on.
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it

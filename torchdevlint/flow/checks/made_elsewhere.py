@@ -9,7 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import FactoryThenMove
-from torchdevlint.flow.names import mentions_device
+from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -92,6 +92,8 @@ def _converts(node: ast.expr) -> bool:
 def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) -> str | None:
     """``device=..`` for a factory that does the move's work, with ``dtype=..`` where it does that too."""
     device = to_device(frame, arguments) if method in ("to", "type_as") else method_device(frame, method, arguments)
+    if "memory_format" in arguments.keywords:
+        return None
     if device is None or device.origin is Origin.TOP or on_cpu(device) or device.name in VALUELESS_TYPES:
         return None
     text = frame.machine.text_of
@@ -102,6 +104,8 @@ def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) 
         return f"device={text(given[0])}"
     first = arguments.keywords.get("device") or arguments.keywords.get("other") or arguments.positional[0]
     if isinstance(first[1], Tensor) or method == "type_as" or "other" in arguments.keywords:
+        if dotted_path(first[0]) is None:
+            return None
         return f"device={text(first[0])}.device, dtype={text(first[0])}.dtype"
     of_dtype = [each for each, value in arguments.pairs if isinstance(value, Dtype)]
     return ", ".join([f"device={text(first[0])}", *(f"dtype={text(each)}" for each in of_dtype)])

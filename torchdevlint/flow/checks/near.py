@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, surely_bound
+from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, given_by_default, surely_bound
+from torchdevlint.flow.checks.surely_tensors import may_be_no_tensor
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
@@ -61,17 +62,17 @@ class Meeting:
         if first.near is None:
             return None
         if first.near.function is self.frame.function and first.node in inside(self.node):
-            return self._of_other() or self._by_name(first.near, first.node)
+            return self._of_other(first.node) or self._by_name(first.near, first.node)
         return self._by_name(first.near, first.node)
 
     def device_here(self) -> str | None:
         """The same for the operation."""
-        return self._of_other() or self._by_name(near(self.frame, self.state), self.node)
+        return self._of_other(self.node) or self._by_name(near(self.frame, self.state), self.node)
 
     def device_named(self) -> str | None:
         """The same, by a variable for devices or a literal before the tensor that is there."""
         if self.wanted.origin is Origin.EXPRESSION:
-            return self._by_name(near(self.frame, self.state), self.node) or self._of_other()
+            return self._by_name(near(self.frame, self.state), self.node) or self._of_other(self.node)
         named = f'"{self.wanted.describe()}"' if self.wanted.origin is Origin.LITERAL else None
         return self.device_here() or self._by_constant() or named
 
@@ -86,7 +87,7 @@ class Meeting:
         stands = holds(self.frame.machine.tree, node) and holds(self.frame.machine.tree, self.node)
         return stands and is_tensor(self.frame, self.state, node)
 
-    def _of_other(self) -> str | None:
+    def _of_other(self, place: ast.AST) -> str | None:
         """The device of `other` itself, where that is a tensor that costs nothing to ask: a name, or a part of it."""
         asked = self.other
         if not is_tensor(self.frame, self.state, asked):
@@ -96,6 +97,8 @@ class Meeting:
         path = dotted_path(asked)
         if path is None or _is_module(self.frame, path):
             return None
+        if path in may_be_no_tensor(self.frame.function or self.frame.machine.tree, self.frame.machine.tree, place):
+            return None
         return f"{self.frame.machine.text_of(asked)}.device"
 
     def _by_name(self, around: Near, place: ast.AST) -> str | None:
@@ -103,11 +106,13 @@ class Meeting:
         frame, wanted = self.frame, self.wanted
         scope: Scope = around.function or frame.machine.tree
         bound = surely_bound(scope, place) - _may_be_none(scope)
+        others = may_be_no_tensor(scope, frame.machine.tree, place)
         texts = [
             text
             for text, device in around.names
             if device == wanted
             and first_name(text) in bound
+            and text.removesuffix(".device") not in (others if text.endswith(".device") else ())
             and not _is_module(frame, text.removesuffix(".device"), scope)
         ]
         own = f"{self.other.id}.device" if isinstance(self.other, ast.Name) else ""
@@ -221,10 +226,8 @@ def _may_be_none(scope: Scope) -> frozenset[str]:
     if isinstance(scope, ast.Module):
         return frozenset()
     given = scope.args
-    positional = [*given.posonlyargs, *given.args]
-    pairs = [*zip(reversed(positional), reversed(given.defaults), strict=False)]
-    pairs += [(each, default) for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default]
-    names = {each.arg for each, default in pairs if isinstance(default, ast.Constant) and default.value is None}
+    defaults = given_by_default(given)
+    names = {name for name, default in defaults if isinstance(default, ast.Constant) and default.value is None}
     for each in nodes_in(given, ast.arg):
         if each.annotation is not None and any(map(_says_none, inside(each.annotation))):
             names.add(each.arg)
