@@ -241,7 +241,7 @@ def told(answer: Answer) -> str:
 def findings(folder: Path, target: Target) -> list[Diagnostic]:
     """What the linter says of a target: the finding that `request` makes up elsewhere."""
     (folder / "target.py").write_text(target.source)
-    return list(check_paths([folder / "target.py"], Settings()).diagnostics)
+    return list(check_paths([str(folder / "target.py")], Settings()).diagnostics)
 
 
 def appears(note: Path, within: float = 60.0) -> None:
@@ -272,7 +272,7 @@ def test_every_target_gets_its_answer_and_leaves_nothing(server: Server, mark: s
 def test_the_linter_finds_in_each_what_is_asked_for_here(tmp_path: Path) -> None:
     for name, target in TARGETS.items():
         (tmp_path / f"{name}.py").write_text(target.source)
-    found = check_paths(sorted(tmp_path.iterdir()), Settings()).diagnostics
+    found = check_paths(sorted(map(str, tmp_path.iterdir())), Settings()).diagnostics
     assert {Path(one.filename).stem: (one.code, one.span.row) for one in found} == {
         name: ("TDL014", request(tmp_path / f"{name}.py", 1.0)["finding"]["at"][0]) for name in TARGETS
     }

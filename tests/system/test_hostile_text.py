@@ -89,7 +89,7 @@ def test_a_report_in_a_file_and_problems_on_stderr(hostile: Path) -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"error: gone\\n::error::\\x1b.py: no such file or folder\n"
     report = (hostile / "report").read_text(encoding="utf-8")
-    assert report.endswith("Found 1 error and 15 warnings.\n")
+    assert "\nFound 1 error and 15 warnings.\n" in report
     assert not DANGEROUS.search(report)
     assert not command_lines(report)
 
