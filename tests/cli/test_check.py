@@ -311,3 +311,11 @@ def test_the_output_is_the_same_for_any_hash_seed_and_number_of_jobs(project: Pa
     rows = json.loads(outputs.pop())
     assert len(rows) == 31
     assert [row["filename"] for row in rows] == sorted(row["filename"] for row in rows)
+
+
+@pytest.mark.parametrize("command", ["check", "clean"])
+def test_a_configuration_is_not_named_and_ignored_at_once(tmp_path: Path, command: str) -> None:
+    (tmp_path / "other.toml").write_text("")
+    done = lint(tmp_path, command, "--isolated", "--config", "other.toml")
+    assert done.returncode == 2
+    assert "error: --isolated cannot be combined with --config\n" in done.stderr

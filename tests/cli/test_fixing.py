@@ -109,3 +109,21 @@ def test_a_baseline_hides_what_is_left(project: Path) -> None:
 
 def test_a_diff_is_no_baseline(project: Path) -> None:
     assert fix(project, "--diff", "--write-baseline", "known.json").returncode == 2
+
+
+@pytest.mark.parametrize("flag", ["--fixable", "--unfixable"])
+def test_an_unknown_code_is_refused(project: Path, flag: str) -> None:
+    done = fix(project, "--fix", flag, "TDL999")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: unknown code `TDL999` in `{flag[2:]}`; ")
+    assert (project / "a.py").read_text() == OLD
+
+
+@pytest.mark.parametrize("flag", ["--fix", "--fix-only", "--add-noqa"])
+def test_a_file_is_changed_once_under_all_of_its_names(project: Path, flag: str) -> None:
+    (project / "link.py").symlink_to("a.py")
+    done = fix(project, flag)
+    assert (done.returncode, "error" in done.stderr) == (0, False)
+    expected = NEW if flag.startswith("--fix") else OLD.rstrip() + "  # noqa: TDL504\n"
+    assert (project / "a.py").read_text() == expected
+    assert (project / "link.py").is_symlink()

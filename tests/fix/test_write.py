@@ -80,3 +80,10 @@ def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
         process.wait(seconds)
     process.kill()
     process.wait()
+
+
+def test_what_is_there_already_is_no_change(file: Path) -> None:
+    file.write_bytes(NEW)
+    before = file.stat()
+    replace_content(str(file), OLD, NEW)
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from torchdevlint.cli.console import emit
-from torchdevlint.cli.options import words
+from torchdevlint.cli.options import refuse_unknown_codes, words
 from torchdevlint.config import Settings, overlay
 from torchdevlint.engine import Run
 from torchdevlint.fix.changes import Fixes
@@ -48,8 +48,11 @@ def flags(command: F) -> F:
 
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
-    """The settings under the flags about fixes; ``--fixable`` stands in for all that the configuration says of it."""
-    return overlay(
+    """The settings under the flags about fixes; ``--fixable`` stands in for all that the configuration says of it.
+
+    Raises ClickException for a code that is refused.
+    """
+    settings = overlay(
         settings,
         fix=flags["fix"],
         unsafe_fixes=flags["unsafe_fixes"],
@@ -58,6 +61,8 @@ def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
         fixable=words(flags["fixable"]) or None,
         unfixable=(() if flags["fixable"] else settings.unfixable) + words(flags["unfixable"]),
     )
+    refuse_unknown_codes(settings)
+    return settings
 
 
 def are_wanted(settings: Settings) -> bool:

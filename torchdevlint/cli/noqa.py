@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from torchdevlint.config import Settings
 from torchdevlint.engine import Run, check_bytes
@@ -15,17 +17,21 @@ def add_comments(run: Run, settings: Settings, notes: Sequence[str]) -> tuple[Ru
     """Silence the findings of a run in their files; gives what kept the tool from it, and remarks for the user."""
     problems: list[Problem] = list(run.problems)
     done: list[int] = []
+    files: set[Path] = set()
     for result in run.results:
         if result.diagnostics:
-            silenced, failed = _silence(result, settings)
+            silenced, failed = _silence(result, settings, files)
             problems += failed
             done += [silenced] if silenced else []
     said = f"silenced {count(sum(done), 'finding', 'findings')} in {count(len(done), 'file', 'files')}"
     return Run(problems=tuple(problems)), [*notes, said]
 
 
-def _silence(result: FileResult, settings: Settings) -> tuple[int, list[Problem]]:
-    """How many findings of a file were silenced, and why others were not."""
+def _silence(result: FileResult, settings: Settings, files: set[Path]) -> tuple[int, list[Problem]]:
+    """How many findings of a file were silenced, and why others were not; `files` gets the file without its links.
+
+    One that is there already was changed under another of its names, and what was silenced then is no longer found.
+    """
     from torchdevlint.fix.silence import silenced
     from torchdevlint.fix.write import replace_content
 
@@ -33,6 +39,10 @@ def _silence(result: FileResult, settings: Settings) -> tuple[int, list[Problem]
     try:
         data = content(filename)
         present = check_bytes(data, filename, settings).diagnostics
+        path = Path(filename).resolve()
+        if path in files:
+            result = replace(result, diagnostics=tuple(one for one in result.diagnostics if one in present))
+        files.add(path)
         if not set(result.diagnostics).issubset(present):
             return 0, [Problem(filename, "no comments were added, since it has changed while it was linted")]
         new, left = silenced(data, [each for each in present if _is_touched(each, result.diagnostics)])

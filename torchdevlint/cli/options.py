@@ -64,17 +64,23 @@ def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
     flags add to it, and the others replace their keys. Raises ClickException for a configuration or a code
     that is refused.
     """
-    settings = loaded(start, flags)
+    settings = _overlaid(loaded(start, flags), flags)
+    refuse_unknown_codes(settings)
+    return settings
+
+
+def refuse_unknown_codes(settings: Settings) -> None:
+    """Raises ClickException for a code or a pattern that cannot be, wherever it comes from."""
     try:
-        settings = _overlaid(settings, flags)
         select.check(settings)
     except ConfigError as error:
         raise Refused(str(error)) from error
-    return settings
 
 
 def loaded(start: Path, flags: dict[str, Any]) -> Settings:
     """The settings of the configuration alone. Raises ClickException."""
+    if flags["isolated"] and flags["config"]:
+        raise click.UsageError("--isolated cannot be combined with --config")
     try:
         Path.cwd()
         return load(start, isolated=flags["isolated"], config=flags["config"])

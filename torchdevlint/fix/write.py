@@ -15,11 +15,15 @@ from torchdevlint.files import content
 def replace_content(filename: str, old: bytes, new: bytes) -> None:
     """Make the content of a file, which is `old`, `new`; its mode stays, and so does a link to it.
 
-    The new content is written beside the file and takes its place when it is on the disk. Raises OSError if the file
-    has changed since it was read, is not a regular file that may be written, or the disk is full: then it is as it was.
+    The new content is written beside the file and takes its place when it is on the disk. A file that has the new
+    content already, since it was replaced under another of its names, stays. Raises OSError if the file has changed
+    since it was read, is not a regular file that may be written, or the disk is full: then it is as it was.
     """
     path = Path(filename).resolve()
-    if content(path) != old:
+    now = content(path)
+    if now == new:
+        return
+    if now != old:
         raise OSError(errno.ESTALE, "it has changed while it was linted")
     status = path.stat()
     if not os.access(path, os.W_OK):
