@@ -319,3 +319,10 @@ def test_a_configuration_is_not_named_and_ignored_at_once(tmp_path: Path, comman
     done = lint(tmp_path, command, "--isolated", "--config", "other.toml")
     assert done.returncode == 2
     assert "error: --isolated cannot be combined with --config\n" in done.stderr
+
+
+def test_an_output_format_that_is_none_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    (tmp_path / "torchdevlint.toml").write_text('output-format = "text"\n')
+    done = lint(tmp_path, "check")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: `output-format` must be one of {', '.join(FORMATS)}, not `text`\n"

@@ -9,8 +9,9 @@ import pytest
 
 from tests.report.samples import EMPTY, FACTORY, LOAD, MOVE, RUN, look
 from torchdevlint.engine import Run
-from torchdevlint.model import FileResult, Severity
+from torchdevlint.model import Applicability, Edit, FileResult, Fix, Severity, Span
 from torchdevlint.report import FORMATS, TEXT, render, statistics
+from torchdevlint.report.json import to_dict
 
 KEYS = [
     "code", "name", "message", "severity", "filename", "cell", "location", "end_location", "noqa_row", "url", "symptom",
@@ -111,3 +112,14 @@ def test_only_reports_for_people_have_a_summary_and_colours(output_format: str) 
     text = render(output_format, RUN, look(color=True, verbose=True))
     assert ("Found 2 errors" in text) is (output_format in TEXT)
     assert ("\x1b" in text) is (output_format in TEXT)
+
+
+def test_edits_are_in_the_order_of_the_file() -> None:
+    edits = (
+        Edit("d", Span(1, 1, 1, 2), 3),
+        Edit("c", Span(2, 5, 2, 6), 2),
+        Edit("b", Span(2, 1, 2, 2), 2),
+        Edit("a", Span(1, 9, 1, 9), 2),
+    )
+    found = to_dict(replace(MOVE, fix=Fix(Applicability.SAFE, "Do it", edits)))
+    assert [edit["content"] for edit in found["fix"]["edits"]] == ["a", "b", "c", "d"]

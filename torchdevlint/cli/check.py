@@ -23,7 +23,7 @@ from torchdevlint.cli.conflicts import refuse_what_excludes_each_other
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.noqa import add_comments
 from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
-from torchdevlint.config import ConfigError, Settings, nearest, options, overlay
+from torchdevlint.config import ConfigError, Settings, options, overlay
 from torchdevlint.discover import Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
 from torchdevlint.fix.changes import Fixes
@@ -112,7 +112,7 @@ def _settings(paths: Sequence[str], flags: dict[str, Any]) -> Settings:
         settings = replace(settings, fix=False, fix_only=False)
     chosen = flags["output_format"] or settings.output_format
     if chosen not in report.FORMATS:
-        raise Refused(f"`output-format` cannot be `{chosen}`; did you mean `{nearest(chosen, report.FORMATS)}`?")
+        raise Refused(f"`output-format` must be one of {', '.join(report.FORMATS)}, not `{chosen}`")
     if flags["statistics"] and chosen in report.UNCOUNTED:
         raise click.UsageError(f"--statistics cannot be written in the {chosen} format")
     baseline = str(flags["baseline"].absolute()) if flags["baseline"] else settings.baseline

@@ -52,10 +52,11 @@ def _as_text(value: Any) -> Any:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
+    edits = sorted(fix.edits, key=lambda edit: (edit.cell or 0, edit.span))
     return {
         "applicability": fix.applicability.value,
         "message": fix.message,
-        "edits": [{"content": edit.content, **_cell(edit), **_places(edit.span)} for edit in fix.edits],
+        "edits": [{"content": edit.content, **_cell(edit), **_places(edit.span)} for edit in edits],
     }
 
 
