@@ -111,7 +111,11 @@ def test_a_command_line_that_is_wrong_exits_2_and_says_why(
 @pytest.mark.parametrize("name", ["pyproject.toml", "torchdevlint.toml"])
 def test_a_configuration_that_is_wrong_exits_2_and_names_the_nearest_key(project: Path, name: str) -> None:
     table = "[tool.torchdevlint]\n" if name == "pyproject.toml" else ""
-    for text, word in (("selekt = []\n", "`select`"), ('output-format = "ful"\n', "one of full,"), ("select = [\n", "TOML")):
+    for text, word in (
+        ("selekt = []\n", "`select`"),
+        ('output-format = "ful"\n', "one of full,"),
+        ("select = [\n", "TOML"),
+    ):
         (project / name).write_text(table + text)
         done = lint(project, "src")
         assert (done.returncode, done.stdout) == (2, "")
