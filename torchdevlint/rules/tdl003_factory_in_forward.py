@@ -16,9 +16,13 @@ only, so the model works on a laptop and dies in its first step on a GPU:
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
 
-Newer releases go on with `but got weight is on cpu, different from other tensors on cuda:0`; a recurrent layer says
-`Input and hidden tensors are not at the same device, found input tensor at cuda:0 and hidden tensor at cpu`, and a
-table read with the model's index `indices should be either on cpu or on the same device as the indexed tensor (cpu)`.
+Newer releases go on with `but got weight is on cpu, different from other tensors on cuda:0`. A recurrent layer says
+
+    RuntimeError: Input and hidden tensors are not at the same device, found input tensor at cuda:0 and hidden tensor
+    at cpu
+
+and a table read with the model's index `indices should be either on cpu or on the same device as the indexed tensor
+(cpu)`.
 
 ## Example
 ```python
