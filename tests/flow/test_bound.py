@@ -50,3 +50,9 @@ def test_a_lambda_binds_its_parameters() -> None:
     node = ast.parse("lambda a, b=1: HERE", mode="eval").body
     assert isinstance(node, ast.Lambda)
     assert surely_bound(node, node.body) == {"a", "b"}
+
+
+def test_a_lambda_in_a_default_has_parameters_of_its_own() -> None:
+    (function,) = ast.parse("def f(x, key=lambda d: d, *a, k, **kw):\n    return x\n").body
+    assert isinstance(function, ast.FunctionDef)
+    assert surely_bound(function, function.body[0]) == {"x", "key", "a", "k", "kw"}

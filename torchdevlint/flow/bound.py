@@ -48,7 +48,10 @@ def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
-    return {each.arg for each in nodes_in(function.args, ast.arg)}
+    """The names of its parameters; a lambda in a default has some of its own."""
+    spec = function.args
+    starred = (each for each in (spec.vararg, spec.kwarg) if each is not None)
+    return {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *starred)}
 
 
 def _before(holder: ast.AST, field: str, place: ast.AST) -> set[str]:
