@@ -116,6 +116,11 @@ class Diagnostic:
     cell: int | None = None
 
     @property
+    def line(self) -> str:
+        """Where it starts, in words: ``line 3``, ``line 3 of cell 2``."""
+        return f"line {self.span.row}" + (f" of cell {self.cell}" if self.cell else "")
+
+    @property
     def sort_key(self) -> tuple[str, int, Span, str, str]:
         """Order of every output: file, cell, place, code, message."""
         return (self.filename, self.cell or 0, self.span, self.code, self.message)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from torchdevlint.cli.console import emit
-from torchdevlint.cli.options import refuse_unknown_codes, words
+from torchdevlint.cli.options import refuse_unknown_codes, with_flags, words
 from torchdevlint.config import Settings, overlay
 from torchdevlint.engine import Run
 from torchdevlint.fix.changes import Fixes
@@ -42,9 +42,7 @@ def flags(command: F) -> F:
         ),
         click.option("--unfixable", multiple=True, metavar="CODES", help="Rules whose fixes are only shown."),
     ]
-    for switch in reversed(switches):
-        command = switch(command)
-    return command
+    return with_flags(command, switches)
 
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:

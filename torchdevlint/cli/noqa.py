@@ -66,6 +66,4 @@ def _is_touched(finding: Diagnostic, wanted: Sequence[Diagnostic]) -> bool:
 
 def _refusals(left: Sequence[Diagnostic]) -> Iterator[Problem]:
     for finding in left:
-        place = f"line {finding.span.row}" + (f" of cell {finding.cell}" if finding.cell else "")
-        message = f"no comment can silence {finding.code} in {place}"
-        yield Problem(finding.filename, message)
+        yield Problem(finding.filename, f"no comment can silence {finding.code} in {finding.line}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,6 +52,11 @@ def selection(command: F) -> F:
             help="Read this pyproject.toml or torchdevlint.toml.",
         ),
     ]
+    return with_flags(command, flags)
+
+
+def with_flags(command: F, flags: Sequence[Callable[[F], F]]) -> F:
+    """A command with more flags, which its help lists in their order."""
     for flag in reversed(flags):
         command = flag(command)
     return command

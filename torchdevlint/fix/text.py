@@ -96,8 +96,7 @@ def _encoded(new: str, data: bytes, text: str) -> bytes | None:
 
 
 def _refusal(filename: str, diagnostic: Diagnostic) -> Problem:
-    place = f"line {diagnostic.span.row}" + (f" of cell {diagnostic.cell}" if diagnostic.cell else "")
-    message = f"the fix of {diagnostic.code} in {place} leaves no valid code, and was not applied"
+    message = f"the fix of {diagnostic.code} in {diagnostic.line} leaves no valid code, and was not applied"
     return Problem(filename, message, diagnostic.code)
 
 

@@ -6,12 +6,13 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.names import argument_names
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 _BLOCKS = ("body", "orelse", "finalbody")
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _SWALLOWS = frozenset({"suppress", "raises", "assertRaises"})
 """Contexts that may end before their body does."""
 
@@ -49,9 +50,8 @@ def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """The names of its parameters; a lambda in a default has some of its own."""
-    spec = function.args
-    starred = (each for each in (spec.vararg, spec.kwarg) if each is not None)
-    return {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *starred)}
+    starred = (each for each in (function.args.vararg, function.args.kwarg) if each is not None)
+    return {*argument_names(function), *(each.arg for each in starred)}
 
 
 def _before(holder: ast.AST, field: str, place: ast.AST) -> set[str]:
@@ -165,7 +165,7 @@ def _bound_by(statement: ast.stmt) -> set[str]:
 
 def _in_all(blocks: list[list[ast.stmt]]) -> set[str]:
     """What all of these blocks bind, of those that are not left before their end."""
-    taken = [bound_at_the_end(each) for each in blocks if not each or not isinstance(each[-1], _LEAVING)]
+    taken = [bound_at_the_end(each) for each in blocks if not each or not isinstance(each[-1], LEAVING)]
     return set(frozenset.intersection(*taken)) if taken else set()
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.bound import Scope, given_by_default
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.bound import LEAVING, Scope, given_by_default
+from torchdevlint.flow.names import dotted_path, positional_names
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _NUMBERS = frozenset({"float", "int", "bool", "complex", "Number"})
 _TESTS = frozenset({"isinstance", "is_tensor", "hasattr"})
 _CONSTANT = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.unaryop, ast.operator)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def may_be_no_tensor(scope: Scope, tree: ast.Module, place: ast.AST) -> frozenset[str]:
@@ -52,7 +51,7 @@ def _is_no_tensor(node: ast.expr) -> bool:
 
 def _given_constants(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, tree: ast.Module) -> frozenset[str]:
     """The parameters that a call in the file, of a function of that name, gives a number."""
-    positional = [each.arg for each in (*scope.args.posonlyargs, *scope.args.args)]
+    positional = positional_names(scope)
     names = _names_of_lambdas(tree).get(scope, ()) if isinstance(scope, ast.Lambda) else (scope.name,)
     found: set[str] = set()
     for call in (call for name in names for call in _calls(tree).get(name, ())):
@@ -102,7 +101,7 @@ def _is_settled(scope: Scope, name: str, test: ast.Call, place: ast.AST) -> bool
         if any(place in inside(part) for part in body):
             return True
         assigned = (one.id for part in body for one in nodes_in(part, ast.Name) if isinstance(one.ctx, ast.Store))
-        if (each.end_lineno or 0) < _row(place) and (isinstance(each.body[-1], _LEAVING) or name in assigned):
+        if (each.end_lineno or 0) < _row(place) and (isinstance(each.body[-1], LEAVING) or name in assigned):
             return True
     return False
 
