@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 
+import flake8
 import pytest
 from flake8.processor import FileProcessor
 from flake8.violation import Violation
@@ -62,6 +63,9 @@ def flake8_keeps(text: str, row: int, code: str) -> bool:
     return not Violation(code, "a.py", row, 1, "", line).is_inline_ignored(disable_noqa=False)
 
 
+UNENDED_LINES_DIFFER = flake8.__version_info__ < (7,)
+"""flake8 6 joins the last line with a backslash's before it even where Python's tokens do not end that line."""
+
 LINES = [
     "x = 1",
     "x = 1  # noqa",
@@ -107,7 +111,7 @@ def test_one_line_is_read_as_flake8_reads_it(line: str, code: str) -> None:
 
 @given(st.lists(st.sampled_from(LINES), max_size=8), st.sampled_from(["TDL201", "TDL001"]), st.booleans())
 def test_many_lines_are_read_as_flake8_reads_them(lines: list[str], code: str, final: bool) -> None:
-    text = "\n".join(lines) + "\n" * final
+    text = "\n".join(lines) + "\n" * (final or UNENDED_LINES_DIFFER)
     rows = range(1, len(lines) + 2)
     assert kept(text, *rows, code=code) == [row for row in rows if flake8_keeps(text, row, code)]
 
