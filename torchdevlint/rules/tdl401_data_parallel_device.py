@@ -29,9 +29,10 @@ The first of `device_ids` is where the model has to be and where the outputs are
 it is simpler to set `CUDA_VISIBLE_DEVICES` before the program starts, and leave the numbers alone.
 
 ## Fix safety
-There is no automatic fix: whether the model or the list of GPUs is meant, the code does not say; and a move to
-`cuda:0`, which the wrapper of several GPUs wants, would stop the program where there is none and the wrapper does
-nothing.
+Unsafe, since the model may be what is in the wrong place. A list of numbers that holds the GPU of the model is made
+to begin with it. A model that was never moved is moved to the device that the program has a variable for, where that is
+surely bound at the wrapper. There is no fix where nothing says which GPU is meant: a move to `cuda:0`, which the
+wrapper of several GPUs wants, would stop the program where there is none and the wrapper does nothing.
 
 ## What it cannot see
 Devices that come from the command line or from a configuration, a list of GPUs that is computed, a wrapper that is
@@ -51,7 +52,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.parallel import DataParallelElsewhere
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.rules.edits import call_added, fix, replaced
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -88,6 +90,7 @@ def check(fact: DataParallelElsewhere) -> Iterator[Report]:
         f"found one of them on device: {place}",
         help=_help(fact),
         notes=tuple(notes),
+        fix=_fix(fact),
     )
 
 
@@ -96,3 +99,13 @@ def _help(fact: DataParallelElsewhere) -> str:
         index = fact.found.partition(":")[2]
         return f"move the model to {fact.first}, or begin the list with its GPU: `device_ids=[{index}, ...]`"
     return f"move the model to {fact.first} before the wrapper is called"
+
+
+def _fix(fact: DataParallelElsewhere) -> Fix | None:
+    if fact.ids_at is not None:
+        first = replaced(fact.ids_at, fact.ids)
+        return fix(Applicability.UNSAFE, f"begin the list with the GPU of the model: {code(fact.ids)}", first)
+    if not fact.device:
+        return None
+    moved = call_added(fact.model, fact.model_at, f".to({fact.device})")
+    return fix(Applicability.UNSAFE, f"move the model to {code(fact.device)} first", *moved)

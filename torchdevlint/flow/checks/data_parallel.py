@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.checks.near import is_bound_where, near
 from torchdevlint.flow.facts.parallel import DataParallelElsewhere
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -49,21 +50,46 @@ def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> No
     found = _where(frame, state, module, call)
     if first is None or found is None or found == first:
         return
-    machine, moved = frame.machine, _move(module)
-    at = call if call in nodes_in(machine.tree, ast.Call) else node
+    machine, moved, ids = frame.machine, _move(module), _given(call)
+    is_here = call in nodes_in(machine.tree, ast.Call)
+    at = call if is_here else node
+    model = call.args[0] if call.args else call
+    first_there = _beginning_with(ids, found) if is_here else ""
     machine.record(
         (at, "data parallel"),
         lambda: DataParallelElsewhere(
             machine.span_of(at),
-            machine.text_of(call.args[0]) if call.args else "the model",
+            machine.text_of(model) if call.args else "the model",
             first.describe(),
             "" if found == DEFAULT else found.describe(),
             None if moved is None else machine.span_of(moved.node),
             machine.span_of(node),
-            bool(_given(call)),
+            bool(ids),
+            machine.span_of(model),
+            _name_for(frame, state, first, call) if is_here and found == DEFAULT and call.args else "",
+            machine.span_of(ids) if ids is not None and first_there else None,
+            first_there,
         ),
         state,
     )
+
+
+def _beginning_with(ids: ast.expr | None, gpu: Device) -> str:
+    """A list of numbers with that of a GPU before the others; empty where it is no such list."""
+    if not isinstance(ids, (ast.List, ast.Tuple)) or gpu.name != "cuda":
+        return ""
+    numbers = [each.value for each in ids.elts if isinstance(each, ast.Constant) and type(each.value) is int]
+    if len(numbers) != len(ids.elts) or gpu.index not in numbers:
+        return ""
+    return str([gpu.index, *(each for each in numbers if each != gpu.index)])
+
+
+def _name_for(frame: Frame, state: State, gpu: Device, wrap: ast.Call) -> str:
+    """A variable for the first GPU, or for the device that the program chooses, that is surely bound at a wrap."""
+    named = [(text, device) for text, device in near(frame, state).names if not text.endswith(".device")]
+    same = [text for text, device in named if device == gpu or (device.name == "cuda" and device.index is None)]
+    chosen = [text for text, device in named if device.origin is Origin.EXPRESSION]
+    return next((text for text in (*same, *chosen) if is_bound_where(frame, text, wrap)), "")
 
 
 def _move(module: Library) -> Step | None:

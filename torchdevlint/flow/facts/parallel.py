@@ -38,6 +38,8 @@ class DataParallelElsewhere(Fact):
 
     `at` is the wrap, `model` the text of what is wrapped, `first` the GPU that the wrapper wants it on and `found`
     where it is, empty where nothing moves it; `moved_at` is what put it there. `listed` says that there is a list.
+    `model_at` is what is wrapped, and `device` a name for a device to move it to first, if one is surely bound there;
+    `ids` the list that begins with the GPU of the model, if that is in the list at `ids_at`.
     """
 
     at: Span
@@ -47,6 +49,10 @@ class DataParallelElsewhere(Fact):
     moved_at: Span | None
     called_at: Span
     listed: bool
+    model_at: Span
+    device: str = ""
+    ids_at: Span | None = None
+    ids: str = ""
 
 
 @dataclass(frozen=True, slots=True)
