@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from torchdevlint import cache as caches
-from torchdevlint import engine
+from torchdevlint import engine, suppress
 from torchdevlint.cache import Cache
 from torchdevlint.config import Settings
 from torchdevlint.engine import Run, check_paths
@@ -55,6 +55,8 @@ PIECES = {
         MODULE.format(name="Net", base="Base", factor="self.s"),
         "os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n",
         "state = torch.load('f')  # noqa: TDL201\n",
+        'state = torch.load("""\n    f""")  # noqa\n',
+        'state = torch.load("""\n    f""")\n',
     ],
 }
 
@@ -121,6 +123,22 @@ def test_what_has_not_changed_is_not_analysed(tmp_path: Path, monkeypatch: pytes
     assert analysed == []
     lint(root, folder, Settings(root=root, select=("TDL201", "TDL501")))
     assert len(analysed) == 5
+
+
+def test_lines_that_go_over_several_rows_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", 'import torch\n\nx = torch.load("""\n    f""")\ny = torch.load("""\n    f""")  # noqa: TDL2\n')
+    write(root / "b.py", 'import torch\n\nx = torch.load("""\n    f""")\ny = torch.load("""\n    f""")  # noqa\n')
+    first = lint(root, folder)
+    assert [(each.span.row, each.noqa_row) for each in first.diagnostics] == [(3, 4), (3, 4)]
+    tokenized: list[str] = []
+    scan = suppress.tokenize.generate_tokens
+    monkeypatch.setattr(suppress.tokenize, "generate_tokens", lambda line: tokenized.append("") or scan(line))
+    assert lint(root, folder) == first
+    assert len(tokenized) == 1, "only a.py has a comment that may be unused"
+    with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
+        connection.execute("UPDATE results SET joined = '[[3, 99]]'")
+    assert lint(root, folder) == first
 
 
 def test_settings_of_the_inference_are_part_of_the_key(tmp_path: Path) -> None:

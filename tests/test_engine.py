@@ -16,7 +16,7 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 from tests.conftest import ROOT
-from torchdevlint import engine, findings, rules
+from torchdevlint import engine, rules
 from torchdevlint.config import Settings
 from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
@@ -225,7 +225,7 @@ def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_error_anywhere_else_costs_its_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings.suppress, "read", lambda *_, **__: None)
+    monkeypatch.setattr(engine.suppress, "read", lambda *_, **__: None)
     (problem,) = check(LOAD).problems
     assert problem.message.startswith("internal error: AttributeError: ")
 

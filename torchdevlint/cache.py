@@ -31,10 +31,13 @@ from torchdevlint.project.modules import Library, digest_of
 from torchdevlint.project.uses import BELOW, Uses
 
 FOLDER = ".torchdevlint_cache"
-_LAYOUT = "2"
+_LAYOUT = "3"
 """Changes with the form of what is kept."""
 DATABASE, TAG = "results.sqlite", "CACHEDIR.TAG"
-_RESULTS = "path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, pragmas INTEGER, reports TEXT, uses TEXT"
+_RESULTS = (
+    "path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT,"
+    " pragmas INTEGER, reports TEXT, joined TEXT, uses TEXT"
+)
 _TABLES = (
     "CREATE TABLE files (path BLOB PRIMARY KEY, stamp TEXT, digest TEXT)",
     f"CREATE TABLE results ({_RESULTS})",
@@ -53,13 +56,15 @@ _SETTLED = 2_000_000_000
 class Entry:
     """What the analysis of one file gave: the reports of the rules `codes`, and what they depend on.
 
-    `digest` is that of the bytes of the file; `pragmas` whether it has suppressions that may be unused.
+    `digest` is that of the bytes of the file; `pragmas` whether it has suppressions that may be unused; `joined` the
+    first and last rows of lines that go over several and have reports.
     """
 
     digest: str
     codes: frozenset[str]
     pragmas: bool
     reports: tuple[tuple[str, Report], ...]
+    joined: tuple[tuple[int, int], ...]
     uses: Uses
 
 
@@ -70,6 +75,7 @@ class Kept:
     digest: str
     pragmas: bool
     reports: tuple[tuple[str, Report], ...]
+    joined: tuple[tuple[int, int], ...]
 
 
 class Cache:
@@ -107,15 +113,14 @@ class Cache:
             row = self._rows.get(os.fsencode(path))
             if row is None or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
                 return None
-            uses = json.loads(row[4])
+            uses = json.loads(row[5])
             if not self._still_holds(uses["imports"], uses["files"]):
                 return None
             found = [] if row[3] == "[]" else json.loads(row[3])
             if not isinstance(found, list):
                 return None
-            return Kept(
-                row[0], bool(row[2]), tuple((code, _report(each)) for code, each in found if _text(code) in codes)
-            )
+            reports = tuple((code, _report(each)) for code, each in found if _text(code) in codes)
+            return Kept(row[0], bool(row[2]), reports, tuple(map(_rows_of, json.loads(row[4]))) if found else ())
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
             return None
 
@@ -123,10 +128,10 @@ class Cache:
         self._new[path] = entry
 
     @cached_property
-    def _rows(self) -> dict[bytes, tuple[str, str, int, str, str]]:
-        """Digest, codes, pragmas, reports and uses by path, whose name need not be text."""
+    def _rows(self) -> dict[bytes, tuple[str, str, int, str, str, str]]:
+        """Digest, codes, pragmas, reports, joined rows and uses by path, whose name need not be text."""
         rows = self._ask(
-            "SELECT path, digest, codes, pragmas, reports, uses FROM results WHERE context = ?", self._context
+            "SELECT path, digest, codes, pragmas, reports, joined, uses FROM results WHERE context = ?", self._context
         )
         return {row[0]: row[1:] for row in rows}
 
@@ -165,6 +170,7 @@ class Cache:
                 " ".join(sorted(entry.codes)),
                 entry.pragmas,
                 json.dumps([(code, asdict(report)) for code, report in entry.reports]),
+                json.dumps(entry.joined),
                 json.dumps({"imports": entry.uses.imports, "files": entry.uses.files}),
             )
             for path, entry in self._new.items()
@@ -172,7 +178,7 @@ class Cache:
         files = [(os.fsencode(path), stamp, self._digests[path]) for path, stamp in self._stamps.items()]
         if rows or files:
             with self._database as connection:
-                connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", files)
 
     def _still_holds(self, imports: Iterable[list[Any]], files: Iterable[list[Any]]) -> bool:
@@ -315,6 +321,13 @@ def _span(data: dict[str, Any]) -> Span:
     if not all(type(each) is int and each > 0 for each in (span.row, span.column, span.end_row, span.end_column)):
         raise TypeError(span)
     return span
+
+
+def _rows_of(data: list[Any]) -> tuple[int, int]:
+    first, last = data
+    if not all(type(each) is int for each in data) or not 0 < first < last:
+        raise TypeError(data)
+    return first, last
 
 
 def _text(value: object) -> str:

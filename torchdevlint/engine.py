@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from torchdevlint import rules, select
+from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry
 from torchdevlint.config import Settings
 from torchdevlint.files import content
@@ -29,7 +29,6 @@ from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
 from torchdevlint.source.text import Source, UndecodableError
-from torchdevlint.suppress import may_be_unused
 from torchdevlint.syntax.document import Document, parsed
 from torchdevlint.syntax.errors import TooDeepError
 
@@ -94,7 +93,12 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
     try:
         data = content(file)
         same = digest_of(data) == kept.digest
-        return of_reports(kept.reports, content_of(data, file), file, settings, codes, ran=codes) if same else None
+        if not same:
+            return None
+        decoded = content_of(data, file)
+        return of_reports(
+            kept.reports, decoded, file, settings, codes, suppress.read(decoded.text, known=kept.joined), ran=codes
+        )
     except (OSError, UndecodableError, RecursionError):
         return None
 
@@ -173,7 +177,7 @@ def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) ->
         part = "notebook" if filename.endswith(NOTEBOOK) else "file"
         fact = InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason, part)
         reports, problems = judged([fact], filename, codes)
-        return of_reports(reports, Content(""), filename, settings, codes, problems), None
+        return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
     return _check_document(document, module, data, filename, settings, saved)
@@ -201,7 +205,7 @@ def _check_document(
         (more, further), entry = found
         reports, problems = reports + more, problems + further
     ran = codes if not errors else frozenset()
-    result = of_reports(reports, content, filename, settings, codes, problems, ran=ran)
+    result = of_reports(reports, content, filename, settings, codes, suppress.read(content.text), problems, ran)
     return result, None if result.problems or errors else entry
 
 
@@ -220,8 +224,10 @@ def _analysed(
     reports, problems = found
     if project is None or problems:
         return found, None
-    pragmas = passes and may_be_unused(module.source.text)
-    return found, Entry(module.bytes_digest, codes, pragmas, tuple(reports), project.uses())
+    text = module.source.text
+    joined = suppress.read(text).joined_at(report.span.row for _, report in reports) if reports else ()
+    pragmas = passes and suppress.may_be_unused(text)
+    return found, Entry(module.bytes_digest, codes, pragmas, tuple(reports), joined, project.uses())
 
 
 def check_tree(
@@ -243,7 +249,7 @@ def check_tree(
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
-        return of_reports(kept.reports, Content(text), filename, settings, codes, noqa=False)
+        return of_reports(kept.reports, Content(text), filename, settings, codes, suppress.read(text, noqa=False))
     found = _analysed(data, ModuleFile(path, Source(text, tree), tree, digest), filename, settings, codes)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
@@ -251,7 +257,7 @@ def check_tree(
     if cache is not None and entry is not None:
         cache.put(path, entry)
         cache.save()
-    return of_reports(reports, Content(text), filename, settings, codes, problems, noqa=False)
+    return of_reports(reports, Content(text), filename, settings, codes, suppress.read(text, noqa=False), problems)
 
 
 def _reports(

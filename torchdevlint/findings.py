@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from torchdevlint import rules, select, suppress
+from torchdevlint import rules, select
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
@@ -44,15 +44,15 @@ def of_reports(
     filename: str,
     settings: Settings,
     codes: frozenset[str],
+    suppressions: Suppressions,
     problems: Sequence[Problem] = (),
-    noqa: bool = True,
     ran: frozenset[str] = frozenset(),
 ) -> FileResult:
     """Reports become findings: suppressions, then what is to be said of the suppressions.
 
     `ran` are the codes of the rules that ran on all of the file; only suppressions of those can be unused.
     """
-    suppressions, severities = suppress.read(content.text, noqa=noqa), select.severities(settings)
+    severities = select.severities(settings)
     lines = _NEWLINE.split(content.text)
     kept_whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in kept_whole]

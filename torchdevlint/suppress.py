@@ -33,6 +33,9 @@ _OWN = re.compile(
 )
 _SEPARATOR = re.compile(r"[,\s]+")
 
+Rows = tuple[int, int]
+"""The first and the last row of a line that goes over several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pragma:
@@ -60,10 +63,14 @@ class Pragma:
 
 @dataclass(frozen=True)
 class Suppressions:
-    """The suppressions of one text. Nothing is read before a finding or a comment makes it necessary."""
+    """The suppressions of one text. Nothing is read before a finding or a comment makes it necessary.
+
+    `known` is what `joined_at` gave for the rows of all findings, where that is kept of an earlier run.
+    """
 
     text: str
     noqa: bool
+    known: tuple[Rows, ...] | None = None
 
     def apply(
         self, diagnostics: Iterable[Diagnostic], ran: Collection[str] = ()
@@ -83,6 +90,10 @@ class Suppressions:
         Inside flake8, which knows for itself, it is `row`, and the text need not be tokenized.
         """
         return row if not self.noqa else self._joined.get(row, (row, row))[1]
+
+    def joined_at(self, rows: Iterable[int]) -> tuple[Rows, ...]:
+        """First and last row of the joined lines that any of these rows is in."""
+        return tuple(sorted({self._joined[row] for row in rows if row in self._joined}))
 
     def extendable(self, diagnostic: Diagnostic) -> Pragma | None:
         """The comment with codes that would silence a finding if it held its code too."""
@@ -211,21 +222,28 @@ class Suppressions:
         """What was found in the lines that were looked at, by the first row of each; findings share lines."""
         return {}
 
-    @property
-    def _joined(self) -> dict[int, tuple[int, int]]:
-        return self._scan[0]
+    @cached_property
+    def _joined(self) -> dict[int, Rows]:
+        """First and last row of each joined line, by row; where they are known, of lines with findings alone.
+
+        That is not enough for comments that may be unused, which can stand on any line.
+        """
+        fits = self.known is not None and all(last <= len(self._lines) for _, last in self.known)
+        if self.known is None or not fits or may_be_unused(self.text):
+            return self._scan[0]
+        return {row: each for each in self.known for row in range(each[0], each[1] + 1)}
 
     @property
     def _comments(self) -> list[tuple[int, int, str]]:
         return self._scan[1]
 
     @cached_property
-    def _scan(self) -> tuple[dict[int, tuple[int, int]], list[tuple[int, int, str]]]:
+    def _scan(self) -> tuple[dict[int, Rows], list[tuple[int, int, str]]]:
         """First and last row of each joined line, by row; and row, column and text of each comment of interest.
 
         In a text that cannot be tokenized no line is joined with another, and a line may hold a comment anywhere.
         """
-        joined: dict[int, tuple[int, int]] = {}
+        joined: dict[int, Rows] = {}
         comments: list[tuple[int, int, str]] = []
         unset = len(self._lines) + 2
         first, last = unset, 0
@@ -259,9 +277,9 @@ def may_be_unused(text: str) -> bool:
     return "# noqa" in folded and "tdl" in folded
 
 
-def read(text: str, noqa: bool = True) -> Suppressions:
+def read(text: str, noqa: bool = True, known: tuple[Rows, ...] | None = None) -> Suppressions:
     """The suppressions of a decoded file. Without `noqa`, flake8 applies its own comments and nothing is unused."""
-    return Suppressions(text, noqa)
+    return Suppressions(text, noqa, known)
 
 
 def _of_interest(text: str) -> bool:

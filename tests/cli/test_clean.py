@@ -61,3 +61,10 @@ def test_what_else_is_in_the_folder_stays(project: Path, capsys: pytest.CaptureF
     (project / FOLDER / "mine.txt").write_text("x")
     assert clean(capsys).startswith("not removed: ")
     assert [path.name for path in (project / FOLDER).iterdir()] == ["mine.txt"]
+
+
+def test_a_place_that_is_not_there_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert leave("check", "src") == 0
+    assert leave("clean", "scr") == 2
+    assert capsys.readouterr().err == "error: scr: no such file or folder\n"
+    assert (project / FOLDER).is_dir()

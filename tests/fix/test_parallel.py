@@ -28,7 +28,7 @@ def test_the_list_begins_with_the_gpu_of_the_model_or_the_model_is_moved(wrap: s
     "body",
     [
         "def f(x):\n    model = nn.DataParallel(nn.Linear(4, 2))\n    return model(x)\n",
-        'def f(x):\n    model = nn.DataParallel(nn.Linear(4, 2))\n    device = torch.device("cuda")\n    return model(x)\n',
+        'def f(x):\n    model = nn.DataParallel(nn.Linear(4, 2))\n    d = torch.device("cuda")\n    return model(x)\n',
         'def f(x, device="cpu"):\n    model = nn.DataParallel(nn.Linear(4, 2).to("cpu"))\n    return model(x)\n',
     ],
 )

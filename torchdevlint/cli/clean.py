@@ -9,7 +9,7 @@ import click
 
 from torchdevlint.cache import clean as removed
 from torchdevlint.cli.console import remark
-from torchdevlint.cli.options import cache_folder, loaded
+from torchdevlint.cli.options import Refused, cache_folder, loaded
 from torchdevlint.files import exists
 
 
@@ -32,6 +32,8 @@ def clean(path: str, **flags: Any) -> int:
 
     A folder that `check` did not make stays as it is.
     """
+    if not exists(Path(path)):
+        raise Refused(f"{path}: no such file or folder")
     folder = cache_folder(flags["cache_dir"], loaded(Path(path), flags))
     try:
         gone = removed(folder)

@@ -69,17 +69,20 @@ def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
     flags add to it, and the others replace their keys. Raises ClickException for a configuration or a code
     that is refused.
     """
-    settings = _overlaid(loaded(start, flags), flags)
+    configured = loaded(start, flags)
+    if configured.config_file is not None:
+        refuse_unknown_codes(configured, f"{configured.config_file}: ")
+    settings = _overlaid(configured, flags)
     refuse_unknown_codes(settings)
     return settings
 
 
-def refuse_unknown_codes(settings: Settings) -> None:
-    """Raises ClickException for a code or a pattern that cannot be, wherever it comes from."""
+def refuse_unknown_codes(settings: Settings, source: str = "") -> None:
+    """Raises ClickException for a code or a pattern that cannot be; its message begins with where it comes from."""
     try:
         select.check(settings)
     except ConfigError as error:
-        raise Refused(str(error)) from error
+        raise Refused(f"{source}{error}") from error
 
 
 def loaded(start: Path, flags: dict[str, Any]) -> Settings:
