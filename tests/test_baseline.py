@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from torchdevlint.baseline import Baseline, BaselineError, Entry, added, apply, match, read, renewed, write
 from torchdevlint.model import Diagnostic, Severity, Span

@@ -17,6 +17,7 @@ REQUIREMENT = re.compile(r'"([A-Za-z][\w-]*)((?:[<>=]=?[\d.]+,?)+)[^"]*"')
 NEEDED = {
     "click",
     "libcst",
+    "msgspec",
     "pathspec",
     "rich",
     "flake8",
@@ -41,7 +42,7 @@ def requirements() -> dict[str, str]:
 def test_every_requirement_has_both_bounds() -> None:
     """But torch, which users choose, and of which `verify` needs a lower bound only."""
     found = requirements()
-    assert {"click", "libcst", "pathspec", "rich", "tomli", "flake8", "pytest"} <= found.keys()
+    assert {"click", "libcst", "msgspec", "pathspec", "rich", "tomli", "flake8", "pytest"} <= found.keys()
     unbounded = {name for name, bounds in found.items() if not re.fullmatch(r"(>=|==)[\d.]+,<[\d.]+", bounds)}
     assert unbounded == {"torch"}
 

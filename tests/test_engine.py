@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as tried
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.conftest import ROOT
 from torchdevlint import engine, rules
@@ -59,9 +60,7 @@ def codes(result: FileResult) -> list[str]:
 def with_rule(monkeypatch: pytest.MonkeyPatch, code: str, behave: object) -> None:
     """Replace what one rule does."""
     changed = {
-        fact: tuple(
-            rules.Rule(**{**vars(rule), "check": behave}) if rule.code == code else rule for rule in subscribers
-        )
+        fact: tuple(replace(rule, check=behave) if rule.code == code else rule for rule in subscribers)
         for fact, subscribers in rules.by_fact().items()
     }
     monkeypatch.setattr(rules, "by_fact", lambda: changed)

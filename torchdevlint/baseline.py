@@ -14,9 +14,11 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint.config import ConfigError
 from torchdevlint.files import content
@@ -31,8 +33,7 @@ class BaselineError(ConfigError):
     """A baseline that cannot be read or written; the message is one line and names the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One finding in a baseline. `reason` is what somebody, or `verify`, says about leaving it."""
 
     path: str
@@ -51,16 +52,14 @@ class Entry:
         return (self.path, self.code, self.text, self.number)
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The entries of a file, which need not exist yet."""
 
     file: Path
     entries: tuple[Entry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A baseline held against all findings of some files.
 
     `fresh` has the entry that stands for each finding as the files are now, `hidden` the entry of the baseline for

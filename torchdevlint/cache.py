@@ -17,10 +17,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from torchdevlint import __version__
 from torchdevlint.config import Settings
@@ -52,8 +53,7 @@ _SETTLED = 2_000_000_000
 """Nanoseconds after which a file that is written once more has another time, on every file system."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What the analysis of one file gave: the reports of the rules `codes`, and what they depend on.
 
     `digest` is that of the bytes of the file; `pragmas` whether it has suppressions that may be unused; `joined` the
@@ -68,8 +68,7 @@ class Entry:
     uses: Uses
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What is known of a file, whose bytes have this digest: see `Entry`."""
 
     digest: str
@@ -169,7 +168,7 @@ class Cache:
                 entry.digest,
                 " ".join(sorted(entry.codes)),
                 entry.pragmas,
-                json.dumps([(code, asdict(report)) for code, report in entry.reports]),
+                json.dumps([(code, to_builtins(report)) for code, report in entry.reports]),
                 json.dumps(entry.joined),
                 json.dumps({"imports": entry.uses.imports, "files": entry.uses.files}),
             )

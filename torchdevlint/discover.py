@@ -11,10 +11,12 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint.config import ConfigError, Settings
 from torchdevlint.files import content, exists, is_file
@@ -32,16 +34,14 @@ _MOST_STARS = 4
 """In one part of a pattern, or `**` in all of it; pathspec tries all ways to divide a name among them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(Struct, frozen=True):
     """What there is to lint: `files` as they are reported, sorted, none twice."""
 
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True)
-class Patterns:
+class Patterns(Struct, frozen=True, dict=True):
     """Lines in the language of `.gitignore`. Paths are relative to where they stand, with ``/``.
 
     Most lists in practice consist of plain names, for which a set does and pathspec is not even imported.
@@ -77,16 +77,14 @@ class Patterns:
         return GitIgnoreSpec.from_lines(self.lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(Struct, frozen=True):
     """Patterns and the absolute path of the folder that they are relative to, with ``/`` at its end."""
 
     base: str
     patterns: Patterns
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """A folder of the walk: absolute, as reported, and as the excludes see it, each with ``/`` at its end or empty.
 
     `ignores` are the `.gitignore` files that hold in it, outermost first, or None where they are not asked.
@@ -111,8 +109,7 @@ class _Folder:
         return False
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What the walk has collected so far; `files` from absolute to reported paths."""
 
     files: dict[str, str]

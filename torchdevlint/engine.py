@@ -10,10 +10,11 @@ import ast
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct
 
 from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry
@@ -40,8 +41,7 @@ _LIBRARY = Library()
 TOO_DEEP = "too deeply nested to be analysed"
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True, dict=True):
     """What linting several files gave: a result for each, in order of their names, and every problem."""
 
     results: tuple[FileResult, ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from torchdevlint.model import Severity
 
@@ -13,8 +14,7 @@ FAIL_ON = (*(one.value for one in Severity), "never")
 """The mildest severity that makes the exit code 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What a key holds: its description in error messages and in the reference, and how a TOML value is read.
 
     `read` returns the field's value, or raises ValueError with what was wanted more precisely (or without a text).

@@ -6,8 +6,9 @@ Rows and columns are 1-based; columns count code points; an end column is exclus
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Severity(str, Enum):
@@ -26,8 +27,7 @@ class Applicability(str, Enum):
     DISPLAY = "display"
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, order=True):
     """A region of one file: 1-based rows and code-point columns, the end column exclusive.
 
     `file` is empty for the file that is linted, else the absolute path of the other file of the project that it lies
@@ -41,8 +41,7 @@ class Span:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace the text of `span`, which is in that cell of a notebook, with `content`."""
 
     content: str
@@ -50,8 +49,7 @@ class Edit:
     cell: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Edits against one text of one file, applied all or not at all."""
 
     applicability: Applicability
@@ -59,16 +57,14 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A second place that explains a report: where a tensor was created, where the other side was moved."""
 
     message: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """What a rule says about one fact, before it is given a file, a severity and a code.
 
     `symptom` is what the user sees at run time (the exact exception text, or the silent effect) and `help` what to do.
@@ -83,8 +79,7 @@ class Report:
     severity: Severity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """A `Note` that knows its file, and its cell if that is the notebook of the finding."""
 
     message: str
@@ -93,8 +88,7 @@ class Related:
     cell: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding as every output format sees it.
 
     `filename` is as given on the command line, with ``/``; `cell` the 1-based notebook cell or None;
@@ -126,8 +120,7 @@ class Diagnostic:
         return (self.filename, self.cell or 0, self.span, self.code, self.message)
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True, order=True):
     """Something that kept the tool from doing its job; any of them makes the exit code 2.
 
     `filename` is None for a problem of the run as a whole; `rule` names the rule that raised, if one did.
@@ -138,8 +131,7 @@ class Problem:
     rule: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
+class FileResult(Struct, frozen=True):
     """What linting one file gave: findings (sorted), problems, and remarks for ``-v``."""
 
     filename: str

@@ -16,8 +16,9 @@ import io
 import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Diagnostic, Span
@@ -37,8 +38,7 @@ Rows = tuple[int, int]
 """The first and the last row of a line that goes over several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pragma:
+class Pragma(Struct, frozen=True):
     """One suppression in the text: `kind` is ``noqa``, ``ignore`` or ``file-ignore``; `keys` None stands for all.
 
     `column` is the 0-based place of its ``#`` in the line and `length` how far it goes from there.
@@ -61,8 +61,7 @@ class Pragma:
         )
 
 
-@dataclass(frozen=True)
-class Suppressions:
+class Suppressions(Struct, frozen=True, dict=True):
     """The suppressions of one text. Nothing is read before a finding or a comment makes it necessary.
 
     `known` is what `joined_at` gave for the rows of all findings, where that is kept of an earlier run.

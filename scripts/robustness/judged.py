@@ -11,8 +11,10 @@ import time
 import traceback
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from robustness import fixed
 from torchdevlint import engine, report

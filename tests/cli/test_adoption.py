@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.test_check import BUG, lint, project
 from tests.conftest import ROOT

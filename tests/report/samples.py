@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.engine import Run
 from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Severity, Span

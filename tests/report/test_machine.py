@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from tests.report.samples import EMPTY, FACTORY, LOAD, MOVE, RUN, look
 from torchdevlint.engine import Run

@@ -6,12 +6,12 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.request import urlopen
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from tests.report.samples import BROKEN, CELL, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
 from torchdevlint import __version__

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.report.samples import BROKEN, EMPTY, FACTORY, LOAD, MOVE, RUN, look
 from torchdevlint.engine import Run

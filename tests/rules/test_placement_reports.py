@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.modules import ModulesInContainer

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from torchdevlint import select
 from torchdevlint.baseline import Baseline, Entry, Match, match, read, relative, renewed, write

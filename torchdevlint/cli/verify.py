@@ -6,11 +6,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from torchdevlint.baseline import added, read, write
 from torchdevlint.cli.baseline import hide, opened
@@ -34,8 +34,7 @@ from torchdevlint.runtime.verify.verdict import Rung, Verdict, Verified, to_json
 STYLES = {Verdict.CONFIRMED: "error", Verdict.REFUTED: "good", Verdict.INCONCLUSIVE: "warning"}
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(Struct, frozen=True):
     """What text is written on: whether it takes colours, and its width in cells (None: nothing is wrapped)."""
 
     color: bool

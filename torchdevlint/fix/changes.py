@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from io import StringIO
+
+from msgspec import Struct
 
 from torchdevlint.engine import Run
 from torchdevlint.model import FileResult
 from torchdevlint.source.text import decode
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What fixing did to one file."""
 
     filename: str
@@ -29,8 +29,7 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixes:
+class Fixes(Struct, frozen=True):
     """What fixing did in a run, and what is left to report: of files with changes, as they are after them."""
 
     run: Run

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes
@@ -21,8 +22,7 @@ MOST_PASSES = 20
 """After so many rounds of fixes that each left something to fix, they are taken to undo each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A file after its fixes: its content, what is left to report, and how often each rule was fixed.
 
     `content` is what it was where nothing could be applied.

@@ -8,12 +8,12 @@ against those that are installed. What is not listed is not known, and nothing i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Known:
+
+class Known(Struct, frozen=True):
     """One class, or each class of a family.
 
     `module`: it is a `torch.nn.Module`. `device`: its instances have an attribute ``device``. `managed`: it, or the

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torchdevlint.project.modules import Library, ModuleFile
 
@@ -11,8 +12,7 @@ BELOW = -1
 """In the place of the number of dots: a module below a package."""
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True):
     """What was asked of the other files of a project, and what they answered.
 
     `imports` are the importing file, the name, the number of dots, and the file that it led to; `files` a path, the
@@ -23,8 +23,7 @@ class Uses:
     files: tuple[tuple[str, str, dict[str, str]], ...] = ()
 
 
-@dataclass(slots=True)
-class Project:
+class Project(Struct):
     """One file among those of its project, by its absolute path, and what was asked of the others."""
 
     path: str

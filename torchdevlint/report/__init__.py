@@ -7,9 +7,10 @@ them prints. The formats in `TEXT` are for people: they escape what a terminal m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from torchdevlint.model import Applicability, Diagnostic
 from torchdevlint.report.lines import lines_of_bytes, lines_of_cell, lines_of_file
@@ -45,8 +46,7 @@ def has_safe_fix(diagnostic: Diagnostic) -> bool:
     return diagnostic.fix is not None and diagnostic.fix.applicability is Applicability.SAFE
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """Where a report is shown.
 
     `color` allows ANSI colours; `width` is that of the terminal in cells, None where there is none: nothing is wrapped

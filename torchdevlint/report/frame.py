@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint.model import Span
 from torchdevlint.report.terminal import paint, visible, width
@@ -17,8 +19,7 @@ DEFAULT_COLUMNS = 160
 """Longer source lines are cut to this where there is no terminal to ask."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A place to underline: with ``^`` and in the colour of `style` if it is primary, else with ``-``."""
 
     span: Span
@@ -27,8 +28,7 @@ class Mark:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """One source line as it is shown: text without its cut-off ends, and the cell at which each column starts.
 
     `skipped` columns before the first of `cells` were not looked at.
@@ -77,8 +77,7 @@ def frame(lines: Sequence[str], marks: Sequence[Mark], columns: int | None, colo
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
+class _Bar(Struct, frozen=True):
     """The bracket at the left of a span over several lines; two cells, or none if there is no such span."""
 
     mark: Mark | None

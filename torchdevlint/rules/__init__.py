@@ -22,9 +22,10 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from torchdevlint.files import content
 from torchdevlint.model import Report, Severity
@@ -57,8 +58,7 @@ _SEVERITY = re.compile(r"^SEVERITY = Severity\.(\w+)$", re.MULTILINE)
 _PREVIEW = re.compile(r"^PREVIEW = True$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True, dict=True):
     """What a rule is called, and when it is on."""
 
     code: str
@@ -77,8 +77,7 @@ class Identity:
         return f"{DOCS_URL}/{self.code}/"
 
 
-@dataclass(frozen=True)
-class Rule(Identity):
+class Rule(Identity, frozen=True, dict=True):
     """One rule: its identity, its documentation, and the function that turns facts into reports."""
 
     doc: str

@@ -42,7 +42,8 @@ in an elementwise operation, an index of the CPU into an accelerator's tensor, `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity

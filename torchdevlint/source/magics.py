@@ -11,7 +11,8 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _OF_PYTHON = frozenset(
     "capture debug ipytest lprun memit mprun prun pyinstrument scalene snakeviz time timeit wandb".split()
@@ -36,8 +37,7 @@ _IN_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ("'", '"', "'''", 
 _UNKNOWN = "get_ipython()"
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(Struct, frozen=True):
     """The rows of a cell as Python, and the numbers, from 0, of those that are not what they were."""
 
     rows: tuple[str, ...]

@@ -9,9 +9,11 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint.model import Diagnostic, Edit, Fix, Related, Span
 from torchdevlint.source import json_text
@@ -22,8 +24,7 @@ NOTEBOOK = ".ipynb"
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A cell of Python code. `number` is its place among all cells of the notebook, from 1.
 
     `rows` are as they stand in the file, `python` is what became of them, and the numbers in `changed`, from 0, are of
@@ -51,8 +52,7 @@ class Cell:
         return len(rows), len(rows[-1]) + 1
 
 
-@dataclass(frozen=True)
-class Notebook:
+class Notebook(Struct, frozen=True, dict=True):
     """The Python cells of a notebook, in order; none if it is in another language."""
 
     cells: tuple[Cell, ...]
@@ -153,8 +153,7 @@ def _in(cell: Cell, span: Span) -> Span:
     return Span(row + 1, min(column, len(start) + 1), end_row + 1, end_column)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a file holds, as a module of Python, with the notebook that it is made of, if the file is one."""
 
     text: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torchdevlint.source.notebook import Content, Notebook
 from torchdevlint.syntax.errors import InvalidSyntaxError
 from torchdevlint.syntax.parse import parse
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A file that was parsed: its tree, None if there is none, and why all or some of it could not be."""
 
     content: Content

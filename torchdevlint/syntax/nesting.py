@@ -7,7 +7,8 @@ refuses for another reason may hold such code further on. So a text is measured 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torchdevlint.syntax.depth import DEPTH_LIMIT
 from torchdevlint.syntax.errors import TooDeepError
@@ -62,8 +63,7 @@ def check_text(text: str, limit: int = DEPTH_LIMIT, brackets: int = BRACKET_LIMI
             raise TooDeepError(f"nested more than {limit} levels deep near character {position}")
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(Struct):
     """One open bracket or f-string: `chain` bounds how deep the expression being read in it is already.
 
     `kind` is the opening bracket or quote, `_FIELD` for a replacement field, ``:`` for its format, or empty outside of
@@ -78,8 +78,7 @@ class _Level:
         self.chain = self.floor = 0
 
 
-@dataclass(slots=True)
-class _Scan:
+class _Scan(Struct):
     """What is open at one place of the text."""
 
     levels: list[_Level] = field(default_factory=lambda: [_Level("")])

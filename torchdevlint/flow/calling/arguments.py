@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
 from typing import TypeGuard
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.names import dotted_path, mentions_device
@@ -29,8 +31,7 @@ from torchdevlint.flow.state.values import (
 )
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """Positional and keyword arguments with their nodes.
 
     `starred` and `double_starred` say that more may be given than is listed. What ``*args`` holds is listed when its

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import contents

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.element_calls import calls_elements
@@ -34,8 +35,7 @@ _READS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """One method and what it builds; `info` is the class."""
 
     info: ClassInfo

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
@@ -28,8 +29,7 @@ _FOR_SOMETHING_ELSE = re.compile(
 _KNOWN = (Origin.EXPRESSION, Origin.MODEL, Origin.ARGUMENT)
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """An expression that says where, why it does, and the place that shows it; the rest as in the fact."""
 
     text: str

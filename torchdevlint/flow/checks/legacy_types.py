@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.bound import Scope, bound_at_the_end, bound_in, given_by_default, surely_bound
@@ -47,8 +48,7 @@ def near(frame: Frame, state: State) -> Near:
     return Near(frame.function, tuple(found), frame.owner, len(frame.tensor_names))
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(Struct, frozen=True):
     """The operation `node` at which a tensor meets what `other` gives, which is on the device `wanted`."""
 
     frame: Frame

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.facts.modules import IneffectiveMove

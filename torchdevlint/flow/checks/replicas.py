@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torchdevlint.flow.checks import data_parallel
 from torchdevlint.flow.checks.reached import reached_from
@@ -22,8 +23,7 @@ _MOST_CLASSES = 40
 _STOPS = frozenset({"StopIteration", "Exception", "BaseException"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
+class _Lost(Struct, frozen=True):
     """Something in the forward of `info` that replicas make wrong; `kind` and `text` are those of the fact."""
 
     kind: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.transfers import WaitInStep
@@ -24,8 +25,7 @@ _LATER = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.FunctionDef, ast.AsyncFu
 _Loop = ast.For | ast.AsyncFor | ast.While
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Steps:
+class _Steps(Struct, frozen=True, eq=False):
     """A loop of training steps: the calls that each step makes, and the names of the losses."""
 
     loop: _Loop

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointLoad(Fact):
+class CheckpointLoad(Fact, frozen=True):
     """A call that reads storages back to the device they were saved on, because nothing says otherwise.
 
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
@@ -18,7 +15,6 @@ class CheckpointLoad(Fact):
     and `only_place` says that it is handed on and nothing else.
     """
 
-    at: Span
     function: str
     text: str
     only_state_dict: bool
@@ -28,8 +24,7 @@ class CheckpointLoad(Fact):
     only_place: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class WrappedStateDict(Fact):
+class WrappedStateDict(Fact, frozen=True):
     """A state dict saved with, or loaded into, the wrong prefix.
 
     `direction` is ``save`` (a wrapper's keys are written) or ``load`` (a file and a model disagree);
@@ -37,7 +32,6 @@ class WrappedStateDict(Fact):
     `method_at` are where the model, and its method, stand in the call that gives or takes the state dict.
     """
 
-    at: Span
     direction: str
     wrapper: str
     prefix: str
@@ -49,8 +43,7 @@ class WrappedStateDict(Fact):
     method_at: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OptimizerOrder(Fact):
+class OptimizerOrder(Fact, frozen=True):
     """An optimizer whose state is on the CPU, since its model is moved only after that.
 
     `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
@@ -58,7 +51,6 @@ class OptimizerOrder(Fact):
     first.
     """
 
-    at: Span
     kind: str
     text: str
     optimizer: str

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torchdevlint.model import Span
 
 
-class Fact:
-    """A claim about the place `at`; every fact is a frozen dataclass."""
-
-    __slots__ = ()
+class Fact(Struct, frozen=True):
+    """A claim about the place `at`."""
 
     at: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One side of an operation.
 
     `text` is its source, `device` what is known of its device in words (``the default device``, ``cuda:0``,
@@ -29,8 +26,7 @@ class Operand:
     evidence: tuple[tuple[str, Span], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Creation:
+class Creation(Struct, frozen=True):
     """Where a tensor begins that stays behind: a call that makes it on the default device, or an argument that is kept.
 
     `function` is the public name of what is called, such as ``torch.zeros``, and empty for an argument of ``__init__``
@@ -53,8 +49,7 @@ class Creation:
     """The text and place of the assignment to the attribute, if a call that registers it can take its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reordering:
+class Reordering(Struct, frozen=True):
     """The lines `text`, which are at `span`, can stand at `before` instead."""
 
     text: str

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact, Reordering
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class LateVisibleDevices(Fact):
+class LateVisibleDevices(Fact, frozen=True):
     """``CUDA_VISIBLE_DEVICES`` set after CUDA has read it.
 
     `how` is the text of the assignment, `cause` the call that froze or initialised CUDA, `effect` ``freezes``
@@ -17,7 +14,6 @@ class LateVisibleDevices(Fact):
     makes, and where. `reordering` is how the assignment can come first.
     """
 
-    at: Span
     how: str
     cause: str
     cause_at: Span
@@ -26,8 +22,7 @@ class LateVisibleDevices(Fact):
     reordering: Reordering | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedVisibleDevices(Fact):
+class MalformedVisibleDevices(Fact, frozen=True):
     """An environment assignment that cannot do what it is meant to.
 
     `problem` is ``name`` (misspelt: `found` is what stands there), ``value`` (not a string) or ``arguments``
@@ -35,7 +30,6 @@ class MalformedVisibleDevices(Fact):
     and `written` what has to stand in its place, if that is known.
     """
 
-    at: Span
     problem: str
     found: str
     suggestion: str
@@ -43,8 +37,7 @@ class MalformedVisibleDevices(Fact):
     written: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceNumber(Fact):
+class DeviceNumber(Fact, frozen=True):
     """``x.get_device()`` given for a device, though `x` may be on the CPU, where it is -1.
 
     `tensor` is the text of `x`, `function` what the number is given to, `moves` whether that is ``.cuda(..)``, `text`
@@ -52,7 +45,6 @@ class DeviceNumber(Fact):
     given for the device, and `callee_at` what it is given to, where they are one expression with `at`.
     """
 
-    at: Span
     tensor: str
     function: str
     moves: bool
@@ -62,8 +54,7 @@ class DeviceNumber(Fact):
     callee_at: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MaybeCpuDevice(Fact):
+class MaybeCpuDevice(Fact, frozen=True):
     """A call that takes devices of CUDA only gets one that may be the CPU.
 
     `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
@@ -71,7 +62,6 @@ class MaybeCpuDevice(Fact):
     arguments, and `of_torch` whether it surely is a tensor or a module that has it.
     """
 
-    at: Span
     call: str
     device: str
     why: str
@@ -80,8 +70,7 @@ class MaybeCpuDevice(Fact):
     of_torch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceNotForwarded(Fact):
+class DeviceNotForwarded(Fact, frozen=True):
     """A function takes `parameter`, which says where something is to be, and never reads it.
 
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
@@ -90,7 +79,6 @@ class DeviceNotForwarded(Fact):
     and `keeps` that callers who leave the parameter out get what they got.
     """
 
-    at: Span
     function: str
     parameter: str
     kind: str
@@ -102,15 +90,13 @@ class DeviceNotForwarded(Fact):
     keeps: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SamplerOnCpu(Fact):
+class SamplerOnCpu(Fact, frozen=True):
     """`call` shuffles with a generator of the CPU, where `how` has made an accelerator the default, at `set_at`.
 
     `generator` is the argument that puts it right, or empty, where it takes none; `text` is the whole call, if the
     names in the argument are bound there.
     """
 
-    at: Span
     call: str
     how: str
     generator: str
@@ -118,8 +104,7 @@ class SamplerOnCpu(Fact):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidDevice(Fact):
+class InvalidDevice(Fact, frozen=True):
     """What is given for a device is none.
 
     `problem` is ``type`` (``"gpu"``), ``string`` (``"cuda:0,1"``), ``index`` (negative), ``unnumbered`` (where a number
@@ -130,7 +115,6 @@ class InvalidDevice(Fact):
     to call at `callee_at` instead.
     """
 
-    at: Span
     problem: str
     found: str
     function: str

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class ReadBeforeSync(Fact):
+class ReadBeforeSync(Fact, frozen=True):
     """The CPU reads what a copy is still writing.
 
     `value` is the text of what is read at `at`; `copy` the call that copies without blocking, at `copied_at`, and
     `source` what says where it copies from.
     """
 
-    at: Span
     value: str
     copy: str
     copied_at: Span

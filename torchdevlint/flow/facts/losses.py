@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class LossNotMoved(Fact):
+class LossNotMoved(Fact, frozen=True):
     """A loss with a weight, or a metric, that nothing moves, and that is called with tensors of an accelerator.
 
     `class_name` is the public name of what is made at `at`, `made` its text; `weight` the argument that a loss keeps,
@@ -17,7 +14,6 @@ class LossNotMoved(Fact):
     has to be moved to, or empty where no short expression says it; `bound` whether its names are surely bound at `at`.
     """
 
-    at: Span
     class_name: str
     made: str
     weight: str | None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class ModulesInContainer(Fact):
+class ModulesInContainer(Fact, frozen=True):
     """A list, tuple or dict of modules or parameters as an attribute of a Module, which registers none of them.
 
     `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
@@ -18,7 +15,6 @@ class ModulesInContainer(Fact):
     the file.
     """
 
-    at: Span
     attribute: str
     class_name: str
     container: str
@@ -30,15 +26,13 @@ class ModulesInContainer(Fact):
     spelled: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MovedParameter(Fact):
+class MovedParameter(Fact, frozen=True):
     """``self.w = nn.Parameter(t).to(d)``: what is assigned is no Parameter where the move does something.
 
     `move` is all of the expression at `at`. Where it is nothing but the call at `wrap_at` and the move, `tensor` is
     what is wrapped, at `tensor_at`.
     """
 
-    at: Span
     attribute: str
     class_name: str
     move: str
@@ -47,37 +41,32 @@ class MovedParameter(Fact):
     wrap_at: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceOfModule(Fact):
+class DeviceOfModule(Fact, frozen=True):
     """``model.device`` of a Module that has no such attribute.
 
     `receiver` is the text before ``.device``; `class_name` the class that has none, defined at `class_at` if it is one
     of this file; `wraps` the text of what a wrapper such as DataParallel was given, whose attributes it does not have.
     """
 
-    at: Span
     receiver: str
     class_name: str
     class_at: Span | None
     wraps: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleBuiltInForward(Fact):
+class ModuleBuiltInForward(Fact, frozen=True):
     """A module with parameters that `forward` makes, and calls with what is where the model is, without moving it.
 
     `text` is what is called to make it, `class_name` its class, `scope` the function, `called_at` the call.
     """
 
-    at: Span
     text: str
     class_name: str
     scope: str
     called_at: Span
 
 
-@dataclass(frozen=True, slots=True)
-class IneffectiveMove(Fact):
+class IneffectiveMove(Fact, frozen=True):
     """What a class does about being moved, without effect.
 
     `form` is ``submodule`` (`method` is overridden, and `at_other` makes the class a submodule), ``returns`` (the
@@ -85,7 +74,6 @@ class IneffectiveMove(Fact):
     `attribute` is what the class moves or keeps.
     """
 
-    at: Span
     form: str
     class_name: str
     method: str

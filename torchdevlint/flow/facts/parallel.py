@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenAttribute(Fact):
+class HiddenAttribute(Fact, frozen=True):
     """An attribute that is read from a wrapper, which does not hand it through to the model inside.
 
     `model` is the text of the wrapper at `model_at`, `wrapper` its class and `wrapped_at` where it is made;
@@ -19,7 +16,6 @@ class HiddenAttribute(Fact):
     place too.
     """
 
-    at: Span
     attribute: str
     called: bool
     model: str
@@ -32,8 +28,7 @@ class HiddenAttribute(Fact):
     unwrap_here: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class DataParallelElsewhere(Fact):
+class DataParallelElsewhere(Fact, frozen=True):
     """A `DataParallel` whose model is not on the first of its GPUs when it is called.
 
     `at` is the wrap, `model` the text of what is wrapped, `first` the GPU that the wrapper wants it on and `found`
@@ -42,7 +37,6 @@ class DataParallelElsewhere(Fact):
     `ids` the list that begins with the GPU of the model, if that is in the list at `ids_at`.
     """
 
-    at: Span
     model: str
     first: str
     found: str
@@ -55,15 +49,13 @@ class DataParallelElsewhere(Fact):
     ids: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredLoss(Fact):
+class GatheredLoss(Fact, frozen=True):
     """A loss that the forward of a model in `DataParallel` returns is used as if it were one number.
 
     `loss` is its text and `loss_at` its place, `method` what is called, `error` what that raises with two GPUs,
     `called_at` the call of the wrapper.
     """
 
-    at: Span
     loss: str
     method: str
     error: str
@@ -71,8 +63,7 @@ class GatheredLoss(Fact):
     loss_at: Span
 
 
-@dataclass(frozen=True, slots=True)
-class StateOfReplica(Fact):
+class StateOfReplica(Fact, frozen=True):
     """Something that the forward of a model in `DataParallel` does which its replicas make wrong.
 
     `kind` is ``write`` (`text` is the attribute that is written and lost), ``parameters`` (`text` asks ``self`` for its
@@ -81,7 +72,6 @@ class StateOfReplica(Fact):
     in another file.
     """
 
-    at: Span
     kind: str
     text: str
     class_name: str
@@ -89,8 +79,7 @@ class StateOfReplica(Fact):
     inside: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MovedAfterDispatch(Fact):
+class MovedAfterDispatch(Fact, frozen=True):
     """A model that ``from_pretrained`` has put on its devices is moved, or wrapped in `DataParallel`.
 
     `method` is what moves it, empty for the wrap; `how` is ``spread`` (a device map over several devices) or
@@ -98,7 +87,6 @@ class MovedAfterDispatch(Fact):
     it can stand alone in place of the move.
     """
 
-    at: Span
     model: str
     method: str
     how: str

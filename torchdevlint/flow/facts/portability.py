@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCuda(Fact):
+class NamedCuda(Fact, frozen=True):
     """A place that names CUDA, and that nothing around it makes depend on whether it is there.
 
     `text` is what names it (``.cuda()``, ``"cuda:1"``, ``torch.device("cuda")``), `number` the ordinal, if any. `form`
@@ -18,7 +15,6 @@ class NamedCuda(Fact):
     and `torch` what the file calls that.
     """
 
-    at: Span
     text: str
     number: int | None
     form: str
@@ -26,34 +22,29 @@ class NamedCuda(Fact):
     torch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeprecatedAmp(Fact):
+class DeprecatedAmp(Fact, frozen=True):
     """A function or class of ``torch.cuda.amp``, which ``torch.amp`` has for every accelerator.
 
     `name` is its own name, `text` the whole call or decorator, and `replacement` what to write instead, if it can be
     written down from what stands there.
     """
 
-    at: Span
     name: str
     text: str
     replacement: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultTensorType(Fact):
+class DefaultTensorType(Fact, frozen=True):
     """A call of ``torch.set_default_tensor_type``; `replacements` say the same, if the type is known.
 
     `text` is the call.
     """
 
-    at: Span
     replacements: tuple[str, ...]
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CudaOnlySelection(Fact):
+class CudaOnlySelection(Fact, frozen=True):
     """A choice of the device that knows CUDA and the CPU only.
 
     `form` is ``choice``; ``default``, where the choice is the default value of a parameter, and so is made at import;
@@ -61,7 +52,6 @@ class CudaOnlySelection(Fact):
     `question_at` is what asks, and `cuda_at` what is chosen then, where they can be written as `question` and `chosen`.
     """
 
-    at: Span
     text: str
     form: str
     question_at: Span | None = None
@@ -70,8 +60,7 @@ class CudaOnlySelection(Fact):
     chosen: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DoubleOnMps(Fact):
+class DoubleOnMps(Fact, frozen=True):
     """A tensor of float64 that goes to, or is made on, Apple's GPU, which has no such type.
 
     `device` is the text of the device, `surely` whether it is MPS on every machine, `why` says with its place why the
@@ -79,7 +68,6 @@ class DoubleOnMps(Fact):
     is written behind what is at `moved_at`, and `cast_at` all of it with the conversion, where both can change places.
     """
 
-    at: Span
     device: str
     surely: bool
     why: str

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class AcceleratorInWorker(Fact):
+class AcceleratorInWorker(Fact, frozen=True):
     """What the workers of a loader run uses an accelerator, or reads data that is there already.
 
     `text` is the call that does, or that put the data there, `stored` whether that was done beforehand, `function` what
@@ -17,7 +14,6 @@ class AcceleratorInWorker(Fact):
     may be in another file, and `loader_at` the loader.
     """
 
-    at: Span
     text: str
     function: str
     stored: bool
@@ -25,23 +21,20 @@ class AcceleratorInWorker(Fact):
     loader_at: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedOnDevice(Fact):
+class PinnedOnDevice(Fact, frozen=True):
     """Memory is to be pinned of a tensor that is on an accelerator.
 
     `kind` is ``method`` (``t.pin_memory()``), ``factory`` (with ``pin_memory=True``) or ``loader``, `text` the call
     that put the tensor there, at `put_at`; `loader_at` is the loader.
     """
 
-    at: Span
     kind: str
     text: str
     put_at: Span
     loader_at: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RankMismatch(Fact):
+class RankMismatch(Fact, frozen=True):
     """A process that is one of several uses a GPU that is not its own.
 
     `kind` is ``global`` (its number among all machines' is taken for that of a GPU: `text` is where), ``late`` (`text`
@@ -50,22 +43,19 @@ class RankMismatch(Fact):
     `other_at` is where the rank is asked for, the GPU is chosen, the model was moved, or the tensor was made.
     """
 
-    at: Span
     kind: str
     text: str
     other: str
     other_at: Span
 
 
-@dataclass(frozen=True, slots=True)
-class AcceleratorAfterFork(Fact):
+class AcceleratorAfterFork(Fact, frozen=True):
     """A process is forked after CUDA was touched, and needs an accelerator itself.
 
     `text` is the call that forks, `cause` what touched CUDA before, at `cause_at`, and `used` what the new process does
     first with an accelerator, at `used_at`.
     """
 
-    at: Span
     text: str
     cause: str
     cause_at: Span

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Creation, Fact, Operand
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class MixedDevices(Fact):
+class MixedDevices(Fact, frozen=True):
     """One operation whose operands surely sit on different devices once the model is on an accelerator.
 
     `creations` are the default-device factories behind the operand that stayed on the CPU, in source order (empty
@@ -17,7 +14,6 @@ class MixedDevices(Fact):
     are surely bound at the first creation, or None, and `here` one for the operation.
     """
 
-    at: Span
     operation: str
     stayed: Operand
     other: Operand
@@ -45,8 +41,7 @@ class MixedDevices(Fact):
     by `torch.tensor` of scalars that are on an accelerator."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiscardedMove(Fact):
+class DiscardedMove(Fact, frozen=True):
     """A statement ``t.to(d)`` whose receiver is a tensor and whose result is thrown away.
 
     `method` is ``to``, ``cuda``, ``double``...; `moves` is False for a pure dtype conversion; `target` the text of
@@ -54,7 +49,6 @@ class DiscardedMove(Fact):
     the statement is nothing but the move, and that its result can be assigned to the receiver there.
     """
 
-    at: Span
     receiver: str
     method: str
     target: str
@@ -63,8 +57,7 @@ class DiscardedMove(Fact):
     assignable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLoopMove(Fact):
+class DeadLoopMove(Fact, frozen=True):
     """A loop that moves its own target and then drops it: ``for t in batch: t = t.to(d)``.
 
     `form` is ``list``, ``dict`` (over ``.items()``), or ``comprehension`` (of moves, as a statement).
@@ -74,7 +67,6 @@ class DeadLoopMove(Fact):
     nothing else than `move` its target.
     """
 
-    at: Span
     name: str
     container: str
     form: str
@@ -87,8 +79,7 @@ class DeadLoopMove(Fact):
     literal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BatchNotMoved(Fact):
+class BatchNotMoved(Fact, frozen=True):
     """A batch or sample that reaches the model, a criterion or another part of it where the loader or data set made it.
 
     `name` is the part that stayed (``labels``), `loaded_at` the loop that takes it from the loader, `at` the operation,
@@ -99,7 +90,6 @@ class BatchNotMoved(Fact):
     `before` is the statement before which it can be moved for all that reads it later.
     """
 
-    at: Span
     operation: str
     name: str
     loaded_at: Span
@@ -111,8 +101,7 @@ class BatchNotMoved(Fact):
     before: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnHost(Fact):
+class ReadOnHost(Fact, frozen=True):
     """NumPy, or code that reads through it, is given a tensor that is on an accelerator.
 
     `call` is the text of the call (``output.numpy()``, ``np.mean(output)``), `value` the tensor; `needs_detach` whether
@@ -120,7 +109,6 @@ class ReadOnHost(Fact):
     unknown class gave it, which may give a tuple or a dict.
     """
 
-    at: Span
     call: str
     value: Operand
     needs_detach: bool
@@ -128,8 +116,7 @@ class ReadOnHost(Fact):
     opaque: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoresGivenDevice(Fact):
+class IgnoresGivenDevice(Fact, frozen=True):
     """A literal CUDA device where the code has the right one at hand.
 
     `text` is what names it (``.cuda()``, ``device="cuda"``), `given` the expression that says where (``x.device``,
@@ -139,7 +126,6 @@ class IgnoresGivenDevice(Fact):
     `given` are surely bound there, and `of_tensor` that it is the device of a tensor.
     """
 
-    at: Span
     text: str
     given: str
     why: str
@@ -151,8 +137,7 @@ class IgnoresGivenDevice(Fact):
     of_tensor: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NonLeaf(Fact):
+class NonLeaf(Fact, frozen=True):
     """A tensor that was made from the leaf that is meant to be trained, and takes its place.
 
     `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
@@ -160,7 +145,6 @@ class NonLeaf(Fact):
     at `leaf_at`, where that is a part of the expression.
     """
 
-    at: Span
     name: str
     text: str
     why: str

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
-@dataclass(frozen=True, slots=True)
-class FactoryThenMove(Fact):
+class FactoryThenMove(Fact, frozen=True):
     """``torch.zeros(3).to(device)``: made on the CPU, and copied.
 
     `factory` is the public name, `text` the factory's call at `made_at`, `move` the move, which stands behind what is
@@ -17,7 +14,6 @@ class FactoryThenMove(Fact):
     cannot take them all, as it is told another type, or the type is changed on the way, which alone is `converts`.
     """
 
-    at: Span
     factory: str
     text: str
     move: str
@@ -30,38 +26,32 @@ class FactoryThenMove(Fact):
     converts: bool
 
 
-@dataclass(frozen=True, slots=True)
-class WaitInStep(Fact):
+class WaitInStep(Fact, frozen=True):
     """A place where each training step waits for the accelerator.
 
     `text` is the call, `kind` is ``read`` (a value goes to the host), ``print``, ``cache`` or ``synchronize``, and
     `loop` the head of the loop of steps.
     """
 
-    at: Span
     text: str
     kind: str
     loop: Span
 
 
-@dataclass(frozen=True, slots=True)
-class UnpinnedLoader(Fact):
+class UnpinnedLoader(Fact, frozen=True):
     """A loader whose batches are moved to an accelerator from memory that is not pinned.
 
     `move` is the text of the first move of a batch, at `moved_at`; `asynchronous` whether it says ``non_blocking``.
     """
 
-    at: Span
     move: str
     moved_at: Span
     asynchronous: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedMove(Fact):
+class RepeatedMove(Fact, frozen=True):
     """A tensor of the CPU that each round of a loop moves, though the loop changes neither it nor the device."""
 
-    at: Span
     name: str
     text: str
     loop: Span

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
@@ -24,8 +25,7 @@ _OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(Struct):
     """How one name is used in one function."""
 
     attributes: set[str] = field(default_factory=set)

@@ -6,9 +6,10 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api

@@ -11,8 +11,9 @@ itself; `join` is commutative, associative and idempotent, and `TOP` absorbs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
@@ -48,8 +49,7 @@ class Origin(str, Enum):
     """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Struct, frozen=True):
     """One element of the lattice; `name` is the type of a literal, the text of an expression, or the owner's name."""
 
     origin: Origin

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP

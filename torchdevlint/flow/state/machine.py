@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
@@ -43,8 +44,7 @@ _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a call gave, and what it left behind.
 
     That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
@@ -57,8 +57,7 @@ class Outcome:
     changed: tuple[tuple[int | str, Value], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """Where an abstract run started: ``forward``, ``init``, ``method``, ``function`` or ``module``."""
 
     kind: str
@@ -66,8 +65,7 @@ class Entry:
     owner: ClassInfo | None = None
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """One activation of one function."""
 
     machine: Machine

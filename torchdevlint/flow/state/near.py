@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torchdevlint.flow.state.devices import Device
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """What the names around a place say about devices.
 
     `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors

@@ -9,7 +9,6 @@ depends on what was analysed before.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
@@ -26,8 +25,7 @@ MOST_HOPS = 8
 """How many files a name is followed through that each import it from another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported(Ref):
+class Imported(Ref, frozen=True):
     """Something imported from a file of the project, which says what it is once it is asked.
 
     `path` is the file of the module that it comes from, `member` the name there, empty for the module itself.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
@@ -12,8 +13,7 @@ from torchdevlint.flow.state.values import Choice, Conditions, Value
 from torchdevlint.model import Span
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct):
     """What is known at one point of one path.
 
     `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
@@ -46,8 +46,7 @@ class State:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """A call, or the import of a module that makes one, that made CUDA read the visible devices.
 
     `inside` is the call that the module makes, and where.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, holds, owner_of
 from torchdevlint.flow.state.values import Closure

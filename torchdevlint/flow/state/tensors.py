@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.values import MAX_CREATIONS, Choice, Library, Map, Record, Seq, Site, Step, Tensor, Value

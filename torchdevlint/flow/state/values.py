@@ -7,9 +7,12 @@ that lead to it, so that two values chosen by the same `if` are never paired acr
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from torchdevlint.flow.state.compared import compared_by
 from torchdevlint.flow.state.devices import MODEL, TOP, Device
 
 if TYPE_CHECKING:
@@ -32,14 +35,11 @@ MAX_NESTING = 8
 """How deep containers hold containers; one that is deeper is known to be a container, and of what it holds nothing."""
 
 
-class Value:
+class Value(Struct, frozen=True):
     """Base of all abstract values."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Unknown(Value):
+class Unknown(Value, frozen=True):
     """Anything. Never leads to a finding.
 
     `given` says that it came from an input of `forward` or from an argument: if it turns out to be a tensor, it is on
@@ -50,8 +50,7 @@ class Unknown(Value):
     made_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Value):
+class Const(Value, frozen=True):
     """A literal: None, a bool, a number, a string, bytes or Ellipsis."""
 
     value: Any
@@ -63,65 +62,59 @@ class Const(Value):
         return hash((type(self.value), self.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Value):
+class Number(Value, frozen=True):
     """A Python number (or bool) of unknown value; `rank` is where that of this process was asked for, if so."""
 
     rank: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Text(Value):
+class Text(Value, frozen=True):
     """A string of unknown value; `rank` says that it is a number of this process, or names the device with it."""
 
     rank: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Guard(Value):
+class Guard(Value, frozen=True):
     """A test whose outcome is known where an accelerator is there, such as ``torch.cuda.is_available()``."""
 
     holds: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ref(Value):
+class Ref(Value, frozen=True):
     """Something imported or built in, by its public dotted name: ``torch.zeros``, ``builtins.len``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dev(Value):
+@compared_by("device", "creations")
+class Dev(Value, frozen=True):
     """A `torch.device`, or a string used as one; `creations` made the tensor whose device it is."""
 
     device: Device
     creations: tuple[Site, ...] = ()
-    number: bool = field(default=False, compare=False)
+    number: bool = False
     """It is the number of one, as ``torch.cuda.current_device()`` gives."""
-    asked_by: ast.AST | None = field(default=None, compare=False)
+    asked_by: ast.AST | None = None
     """The ``x.get_device()`` that gave the number, which is -1 where `x` is on the CPU; None where it cannot be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dtype(Value):
+class Dtype(Value, frozen=True):
     """A `torch.dtype`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+@compared_by("node")
+class Site(Struct, frozen=True):
     """Where a tensor was created on the default device; compared by node."""
 
     node: ast.AST
-    function: str = field(compare=False)
-    where: str = field(compare=False)
-    scope: str = field(compare=False)
-    random: bool = field(compare=False)
-    near: Near | None = field(compare=False)
+    function: str
+    where: str
+    scope: str
+    random: bool
+    near: Near | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(Struct, frozen=True, eq=False):
     """One event in a tensor's life, for the related locations of a finding."""
 
     text: str
@@ -143,8 +136,8 @@ class Step:
         return 0 if self.of_module else hash((self.text, self.node))
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor(Value):
+@compared_by("device", "ndim", "creations", "steps", "moved", "parameter", "opaque")
+class Tensor(Value, frozen=True):
     """A tensor on `device`.
 
     `ndim` is the number of dimensions, `AT_LEAST_1`, or None; `creations` are the default-device factories that it
@@ -160,12 +153,12 @@ class Tensor(Value):
     parameter: bool = False
     opaque: bool = False
     """What a module of unknown class gave: on its device, but it may be a tuple, dict or output object of tensors."""
-    unwrapped: ast.AST | None = field(default=None, compare=False)
+    unwrapped: ast.AST | None = None
     """The move that turned a Parameter into a plain tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Library(Value):
+@compared_by("name", "module", "device", "prefix", "inner", "children", "wants")
+class Library(Value, frozen=True):
     """An instance of a library class, by its public dotted name.
 
     For a `torch.nn.Module`, `device` is where its parameters live, or None if it has none; `prefix` is what a wrapper
@@ -178,44 +171,41 @@ class Library(Value):
     prefix: str = ""
     inner: Value | None = None
     children: tuple[Value, ...] = ()
-    made_at: ast.AST | None = field(default=None, compare=False)
-    placed: Step | None = field(default=None, compare=False)
+    made_at: ast.AST | None = None
+    placed: Step | None = None
     """The move that put it there."""
-    held: tuple[ast.expr, Tensor] | None = field(default=None, compare=False)
+    held: tuple[ast.expr, Tensor] | None = None
     """For a loss: the weight that it keeps as a buffer, with the argument that gives it; `device` is where that is."""
     wants: Device | None = None
     """Where a `DataParallel` wants its model to be when it is called, if that is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obj(Value):
+@compared_by("info", "device")
+class Obj(Value, frozen=True):
     """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""
 
     info: ClassInfo
     device: Device = TOP
-    placed: Step | None = field(default=None, compare=False)
+    placed: Step | None = None
     """The move that put it there."""
-    made_of: tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None = field(default=None, compare=False)
+    made_of: tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None = None
     """The arguments that ``__init__`` got, by position and by name, where it was made here."""
-    made_at: ast.AST | None = field(default=None, compare=False)
+    made_at: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cls(Value):
+class Cls(Value, frozen=True):
     """A class of this file."""
 
     info: ClassInfo
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Closure:
+class Closure(Struct, frozen=True, eq=False):
     """The names that a function sees besides its own: one mapping for each enclosing function, then the module."""
 
     scopes: tuple[dict[str, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Func(Value):
+class Func(Value, frozen=True):
     """A function, method or lambda of this file; `receiver` is bound as its first argument."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -227,16 +217,15 @@ class Func(Value):
     """No decorator that could change what a call gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Super(Value):
+class Super(Value, frozen=True):
     """``super()`` in a method of `info`."""
 
     info: ClassInfo
     receiver: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Seq(Value):
+@compared_by("items", "element", "members")
+class Seq(Value, frozen=True):
     """A list, tuple, set or iterator: known `items`, or only what each `element` is.
 
     `members` are values that a list is known to hold besides others, from appending to it in a loop.
@@ -245,35 +234,34 @@ class Seq(Value):
     items: tuple[Value, ...] | None
     element: Value
     members: tuple[Value, ...] = ()
-    depth: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = 1
 
     def __post_init__(self) -> None:
         depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
-        object.__setattr__(self, "depth", depth)
+        force_setattr(self, "depth", depth)
         if depth > MAX_NESTING:
             for name, nothing in (("depth", 1), ("items", None), ("members", ()), ("element", Unknown())):
-                object.__setattr__(self, name, nothing)
+                force_setattr(self, name, nothing)
 
 
-@dataclass(frozen=True, slots=True)
-class Map(Value):
+@compared_by("items", "element", "closed")
+class Map(Value, frozen=True):
     """A dict: the values under literal keys, and what any other value is; `closed` if there are no other keys."""
 
     items: tuple[tuple[Any, Value], ...]
     element: Value
     closed: bool = False
-    depth: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = 1
 
     def __post_init__(self) -> None:
         depth = 1 + max(nesting_of(self.element), *(nesting_of(value) for _, value in self.items), 0)
-        object.__setattr__(self, "depth", depth)
+        force_setattr(self, "depth", depth)
         if depth > MAX_NESTING or len(self.items) > MAX_ITEMS:
             for name, nothing in (("depth", 1), ("items", ()), ("closed", False), ("element", Unknown())):
-                object.__setattr__(self, name, nothing)
+                force_setattr(self, name, nothing)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordType(Value):
+class RecordType(Value, frozen=True):
     """A class whose instances are named fields: a dataclass or a named tuple, which is `ordered`, of this file."""
 
     name: str
@@ -282,23 +270,22 @@ class RecordType(Value):
     info: ClassInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record(Value):
+@compared_by("kind", "items")
+class Record(Value, frozen=True):
     """An instance of a `RecordType`; `items` are its fields, and attributes that were assigned besides."""
 
     kind: RecordType
     items: tuple[tuple[str, Value], ...]
-    depth: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = 1
 
     def __post_init__(self) -> None:
         depth = 1 + max((nesting_of(value) for _, value in self.items), default=0)
-        object.__setattr__(self, "depth", min(depth, MAX_NESTING))
+        force_setattr(self, "depth", min(depth, MAX_NESTING))
         if depth > MAX_NESTING:
-            object.__setattr__(self, "items", tuple((name, Unknown()) for name, _ in self.items))
+            force_setattr(self, "items", tuple((name, Unknown()) for name, _ in self.items))
 
 
-@dataclass(frozen=True, slots=True)
-class Partial(Value):
+class Partial(Value, frozen=True):
     """``functools.partial(function, *positional, **keywords)``."""
 
     function: Value
@@ -306,28 +293,26 @@ class Partial(Value):
     keywords: tuple[tuple[str, tuple[ast.expr, Value]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StateDict(Value):
+@compared_by("prefix", "wrapper", "owner")
+class StateDict(Value, frozen=True):
     """What ``state_dict()`` gives: `prefix` is on its keys, and `wrapper`, made at `made_at`, put it there."""
 
     prefix: str
     wrapper: str
     owner: str
-    node: ast.AST | None = field(default=None, compare=False)
-    made_at: ast.AST | None = field(default=None, compare=False)
-    function: ast.AST | None = field(default=None, compare=False)
+    node: ast.AST | None = None
+    made_at: ast.AST | None = None
+    function: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded(Value):
+class Loaded(Value, frozen=True):
     """What a load call gave; `node` is the call."""
 
     node: ast.AST
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice(Value):
+class Choice(Value, frozen=True):
     """One of several values, each under the conditions that lead to it."""
 
     alternatives: tuple[tuple[Conditions, Value], ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from torchdevlint.flow.checks import containers, environment, host_reads, losses
 from torchdevlint.flow.kinds.parameters import is_taken_by_torch

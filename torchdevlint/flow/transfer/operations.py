@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from itertools import combinations, islice, product
+
+from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, placement

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from torchdevlint import baseline, select
-from torchdevlint.config import ConfigError, Settings, load
+from torchdevlint.config import ConfigError, Settings, load, overlay
 from torchdevlint.discover import excluded
 from torchdevlint.engine import check_bytes
 from torchdevlint.fix.text import fix_bytes
@@ -16,8 +18,7 @@ from torchdevlint.project.locate import forget
 from torchdevlint.source.text import Source, declared_encoding, decode
 
 
-@dataclass(frozen=True)
-class Linted:
+class Linted(Struct, frozen=True, dict=True):
     """A text and what was found in it; columns of findings count from the text as it is here."""
 
     filename: str
@@ -32,7 +33,7 @@ class Linted:
 
     def fixed(self) -> str:
         """The text after all safe fixes. Raises UndecodableError for a text that cannot be saved as it is."""
-        return decode(fix_bytes(encoded(self.text), self.filename, replace(self.settings, unsafe_fixes=False)).content)
+        return decode(fix_bytes(encoded(self.text), self.filename, overlay(self.settings, unsafe_fixes=False)).content)
 
 
 def lint(filename: str, text: str) -> Linted:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lsprotocol.types import Position, Range
+from msgspec import Struct
 
 from torchdevlint.model import Span
 
@@ -13,8 +13,7 @@ UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-l
 """For each encoding of positions: how text is encoded, and the bytes in one of its units."""
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct, frozen=True):
     """The rows of a text, without their line endings, and the encoding in which positions are counted."""
 
     lines: Sequence[str]
