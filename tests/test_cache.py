@@ -16,7 +16,7 @@ import pytest
 
 from torchdevlint import cache as caches
 from torchdevlint import engine, suppress
-from torchdevlint.cache import Cache
+from torchdevlint.cache import Cache, database
 from torchdevlint.config import Settings
 from torchdevlint.engine import Run, check_paths
 
@@ -165,7 +165,7 @@ def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
     if damage == "bytes":
         file.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 20)
     elif damage == "rows":
-        other.execute("UPDATE results SET reports = ?, uses = '[]'", (json.dumps([["TDL004", {}]]),))
+        other.execute("UPDATE results SET reports = ?, names = '[]'", (json.dumps([["TDL004", {}]]),))
         other.commit()
     elif damage == "table":
         other.execute("DROP TABLE results")
@@ -190,16 +190,16 @@ def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
         file.chmod(stat.S_IRUSR)
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     else:
-        caches._SECONDS = 0.1
+        database._SECONDS = 0.1
         other.execute("BEGIN EXCLUSIVE")
     try:
         assert lint(root, folder) == expected
         write(root / "main.py", "import torch\n")
         assert lint(root, folder) == lint(root, None)
         if damage in ("bytes", "layout", "view", "table"):
-            assert Cache(folder, Settings(root=root))._rows, "it is a cache again"
+            assert Cache(folder, Settings(root=root))._results, "it is a cache again"
     finally:
-        caches._SECONDS = 2.0
+        database._SECONDS = 2.0
         other.close()
         if damage == "readonly":
             folder.chmod(stat.S_IRWXU)
@@ -261,7 +261,7 @@ def test_it_does_not_lead_out_of_the_project(tmp_path: Path, link: str) -> None:
 
 def test_nothing_is_unpickled() -> None:
     """What is read back is JSON and SQLite; the pool alone pickles, from a process to its own children."""
-    package = Path(caches.__file__).parent
+    package = Path(caches.__file__).parent.parent
     found = [
         path for path in package.rglob("*.py")
         if re.search(r"^\s*(?:import|from) (?:pickle|marshal|shelve|dill|joblib)\b", path.read_text(), re.MULTILINE)
@@ -304,7 +304,7 @@ def test_what_was_only_just_written_is_read_again(tmp_path: Path) -> None:
     assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]
 
 
-@pytest.mark.parametrize("table", ["results", "files"])
+@pytest.mark.parametrize("table", ["results", "files", "imports", "used"])
 def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a database that is otherwise sound, as somebody else may have made it; within its JSON as well."""
     monkeypatch.setattr(caches, "_SETTLED", -(10**12))
@@ -313,11 +313,11 @@ def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, m
     write(root / "b.py", "def f():\n    return 'm'\n")
     expected, chance = lint(root, None), random.Random(1)
     assert expected.diagnostics
-    others: list[object] = [None, 7, -1, 2**62, 1.5, b"\xff", "", "{}", "[7]", "[[]]", "null", '{"imports": 7}']
+    others: list[object] = [None, 7, -1, 2**62, 1.5, b"\xff", b"\xff" * 8, b"/a\0b", "", "{}", "[7]", "[[]]", "null"]
     for _ in range(150):
         lint(root, folder)
         with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "id"]
             column = chance.choice(columns)
             rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
             for row, value in rows:

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from torchdevlint import rules, select, suppress
-from torchdevlint.cache import Cache, Entry
+from torchdevlint.cache import Cache, Entry, Kept
 from torchdevlint.config import Settings
 from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports
@@ -227,7 +227,7 @@ def _analysed(
     text = module.source.text
     joined = suppress.read(text).joined_at(report.span.row for _, report in reports) if reports else ()
     pragmas = passes and suppress.may_be_unused(text)
-    return found, Entry(module.bytes_digest, codes, pragmas, tuple(reports), joined, project.uses())
+    return found, Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
 
 
 def check_tree(

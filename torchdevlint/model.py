@@ -7,8 +7,12 @@ Rows and columns are 1-based; columns count code points; an end column is exclus
 from __future__ import annotations
 
 from enum import Enum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+FromOne = Annotated[int, Meta(ge=1)]
+"""A number that counts from one, which is looked at where it is read from a file."""
 
 
 class Severity(str, Enum):
@@ -34,10 +38,10 @@ class Span(Struct, frozen=True, order=True):
     in.
     """
 
-    row: int
-    column: int
-    end_row: int
-    end_column: int
+    row: FromOne
+    column: FromOne
+    end_row: FromOne
+    end_column: FromOne
     file: str = ""
 
 

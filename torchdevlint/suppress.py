@@ -28,6 +28,7 @@ UNUSED = "TDL900"
 """The rule about unused suppressions: a comment that names it is never unused itself."""
 
 _NOQA = re.compile(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+_NOQA_OF_OURS = re.compile(r"# noqa[^\r\n]*tdl", re.IGNORECASE)
 _NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
 _OWN = re.compile(
     r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*(?:[:=(]\s*)?TDL\d))"
@@ -227,7 +228,7 @@ class Suppressions(Struct, frozen=True, dict=True):
 
         That is not enough for comments that may be unused, which can stand on any line.
         """
-        fits = self.known is not None and all(last <= len(self._lines) for _, last in self.known)
+        fits = self.known is not None and all(0 < first <= last <= len(self._lines) for first, last in self.known)
         if self.known is None or not fits or may_be_unused(self.text):
             return self._scan[0]
         return {row: each for each in self.known for row in range(each[0], each[1] + 1)}
@@ -270,10 +271,7 @@ class Suppressions(Struct, frozen=True, dict=True):
 
 def may_be_unused(text: str) -> bool:
     """Whether a text may hold suppressions that name rules of this project."""
-    if "torchdevlint:" in text:
-        return True
-    folded = text.lower()
-    return "# noqa" in folded and "tdl" in folded
+    return "torchdevlint:" in text or _NOQA_OF_OURS.search(text) is not None
 
 
 def read(text: str, noqa: bool = True, known: tuple[Rows, ...] | None = None) -> Suppressions:

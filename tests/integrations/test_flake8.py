@@ -12,7 +12,8 @@ import pytest
 
 from tests.casefile import read_cases
 from tests.conftest import ROOT, python
-from torchdevlint.cache import DATABASE, FOLDER
+from torchdevlint.cache import FOLDER
+from torchdevlint.cache.database import DATABASE
 from torchdevlint.rules import all_rules
 
 FORMAT = "--format=%(path)s|%(row)d|%(col)d|%(code)s|%(text)s"

@@ -51,7 +51,7 @@ def root(tmp_path: Path) -> Path:
 )
 def test_where_an_import_leads(root: Path, importer: str, module: str, level: int, found: str | None) -> None:
     (root.parent / "outside.py").write_text("")
-    assert locate(str(root / importer), module, level) == (None if found is None else str(root / found))
+    assert locate(str((root / importer).parent), module, level) == (None if found is None else str(root / found))
 
 
 def test_modules_below_a_package(root: Path) -> None:
@@ -65,7 +65,7 @@ def test_nothing_above_the_project_is_looked_at(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "pyproject.toml").write_text("")
     forget()
-    assert locate(str(tmp_path / "inner" / "a.py"), "outside") is None
+    assert locate(str(tmp_path / "inner"), "outside") is None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
@@ -79,10 +79,10 @@ def test_links_lead_within_the_project_only(root: Path) -> None:
     (root / "app" / "within").symlink_to("models")
     (root / "app" / "alias.py").symlink_to("utils.py")
     forget()
-    importer = str(root / "app/utils.py")
-    assert [locate(importer, name, 1) for name in ("away", "away.secret", "secret")] == [None, None, None]
-    assert locate(importer, "within.net", 1) == str(root / "app/within/net.py")
-    assert locate(importer, "alias", 1) == str(root / "app/alias.py")
+    beside = str(root / "app")
+    assert [locate(beside, name, 1) for name in ("away", "away.secret", "secret")] == [None, None, None]
+    assert locate(beside, "within.net", 1) == str(root / "app/within/net.py")
+    assert locate(beside, "alias", 1) == str(root / "app/alias.py")
 
 
 def test_without_a_root_the_dots_stay_in_the_package_or_in_the_current_folder(
@@ -92,10 +92,10 @@ def test_without_a_root_the_dots_stay_in_the_package_or_in_the_current_folder(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     forget()
-    assert locate(str(tmp_path / "package/sub/b.py"), "sub", 2) == str(tmp_path / "package/sub")
-    assert locate(str(tmp_path / "package/sub/b.py"), "outside", 3) is None
-    assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) is None
+    assert locate(str(tmp_path / "package/sub"), "sub", 2) == str(tmp_path / "package/sub")
+    assert locate(str(tmp_path / "package/sub"), "outside", 3) is None
+    assert locate(str(tmp_path / "plain/deep"), "other", 2) is None
     monkeypatch.chdir(tmp_path / "plain")
     forget()
-    assert locate(str(tmp_path / "plain/deep/a.py"), "other", 2) == str(tmp_path / "plain/other.py")
-    assert locate(str(tmp_path / "plain/deep/a.py"), "outside", 3) is None
+    assert locate(str(tmp_path / "plain/deep"), "other", 2) == str(tmp_path / "plain/other.py")
+    assert locate(str(tmp_path / "plain/deep"), "outside", 3) is None

@@ -18,29 +18,13 @@ _ELSEWHERE = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 """Never looked for: what has such a name in a project is not meant, or is not ours to read."""
 
 
-def locate(importer: str, module: str, level: int = 0) -> str | None:
-    """The file that ``import module`` in the file `importer` reads, or the folder of a package without ``__init__``.
-
-    `importer` is an absolute path, `level` the number of dots before the name. None where the project has no such file.
-    """
-    return _located(os.path.dirname(importer), module, level)
-
-
-def submodule(package: str, name: str) -> str | None:
-    """The file of a module of a package, which is given by its ``__init__.py`` or its folder."""
-    if package.endswith(".py") and os.path.basename(package) != "__init__.py":
-        return None
-    return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
-
-
-def forget() -> None:
-    """Files may have come and gone, and the current folder may be another."""
-    for cached in (_located, _absolute, _inside, _roots, _root, _entries):
-        cached.cache_clear()
-
-
 @lru_cache(maxsize=65536)
-def _located(beside: str, module: str, level: int) -> str | None:
+def locate(beside: str, module: str, level: int = 0) -> str | None:
+    """The file that ``import module`` in a file reads, or the folder of a package without ``__init__``.
+
+    `beside` is the absolute path of the folder that the file is in, `level` the number of dots before the name. None
+    where the project has no such file.
+    """
     parts = tuple(part for part in module.split(".") if part)
     if level:
         folder = beside
@@ -52,6 +36,19 @@ def _located(beside: str, module: str, level: int) -> str | None:
     if not parts or parts[0] in _ELSEWHERE:
         return None
     return _absolute(beside, parts)
+
+
+def submodule(package: str, name: str) -> str | None:
+    """The file of a module of a package, which is given by its ``__init__.py`` or its folder."""
+    if package.endswith(".py") and os.path.basename(package) != "__init__.py":
+        return None
+    return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
+
+
+def forget() -> None:
+    """Files may have come and gone, and the current folder may be another."""
+    for cached in (locate, _absolute, _inside, _roots, _root, _entries):
+        cached.cache_clear()
 
 
 @lru_cache(maxsize=65536)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.uses import BELOW, Project
+from torchdevlint.project.uses import Project
 from torchdevlint.source.gate import MOVING_METHODS
 from torchdevlint.source.nodes import below, nodes_in
 
@@ -136,13 +135,11 @@ class _Search:
         return False
 
     def _ask(self, importer: str, source: str, level: int, name: str) -> None:
-        path = locate(importer, source, level)
-        self.project.found(importer, source, level, path)
+        path = self.project.locate(importer, source, level)
         if path is not None:
             self.asked[path, name] = None
 
     def _ask_below(self, path: str, name: str) -> None:
-        found = submodule(path, name)
-        self.project.found(path, name, BELOW, found)
+        found = self.project.submodule(path, name)
         if found is not None:
             self.asked[found, ""] = None

@@ -6,6 +6,7 @@ import os
 
 from msgspec import Struct, field
 
+from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile
 
 BELOW = -1
@@ -15,8 +16,9 @@ BELOW = -1
 class Uses(Struct, frozen=True):
     """What was asked of the other files of a project, and what they answered.
 
-    `imports` are the importing file, the name, the number of dots, and the file that it led to; `files` a path, the
-    digest of its bytes (empty if it could not be read), and for each name that was used the digest of what binds it.
+    `imports` are the folder of the importing file (or for `BELOW`, the package), the name, the number of dots, and the
+    file that it led to; `files` a path, the digest of its bytes (empty if it could not be read), and for each name that
+    was used the digest of what binds it.
     """
 
     imports: tuple[tuple[str, str, int, str | None], ...] = ()
@@ -29,12 +31,20 @@ class Project(Struct):
     path: str
     library: Library
     imports: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
-    """Where imports led, by the importing file, the name and the number of dots."""
+    """Where imports led: see `Uses`."""
     names: dict[str, tuple[ModuleFile | None, dict[str, None]]] = field(default_factory=dict)
     """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
 
-    def found(self, importer: str, module: str, level: int, path: str | None) -> None:
-        self.imports[importer, module, level] = path
+    def locate(self, importer: str, module: str, level: int) -> str | None:
+        """The file that an import of the file `importer` leads to."""
+        beside = os.path.dirname(importer)
+        found = self.imports[beside, module, level] = locate(beside, module, level)
+        return found
+
+    def submodule(self, package: str, name: str) -> str | None:
+        """The file of a module of a package."""
+        found = self.imports[package, name, BELOW] = submodule(package, name)
+        return found
 
     def used(self, path: str, name: str, module: ModuleFile | None) -> None:
         self.names.setdefault(path, (module, {}))[1][name] = None

@@ -12,9 +12,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
-from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import ModuleFile
-from torchdevlint.project.uses import BELOW, Project
+from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import below, once_a_node
 
 if TYPE_CHECKING:
@@ -82,11 +81,8 @@ class OtherFiles:
         """The file that an import leads to, in a frame with these names."""
         other = owner_of(names)
         importer = self.home if other is None else other.module.path
-        found = locate(importer, module, level)
-        if found == self.home:
-            return None
-        self.project.found(importer, module, level, found)
-        return found
+        found = self.project.locate(importer, module, level)
+        return None if found == self.home else found
 
     def value(self, imported: Imported) -> Value | None:
         """What an import brings, or None where that is not known."""
@@ -111,13 +107,11 @@ class OtherFiles:
                 found = self._from_star(path, module, level, name, full)
                 if found is not None:
                     return found
-        below_it = submodule(path, name)
-        self.project.found(path, name, BELOW, below_it)
+        below_it = self.project.submodule(path, name)
         return None if below_it is None or below_it == self.home else Imported(full, below_it, "")
 
     def _from_star(self, importer: str, module: str, level: int, name: str, full: str) -> Value | None:
-        path = locate(importer, module, level)
-        self.project.found(importer, module, level, path)
+        path = self.project.locate(importer, module, level)
         names = self.of(path) if path is not None and path not in (importer, self.home) else None
         if path is None or names is None or not self.is_exported(names, name):
             return None
