@@ -85,12 +85,13 @@ def measure_cold(
 def measure_warm(copy: Target, with_ruff: bool, pace: Pace) -> tuple[Timing, ...]:
     """The filled cache of each tool, with nothing changed and with a comment added to one file; `copy` is written to.
 
-    The file is the middle one of those that mention torch.
+    The file is of middle length among those that mention torch.
     """
-    files = _torch_files(copy)
+    files = sorted(_torch_files(copy), key=lambda path: path.stat().st_size)
+    middle = files[len(files) // 2]
 
     def change() -> None:
-        with files[len(files) // 2].open("a", encoding="utf-8") as file:
+        with middle.open("a", encoding="utf-8") as file:
             file.write("# A line more.\n")
 
     with tempfile.TemporaryDirectory() as scratch:

@@ -25,17 +25,16 @@ def locate(beside: str, module: str, level: int = 0) -> str | None:
     `beside` is the absolute path of the folder that the file is in, `level` the number of dots before the name. None
     where the project has no such file.
     """
-    parts = tuple(part for part in module.split(".") if part)
+    parts = tuple(filter(None, module.split(".")))
     if level:
-        folder = beside
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-            if not _belongs(folder, beside):
-                return None
-        return _inside(folder, parts)
-    if not parts or parts[0] in _ELSEWHERE:
-        return None
-    return _absolute(beside, parts)
+        folder = _above(beside, level - 1)
+        return None if folder is None else _inside(folder, parts)
+    return None if not parts or is_elsewhere(module) else _absolute(beside, parts)
+
+
+def is_elsewhere(module: str) -> bool:
+    """Whether an absolute import of this name never leads into a project."""
+    return module.partition(".")[0] in _ELSEWHERE
 
 
 def submodule(package: str, name: str) -> str | None:
@@ -47,8 +46,19 @@ def submodule(package: str, name: str) -> str | None:
 
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
-    for cached in (locate, _absolute, _inside, _roots, _root, _entries):
+    for cached in (locate, _above, _absolute, _inside, _roots, _root, _entries):
         cached.cache_clear()
+
+
+@lru_cache(maxsize=4096)
+def _above(beside: str, dots: int) -> str | None:
+    """The folder so far above another one, or None if it is outside of the project."""
+    folder = beside
+    for _ in range(dots):
+        folder = os.path.dirname(folder)
+        if not _belongs(folder, beside):
+            return None
+    return folder
 
 
 @lru_cache(maxsize=65536)
@@ -65,12 +75,15 @@ def _inside(folder: str, parts: tuple[str, ...]) -> str | None:
     if not parts:
         return os.path.join(folder, "__init__.py") if "__init__.py" in _entries(folder) else folder
     last, entries = parts[-1], _entries(folder)
+    is_folder, is_module = last in entries, entries.get(f"{last}.py", False)
+    if not is_folder and not is_module:
+        return None
     path = os.path.join(folder, last)
-    if last in entries and "__init__.py" in _entries(path):
+    if is_folder and "__init__.py" in _entries(path):
         return os.path.join(path, "__init__.py")
-    if f"{last}.py" in entries and os.path.isfile(f"{path}.py"):
+    if is_module:
         return f"{path}.py"
-    return path if last in entries and any(each.endswith(".py") for each in _entries(path)) else None
+    return path if any(each.endswith(".py") for each in _entries(path)) else None
 
 
 @lru_cache(maxsize=4096)
@@ -108,12 +121,14 @@ def _belongs(folder: str, beside: str) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _entries(folder: str) -> frozenset[str]:
+def _entries(folder: str) -> dict[str, bool]:
+    """The names in a folder, and which of them are files."""
     try:
         with os.scandir(folder) as entries:
-            return frozenset(entry.name for entry in entries if not entry.is_symlink() or _stays(entry.path, folder))
+            inside = (each for each in entries if not each.is_symlink() or _stays(each.path, folder))
+            return {each.name: each.is_file() for each in inside}
     except OSError:
-        return frozenset()
+        return {}
 
 
 def _stays(link: str, folder: str) -> bool:

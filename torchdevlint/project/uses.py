@@ -6,7 +6,7 @@ import os
 
 from msgspec import Struct, field
 
-from torchdevlint.project.locate import locate, submodule
+from torchdevlint.project.locate import is_elsewhere, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile
 
 BELOW = -1
@@ -37,6 +37,8 @@ class Project(Struct):
 
     def locate(self, importer: str, module: str, level: int) -> str | None:
         """The file that an import of the file `importer` leads to."""
+        if not level and is_elsewhere(module):
+            return None
         beside = os.path.dirname(importer)
         found = self.imports[beside, module, level] = locate(beside, module, level)
         return found
