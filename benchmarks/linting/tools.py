@@ -19,9 +19,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {
     "RAYON_NUM_THREADS": "1",
     "TERM": "dumb",
+    "PYTHONDONTWRITEBYTECODE": "",
     "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")])),
 }
-"""One thread for tools without a flag for it (ruff), and this checkout, whatever the current folder is."""
+"""One thread for tools without a flag for it (ruff), byte code is kept as usual, and this checkout is what is run."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 torch = pytest.importorskip("torch", reason="what was flagged is executed with torch")
 
@@ -1014,7 +1015,7 @@ def test_a_run_that_does_not_end_is_ended(bench: Bench) -> None:
 
 
 def test_a_finding_in_a_notebook_is_not_executed(bench: Bench) -> None:
-    diagnostic = replace(bench.finding(snippets.FACTORY), cell=3)
+    diagnostic = structs.replace(bench.finding(snippets.FACTORY), cell=3)
     assert bench.climb(diagnostic).judgement is None
     assert bench.climb(diagnostic).reasons == ()
 
