@@ -6,7 +6,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.names import argument_names
+from torchdevlint.flow.names import argument_names, last_name
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
@@ -170,8 +170,7 @@ def _in_all(blocks: list[list[ast.stmt]]) -> set[str]:
 
 
 def _may_end_early(item: ast.withitem) -> bool:
-    called = item.context_expr.func if isinstance(item.context_expr, ast.Call) else None
-    return getattr(called, "attr", getattr(called, "id", "")) in _SWALLOWS
+    return isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in _SWALLOWS
 
 
 def _deleted_by(statement: ast.stmt) -> set[str]:

@@ -84,6 +84,11 @@ def dotted_path(node: ast.AST) -> str | None:
             return None
 
 
+def last_name(node: ast.expr) -> str:
+    """The name that a call goes by: ``f`` for ``f`` and ``x[0].f``; empty for what has none."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def is_one_of(name: str, configured: tuple[str, ...]) -> bool:
     """Whether a public name is among dotted names of the settings; a relative import gives only their end."""
     if not configured or not name:

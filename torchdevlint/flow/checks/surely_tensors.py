@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.bound import LEAVING, Scope, given_by_default
-from torchdevlint.flow.names import dotted_path, positional_names
+from torchdevlint.flow.names import dotted_path, last_name, positional_names
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _NUMBERS = frozenset({"float", "int", "bool", "complex", "Number"})
@@ -69,7 +69,7 @@ def _given_constants(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
 def _calls(tree: ast.Module) -> dict[str, list[ast.Call]]:
     found: dict[str, list[ast.Call]] = {}
     for each in nodes_in(tree, ast.Call):
-        called = getattr(each.func, "attr", getattr(each.func, "id", ""))
+        called = last_name(each.func)
         if called and (each.args or each.keywords):
             found.setdefault(called, []).append(each)
     return found
@@ -88,7 +88,7 @@ def _names_of_lambdas(tree: ast.Module) -> dict[ast.Lambda, list[str]]:
 def _tests(scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[tuple[str, ast.Call], ...]:
     """The tests of what a name is, with that name."""
     found = (each for each in nodes_in(scope, ast.Call) if each.args and isinstance(each.args[0], ast.Name))
-    asked = ((each, getattr(each.func, "attr", getattr(each.func, "id", ""))) for each in found)
+    asked = ((each, last_name(each.func)) for each in found)
     return tuple((each.args[0].id, each) for each, called in asked if called in _TESTS)  # type: ignore[attr-defined]
 
 
