@@ -14,11 +14,13 @@ from torchdevlint.model import Applicability
 IMPORTS = "import os\n\nimport torch\nfrom torch import nn\n"
 
 
-def fixed(code: str, text: str, unsafe: bool = True) -> str:
-    """A text after the fixes of one rule."""
+def fixed(code: str, text: str, unsafe: bool = True, newline: str = "\n") -> str:
+    """A text after the fixes of one rule; the lines of the file end in `newline`."""
     settings = replace(settings_for(code), select=(code,), unsafe_fixes=unsafe)
-    whole = f"{IMPORTS}\n\n{dedent(text)}"
-    return fix_bytes(whole.encode(), "case.py", settings).content.decode().removeprefix(f"{IMPORTS}\n\n")
+    whole = f"{IMPORTS}\n\n{dedent(text)}".replace("\n", newline)
+    content = fix_bytes(whole.encode(), "case.py", settings).content.decode()
+    assert newline == "\n" or "\n" not in content.replace(newline, "")
+    return content.replace(newline, "\n").removeprefix(f"{IMPORTS}\n\n")
 
 
 def applicability(code: str, text: str) -> Applicability | None:
@@ -158,8 +160,9 @@ LINES = {
 @pytest.mark.parametrize(
     ("code", "before", "after"), [(code, *pair) for code, pairs in LINES.items() for pair in pairs]
 )
-def test_a_line_becomes(code: str, before: str, after: str) -> None:
-    assert fixed(code, before) == after
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_line_becomes(code: str, before: str, after: str, newline: str) -> None:
+    assert fixed(code, before, newline=newline) == after
 
 
 UNSAFE = {

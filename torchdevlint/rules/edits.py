@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 
 from torchdevlint.flow.facts.common import Reordering
@@ -137,9 +138,13 @@ def call_replaced(text: str, span: Span, method: str, call: str) -> Edit | None:
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:
-    """The tokens of an expression that mean something, read in parentheses, since it may have several lines."""
+    """The tokens of an expression that mean something, read in parentheses, since it may have several lines.
+
+    Only ``\\n`` ends a line of what is tokenized, where a line of source ends as Python reads it.
+    """
+    rows = re.sub(r"\r\n?", "\n", text)
     try:
-        found = list(tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline))
+        found = list(tokenize.generate_tokens(io.StringIO(f"({rows}\n)").readline))
     except (tokenize.TokenError, SyntaxError):
         return []
     return [each for each in found if each.type not in _BLANK][1:-1]
