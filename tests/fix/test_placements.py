@@ -308,3 +308,21 @@ def test_a_move_that_the_factory_cannot_do_stays(given: str) -> None:
     code = f"import torch\n\n\ndef f(x: torch.Tensor):\n    return torch.zeros(1, 3, 2, 2).to({given}) + x\n"
     result = fix_bytes(code.encode(), "case.py", Settings(select=("TDL601",), unsafe_fixes=True))
     assert result.content.decode() == code
+
+
+def test_a_name_that_stands_for_another_thing_is_not_the_device() -> None:
+    body = """
+    class Learner:
+        def __init__(self, device):
+            self.device = torch.device(device)
+            self.net = nn.Linear(4, 3).to(self.device)
+
+        def step(self, batch):
+            x, device = batch
+            return nn.functional.cross_entropy(self.net(x.to(self.device)), device)
+
+        def fit(self, data):
+            for batch in torch.utils.data.DataLoader(data):
+                self.step(batch).backward()
+    """
+    assert "device.to(device)" not in fixed(body)

@@ -43,6 +43,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bytes], list[D
         (codecs.BOM_UTF8, "utf-8", ""),
         (b"", "latin-1", "# coding: latin-1"),
         (b"", "gbk", "#-*- coding: gbk"),
+        (b"", "utf-8", "# coding: utf-8-sig"),
+        (codecs.BOM_UTF8, "utf-8", "# coding: utf-8-sig"),
     ],
 )
 def test_encoding_mark_and_line_ends_stay(mark: bytes, encoding: str, cookie: str, newline: str) -> None:

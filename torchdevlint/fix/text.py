@@ -88,6 +88,8 @@ def _encoded(new: str, data: bytes, text: str) -> bytes | None:
     """The new text in the encoding of the old content; None where that would change more than the fix does."""
     marked = data.startswith(codecs.BOM_UTF8)
     encoding, _ = declared_encoding(data[3:] if marked else data) or ("utf-8", 1)
+    if codecs.lookup(encoding).name == "utf-8-sig":
+        encoding = "utf-8"  # it would write a mark of its own
     mark = codecs.BOM_UTF8 if marked else b""
     try:
         return mark + new.encode(encoding) if mark + text.encode(encoding) == data else None

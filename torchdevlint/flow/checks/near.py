@@ -119,10 +119,17 @@ class Meeting(Struct, frozen=True):
         if texts:
             return own if own in texts else texts[0]
         if wanted.origin is Origin.EXPRESSION and around.function is frame.function:
-            return wanted.name if is_bound(frame, wanted.name, place) else None
+            stands = is_bound(frame, wanted.name, place) and self._is_wanted(wanted.name)
+            return wanted.name if stands else None
         if wanted == MODEL and around.owner is not None and around.owner.is_module and "self" in bound:
             return _of_layer(around.owner)
         return None
+
+    def _is_wanted(self, text: str) -> bool:
+        """Whether no name of this scope is meant, or one that holds the device: in `__init__` it had this name."""
+        held = self.state.env.get(text)
+        value = None if held is None else settle(held, self.state.conditions)
+        return value is None or (isinstance(value, Dev) and value.device == self.wanted)
 
 
 def _is_module(frame: Frame, path: str, scope: Scope | None = None) -> bool:
