@@ -15,6 +15,7 @@ from tests.fix.test_placements import fixed
         ('nn.DataParallel(nn.Linear(4, 2).to("cuda:1"), device_ids=[2, 3])', "device_ids=[2, 3])"),
         ('nn.DataParallel(nn.Linear(4, 2).to("cuda:1"))', '.to("cuda:1"))'),
         ("nn.DataParallel(nn.Linear(4, 2), device_ids=[0, 1])", "nn.Linear(4, 2).to(device), device_ids=[0, 1])"),
+        ("nn.DataParallel(nn.Linear(4, 2), device_ids=[1, 0])", "nn.Linear(4, 2), device_ids=[1, 0])"),
         ("nn.DataParallel(nn.Linear(4, 2))", "nn.DataParallel(nn.Linear(4, 2).to(device))"),
     ],
 )

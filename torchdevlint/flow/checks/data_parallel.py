@@ -87,8 +87,12 @@ def _beginning_with(ids: ast.expr | None, gpu: Device) -> str:
 def _name_for(frame: Frame, state: State, gpu: Device, wrap: ast.Call) -> str:
     """A variable for the first GPU, or for the device that the program chooses, that is surely bound at a wrap."""
     named = [(text, device) for text, device in near(frame, state).names if not text.endswith(".device")]
-    same = [text for text, device in named if device == gpu or (device.name == "cuda" and device.index is None)]
-    chosen = [text for text, device in named if device.origin is Origin.EXPRESSION]
+    same = [text for text, device in named if device == gpu]
+    chosen = [
+        text
+        for text, device in named
+        if gpu.index == 0 and (device.origin is Origin.EXPRESSION or (device.name == "cuda" and device.index is None))
+    ]
     return next((text for text in (*same, *chosen) if is_bound_where(frame, text, wrap)), "")
 
 
