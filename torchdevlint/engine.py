@@ -30,6 +30,7 @@ from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
 from torchdevlint.source.text import Source, UndecodableError
+from torchdevlint.suppress import Suppressions
 from torchdevlint.syntax.document import Document, parsed
 from torchdevlint.syntax.errors import TooDeepError
 
@@ -191,6 +192,7 @@ def _check_document(
     part = "file" if content.notebook is None else "cell"
     errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in document.errors]
     reports, problems = judged(errors, filename, codes)
+    suppressions = suppress.read(content.text)
     entry = None
     if tree is not None:
         if module is None:
@@ -199,18 +201,23 @@ def _check_document(
             if saved and content.notebook is None:
                 _LIBRARY.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
-        found = _analysed(text, module, filename, settings, codes)
+        found = _analysed(text, module, filename, settings, codes, suppressions)
         if isinstance(found, Problem):
             return FileResult(filename, problems=(found,)), None
         (more, further), entry = found
         reports, problems = reports + more, problems + further
     ran = codes if not errors else frozenset()
-    result = of_reports(reports, content, filename, settings, codes, suppress.read(content.text), problems, ran)
+    result = of_reports(reports, content, filename, settings, codes, suppressions, problems, ran)
     return result, None if result.problems or errors else entry
 
 
 def _analysed(
-    data: bytes, module: ModuleFile, filename: str, settings: Settings, codes: frozenset[str]
+    data: bytes,
+    module: ModuleFile,
+    filename: str,
+    settings: Settings,
+    codes: frozenset[str],
+    suppressions: Suppressions,
 ) -> tuple[Reports, Entry | None] | Problem:
     """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
@@ -224,9 +231,8 @@ def _analysed(
     reports, problems = found
     if project is None or problems:
         return found, None
-    text = module.source.text
-    joined = suppress.read(text).joined_at(report.span.row for _, report in reports) if reports else ()
-    pragmas = passes and suppress.may_be_unused(text)
+    joined = suppressions.joined_at(report.span.row for _, report in reports) if reports else ()
+    pragmas = passes and suppress.may_be_unused(module.source.text)
     return found, Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
 
 
@@ -247,17 +253,19 @@ def check_tree(
     codes = frozenset(filter(shown, stable)) - ITS_OWN
     data = text.encode("utf-8", "surrogatepass")
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
+    suppressions = suppress.read(text, noqa=False)
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
-        return of_reports(kept.reports, Content(text), filename, settings, codes, suppress.read(text, noqa=False))
-    found = _analysed(data, ModuleFile(path, Source(text, tree), tree, digest), filename, settings, codes)
+        return of_reports(kept.reports, Content(text), filename, settings, codes, suppressions)
+    module = ModuleFile(path, Source(text, tree), tree, digest)
+    found = _analysed(data, module, filename, settings, codes, suppressions)
     if isinstance(found, Problem):
         return FileResult(filename, problems=(found,))
     (reports, problems), entry = found
     if cache is not None and entry is not None:
         cache.put(path, entry)
         cache.save()
-    return of_reports(reports, Content(text), filename, settings, codes, suppress.read(text, noqa=False), problems)
+    return of_reports(reports, Content(text), filename, settings, codes, suppressions, problems)
 
 
 def _reports(
