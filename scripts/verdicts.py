@@ -48,7 +48,7 @@ class Finding:
     @property
     def id(self) -> str:
         """A short name to type; `key` is what is stored."""
-        return _hash(self.key)[:8]
+        return digest(self.key)[:8]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def keyed(raw: Iterable[Mapping[str, Any]], release: Release, root: Path) -> lis
         if path not in lines:
             lines[path] = (root / path).read_text(encoding="utf-8", errors="replace").split("\n")
         text = lines[path][row - 1].strip() if row <= len(lines[path]) else ""
-        stem = f"{release.label}/{path}:{item['code']}:{_hash(text)[:12]}"
+        stem = f"{release.label}/{path}:{item['code']}:{digest(text)[:12]}"
         seen[stem] += 1
         key = f"{stem}:{seen[stem]}"
         found.append(Finding(key, release.name, release.version, path, row, item["code"], item["message"]))
@@ -155,7 +155,7 @@ def save_snapshot(findings: Iterable[Finding], data: Path) -> None:
 
 def draw(findings: Iterable[Finding], count: int) -> list[Drawn]:
     """At most `count` findings of each rule: those whose keys have the smallest hashes, whatever their order."""
-    held = sorted(findings, key=lambda finding: _hash(f"drawn {finding.key}"))
+    held = sorted(findings, key=lambda finding: digest(f"drawn {finding.key}"))
     among = Counter(finding.code for finding in held)
     taken = Counter[str]()
     drawn = []
@@ -205,5 +205,5 @@ def _place(item: Mapping[str, Any]) -> tuple[str, int, int, str, str]:
     return (_path(item), item["location"]["row"], item["location"]["column"], item["code"], item["message"])
 
 
-def _hash(text: str) -> str:
+def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
