@@ -329,3 +329,14 @@ def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, m
                     other = value[: leaf.start()] + wrong + value[leaf.end() :] if leaf else None
                 connection.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE rowid = ?", (other, row))
         assert lint(root, folder) == expected, column
+
+
+def test_what_noqa_silences_is_known_whether_it_is_ignored_or_not(tmp_path: Path) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", "import torch\n\nx = torch.load('f')\ny = torch.load('g')  # noqa\n# flake8: noqa\n")
+    heeded, ignored = Settings(root=root), Settings(root=root, ignore_noqa=True)
+    for _ in range(2):
+        (result,) = lint(root, folder, heeded).results
+        assert (result.diagnostics, result.silenced) == ((), 1)
+        (result,) = lint(root, folder, ignored).results
+        assert ([each.span.row for each in result.diagnostics], result.silenced) == ([3, 4], 0)

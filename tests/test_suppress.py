@@ -264,3 +264,15 @@ def test_an_untouched_text_is_not_tokenized(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tokenize.generate_tokens", lambda _: pytest.fail("tokenized"))
     assert kept("x = 1  # a comment\n") == [1]
     assert unused("x = 1  # noqa: E501\n") == []
+
+
+def test_noqa_can_be_ignored_and_then_is_neither_heeded_nor_unused() -> None:
+    text = "# flake8: noqa\nx = 1  # noqa\ny = 2  # torchdevlint: ignore[TDL201]\nz = 3  # noqa: TDL201\n"
+    heeded, ignored = read(text), read(text, ignore_noqa=True)
+    rows = [finding(row) for row in (1, 2, 3, 4)]
+    assert [each.span.row for each in heeded.behind_file_noqa(rows)] == [1]
+    assert [each.span.row for each in ignored.apply(rows)[0]] == [1, 2, 4]
+    assert ignored.behind_file_noqa(rows) == []
+    assert ignored.apply([], RAN)[1] == [fact for fact in heeded.apply([], RAN)[1] if fact.at.row == 3]
+    joined = 'x = """\n    1\n"""\n'
+    assert read(joined, ignore_noqa=True).noqa_row(1) == read(joined).noqa_row(1) == 3

@@ -101,6 +101,10 @@ class Settings:
         "Rules not to run on files that match a pattern. Patterns are read as in `.gitignore`;"
         " one that starts with `!` stands for all files that do not match it.",
     )  # fmt: skip
+    ignore_noqa: bool = _key(
+        False, BOOLEAN,
+        "Report what `# noqa` and `# flake8: noqa` silence; `# torchdevlint:` comments hold all the same.",
+    )  # fmt: skip
     severity: tuple[tuple[str, str], ...] = _key(
         (), SEVERITY_TABLE, 'Severities of rules where they should differ: `TDL201 = "error"`. They select nothing.'
     )

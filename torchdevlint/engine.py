@@ -97,9 +97,8 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
         if not same:
             return None
         decoded = content_of(data, file)
-        return of_reports(
-            kept.reports, decoded, file, settings, codes, suppress.read(decoded.text, known=kept.joined), ran=codes
-        )
+        suppressions = suppress.read(decoded.text, known=kept.joined, ignore_noqa=settings.ignore_noqa)
+        return of_reports(kept.reports, decoded, file, settings, codes, suppressions, ran=codes)
     except (OSError, UndecodableError, RecursionError):
         return None
 
@@ -192,7 +191,7 @@ def _check_document(
     part = "file" if content.notebook is None else "cell"
     errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in document.errors]
     reports, problems = judged(errors, filename, codes)
-    suppressions = suppress.read(content.text)
+    suppressions = suppress.read(content.text, ignore_noqa=settings.ignore_noqa)
     entry = None
     if tree is not None:
         if module is None:

@@ -58,6 +58,7 @@ def of_reports(
     kept_whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in kept_whole]
     crashed = {problem.rule for problem in problems}
+    silenced = len({(each.code, each.span) for each in suppressions.behind_file_noqa(diagnostics)})
     kept, unused = suppressions.apply(diagnostics, ran - crashed)
     more, further = judged(unused, filename, codes) if unused else ([], [])
     kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
@@ -66,7 +67,7 @@ def of_reports(
     if content.notebook is not None:
         ordered = [content.notebook.in_cells(diagnostic) for diagnostic in ordered]
     said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
-    return FileResult(filename, tuple(ordered), tuple(said))
+    return FileResult(filename, tuple(ordered), tuple(said), silenced)
 
 
 def _diagnostic(

@@ -136,8 +136,9 @@ class Problem(Struct, frozen=True, order=True):
 
 
 class FileResult(Struct, frozen=True):
-    """What linting one file gave: findings (sorted), problems, and remarks for ``-v``."""
+    """What linting one file gave: findings (sorted), problems, and how many findings a ``# flake8: noqa`` silenced."""
 
     filename: str
     diagnostics: tuple[Diagnostic, ...] = ()
     problems: tuple[Problem, ...] = ()
+    silenced: int = 0

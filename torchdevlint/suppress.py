@@ -65,12 +65,14 @@ class Pragma(Struct, frozen=True):
 class Suppressions(Struct, frozen=True, dict=True):
     """The suppressions of one text. Nothing is read before a finding or a comment makes it necessary.
 
-    `known` is what `joined_at` gave for the rows of all findings, where that is kept of an earlier run.
+    Without `noqa`, flake8 applies its own comments and nothing is unused; with `ignore_noqa`, those comments hold for
+    nobody. `known` is what `joined_at` gave for the rows of all findings, where that is kept of an earlier run.
     """
 
     text: str
     noqa: bool
     known: tuple[Rows, ...] | None = None
+    ignore_noqa: bool = False
 
     def apply(
         self, diagnostics: Iterable[Diagnostic], ran: Collection[str] = ()
@@ -83,6 +85,10 @@ class Suppressions(Struct, frozen=True, dict=True):
         used: set[tuple[Pragma, str]] = set()
         kept = [diagnostic for diagnostic in diagnostics if not self._suppressed(diagnostic, used)]
         return kept, list(self._unused(ran, used)) if ran else []
+
+    def behind_file_noqa(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """The findings that nothing but a ``# flake8: noqa`` takes away."""
+        return [each for each in diagnostics if not self._on_line(each)] if self._whole_file else []
 
     def noqa_row(self, row: int) -> int:
         """The row on which a ``# noqa`` for a finding in `row` has to stand: the last one of the joined lines.
@@ -105,13 +111,14 @@ class Suppressions(Struct, frozen=True, dict=True):
         return next((pragma for pragma in own if pragma.kind == "ignore" and pragma.keys is not None), None)
 
     def _suppressed(self, diagnostic: Diagnostic, used: set[tuple[Pragma, str]]) -> bool:
-        suppressed = self._whole_file
-        for pragma in self._candidates(diagnostic.span):
-            keys = pragma.matching(diagnostic)
-            if keys is not None:
-                suppressed = True
-                used.update((pragma, key) for key in keys)
-        return suppressed
+        by_comments = self._on_line(diagnostic)
+        used.update((pragma, key) for pragma, keys in by_comments for key in keys)
+        return bool(by_comments) or self._whole_file
+
+    def _on_line(self, diagnostic: Diagnostic) -> list[tuple[Pragma, tuple[str, ...]]]:
+        """The comments that take a finding away, other than ``# flake8: noqa``, and the keys by which they do."""
+        candidates = ((pragma, pragma.matching(diagnostic)) for pragma in self._candidates(diagnostic.span))
+        return [(pragma, keys) for pragma, keys in candidates if keys is not None]
 
     def _candidates(self, span: Span) -> Iterator[Pragma]:
         """The suppressions that hold where a finding stands."""
@@ -125,7 +132,8 @@ class Suppressions(Struct, frozen=True, dict=True):
     def _unused(self, ran: Collection[str], used: set[tuple[Pragma, str]]) -> Iterator[UnusedSuppression]:
         if not self.noqa or not may_be_unused(self.text):
             return
-        for pragma in sorted((*self._noqa_comments(), *self._own), key=lambda one: (one.row, one.column)):
+        noqa = () if self.ignore_noqa else self._noqa_comments()
+        for pragma in sorted((*noqa, *self._own), key=lambda one: (one.row, one.column)):
             unused = tuple(
                 key
                 for key in pragma.keys or ()
@@ -192,11 +200,14 @@ class Suppressions(Struct, frozen=True, dict=True):
 
     @cached_property
     def _has_noqa(self) -> bool:
-        return self.noqa and "# noqa" in self._folded
+        return self.noqa and not self.ignore_noqa and "# noqa" in self._folded
 
     @cached_property
     def _whole_file(self) -> bool:
-        return self.noqa and "noqa" in self._folded and _NOQA_FILE.search("\n".join(self._lines)) is not None
+        """Whether a ``# flake8: noqa``, on whichever line, takes away every finding."""
+        if not self.noqa or self.ignore_noqa:
+            return False
+        return "noqa" in self._folded and _NOQA_FILE.search("\n".join(self._lines)) is not None
 
     @cached_property
     def _own(self) -> tuple[Pragma, ...]:
@@ -274,9 +285,11 @@ def may_be_unused(text: str) -> bool:
     return "torchdevlint:" in text or _NOQA_OF_OURS.search(text) is not None
 
 
-def read(text: str, noqa: bool = True, known: tuple[Rows, ...] | None = None) -> Suppressions:
-    """The suppressions of a decoded file. Without `noqa`, flake8 applies its own comments and nothing is unused."""
-    return Suppressions(text, noqa, known)
+def read(
+    text: str, noqa: bool = True, known: tuple[Rows, ...] | None = None, ignore_noqa: bool = False
+) -> Suppressions:
+    """The suppressions of a decoded file."""
+    return Suppressions(text, noqa, known, ignore_noqa)
 
 
 def _of_interest(text: str) -> bool:

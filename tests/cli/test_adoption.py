@@ -47,6 +47,14 @@ class TestAddNoqa:
         assert lint(project, "--add-noqa", *ADVICE).stderr == "note: silenced 0 findings in 0 files\n"
         assert (project / "src" / "second.py").read_bytes() == data
 
+    def test_where_noqa_is_ignored_the_comments_are_of_this_project(self, project: Path) -> None:
+        bug = project / "src" / "bug.py"
+        bug.write_text(f"{BUG.rstrip()}  # noqa: E501\n# flake8: noqa\n")
+        assert lint(project, "--add-noqa", "--ignore-noqa").stderr == "note: silenced 1 finding in 1 file\n"
+        silenced = "  # noqa: E501  # torchdevlint: ignore[TDL201]\n# flake8: noqa\n"
+        assert bug.read_text() == f"{BUG.rstrip()}{silenced}"
+        assert lint(project, "--ignore-noqa").stdout == "No findings.\n"
+
     def test_what_no_comment_silences_is_told(self, project: Path) -> None:
         (project / "src" / "broken.py").write_text("def f(:\n")
         done = lint(project, "--add-noqa")

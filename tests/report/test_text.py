@@ -77,6 +77,10 @@ Found 2 errors and 1 warning.
 [*] 1 fixable with `--fix`.
 """
 
+SILENCED = Run((FileResult("src/load.py", silenced=2), FileResult("::src/other.py", silenced=1)))
+BEHIND = "`# flake8: noqa` silences 3 findings in 2 files; `--ignore-noqa` shows what it silences.\n"
+NAMED = "  src/load.py (2)\n  ./::src/other.py (1)\n"
+
 ONE_FIXABLE = "[*] 1 fixable with `--fix`.\n"
 
 
@@ -169,6 +173,8 @@ SUMMARIES = {
     "nothing, quiet": (EMPTY, {"quiet": True}, ""),
     "no file": (Run(), {}, "No Python files were found here.\n"),
     "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
+    "silenced files": (SILENCED, {}, f"No findings.\n{BEHIND}"),
+    "their names": (SILENCED, {"verbose": True}, f"No findings. (2 files checked)\n{BEHIND}{NAMED}"),
     "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, f"Found 1 error (1 file checked).\n{ONE_FIXABLE}"),
 }
 

@@ -46,7 +46,8 @@ def _silence(result: FileResult, settings: Settings, files: set[Path]) -> tuple[
         files.add(path)
         if not set(result.diagnostics).issubset(present):
             return 0, [Problem(filename, "no comments were added, since it has changed while it was linted")]
-        new, left = silenced(data, [each for each in present if _is_touched(each, result.diagnostics)])
+        wanted = [each for each in present if _is_touched(each, result.diagnostics)]
+        new, left = silenced(data, wanted, settings.ignore_noqa)
         if new != data:
             replace_content(filename, data, new)
     except OSError as error:

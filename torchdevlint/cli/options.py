@@ -34,6 +34,9 @@ def selection(command: F) -> F:
             metavar="GLOB:CODES",
             help="Rules to leave out in the files that match.",
         ),
+        click.option(
+            "--ignore-noqa", is_flag=True, help="Also report what `# noqa` and `# flake8: noqa` comments silence."
+        ),
         click.option("--preview", is_flag=True, help="Also run rules in preview, which are new and may change."),
         click.option(
             "--exclude", multiple=True, metavar="GLOBS", help="What to leave out of folders, in place of the default."
@@ -111,6 +114,7 @@ def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
         extend_exclude=words(flags["extend_exclude"]),
         respect_gitignore=flags["respect_gitignore"],
         force_exclude=flags["force_exclude"] or None,
+        ignore_noqa=flags["ignore_noqa"] or None,
         preview=flags["preview"] or None,
     )
 

@@ -17,14 +17,16 @@ from torchdevlint.syntax.document import parsed
 from torchdevlint.syntax.errors import TooDeepError
 
 
-def silencing(finding: Diagnostic, text: str) -> Fix | None:
+def silencing(finding: Diagnostic, text: str, ignore_noqa: bool = False) -> Fix | None:
     """The edit of `text` that silences a finding in it by a comment with its code; None where no comment would."""
-    ((fix, _),) = comments([finding], text)
+    ((fix, _),) = comments([finding], text, ignore_noqa)
     new = splice(text, [fix])[0]
-    return fix if is_whole(new) and not suppress.read(new).apply([finding])[0] else None
+    return fix if is_whole(new) and not suppress.read(new, ignore_noqa=ignore_noqa).apply([finding])[0] else None
 
 
-def silenced(data: bytes, findings: Sequence[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+def silenced(
+    data: bytes, findings: Sequence[Diagnostic], ignore_noqa: bool = False
+) -> tuple[bytes, list[Diagnostic]]:
     """A content with comments that silence findings in it, and the findings that no comment silences.
 
     Where the text would not be Python after a comment, it is left out.
@@ -37,11 +39,11 @@ def silenced(data: bytes, findings: Sequence[Diagnostic]) -> tuple[bytes, list[D
         except (UndecodableError, TooDeepError, RecursionError, MemoryError):
             return data, left
         placed = [each if module.notebook is None else module.notebook.in_module(each) for each in left]
-        marked = [replace(those[0], fix=fix) for fix, those in comments(placed, module.text)]
+        marked = [replace(those[0], fix=fix) for fix, those in comments(placed, module.text, ignore_noqa)]
         if module.notebook is not None:
             marked = [module.notebook.in_cells(each) for each in marked]
         new, done = apply_all(data, filename, [each for each in marked if each.fix is not None])
-        after = suppress.read(parsed(content_of(new, filename)).content.text)
+        after = suppress.read(parsed(content_of(new, filename)).content.text, ignore_noqa=ignore_noqa)
         remaining = [each for each, there in zip(left, placed, strict=True) if after.apply([there])[0]]
         if not done or len(remaining) == len(left):
             return data, left
@@ -49,14 +51,16 @@ def silenced(data: bytes, findings: Sequence[Diagnostic]) -> tuple[bytes, list[D
     return data, left
 
 
-def comments(findings: Iterable[Diagnostic], text: str) -> list[tuple[Fix, list[Diagnostic]]]:
+def comments(
+    findings: Iterable[Diagnostic], text: str, ignore_noqa: bool = False
+) -> list[tuple[Fix, list[Diagnostic]]]:
     """The edits of `text` that silence findings in it, one a comment, each with the findings that it is for.
 
     A code is added to the comment that holds for the line, if there is one. A new one goes to the end of the line in
-    which a ``# noqa`` has to stand; where flake8 reads one in a string of that line, and no other, it is this
-    project's own.
+    which a ``# noqa`` has to stand; where flake8 reads one in a string of that line, and no other, or where those are
+    ignored, it is this project's own.
     """
-    suppressions, lines = suppress.read(text), Source(text).lines
+    suppressions, lines = suppress.read(text, ignore_noqa=ignore_noqa), Source(text).lines
     groups: dict[Pragma | int, list[Diagnostic]] = {}
     for finding in findings:
         groups.setdefault(suppressions.extendable(finding) or finding.noqa_row, []).append(finding)
@@ -69,7 +73,7 @@ def _fix(place: Pragma | int, those: list[Diagnostic], lines: Sequence[str], sup
         edit = _extended(place, codes, lines[place.row - 1])
     else:
         line, listed = lines[place - 1], ",".join(codes)
-        own = suppressions.noqa_at(place) is not None
+        own = suppressions.ignore_noqa or suppressions.noqa_at(place) is not None
         comment = f"  # torchdevlint: ignore[{listed}]" if own else f"  # noqa: {listed}"
         edit = Edit(comment, Span(place, len(line.rstrip()) + 1, place, len(line) + 1))
     return Fix(Applicability.UNSAFE, f"Silence {', '.join(codes)} in this line", (edit,))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes
@@ -103,4 +104,4 @@ def _refusal(filename: str, diagnostic: Diagnostic) -> Problem:
 
 
 def _with(result: FileResult, problems: Iterable[Problem]) -> FileResult:
-    return FileResult(result.filename, result.diagnostics, (*result.problems, *problems))
+    return replace(result, problems=(*result.problems, *problems))

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from torchdevlint.model import Severity
-from torchdevlint.report.terminal import paint
+from torchdevlint.report.terminal import name, paint
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
@@ -22,8 +22,10 @@ _NOUNS = {
 
 def summary(run: Run, look: Look) -> str:
     """``Found 2 errors and 1 warning.``, or what can honestly be said when nothing was found."""
-    if look.quiet:
-        return ""
+    return "" if look.quiet else _found(run, look) + _silenced(run, look)
+
+
+def _found(run: Run, look: Look) -> str:
     checked = f" ({count(run.files, 'file', 'files')} checked)" if look.verbose else ""
     found = Counter(diagnostic.severity for diagnostic in run.diagnostics)
     if found:
@@ -37,6 +39,18 @@ def summary(run: Run, look: Look) -> str:
     if not run.files:
         return "No Python files were found here.\n"
     return paint("No findings.", "good", look.color) + f"{checked}\n"
+
+
+def _silenced(run: Run, look: Look) -> str:
+    """What a ``# flake8: noqa`` silences is counted, since one anywhere in a file takes all of the file out."""
+    silenced = {result.filename: result.silenced for result in run.results if result.silenced}
+    if not silenced:
+        return ""
+    findings = count(sum(silenced.values()), "finding", "findings")
+    files = count(len(silenced), "file", "files")
+    said = f"`# flake8: noqa` silences {findings} in {files}; `--ignore-noqa` shows what it silences.\n"
+    named = (f"  {name(filename)} ({number:,})\n" for filename, number in silenced.items())
+    return said + "".join(named if look.verbose else ())
 
 
 def _fixable(run: Run, look: Look) -> str:

@@ -65,7 +65,7 @@ def _for_finding(
         title = f"{fix.message[:1].upper()}{fix.message[1:]} ({finding.code}{'' if safe else ', unsafe'})"
         edit = in_document(_edits(fix, places))
         yield types.CodeAction(title, types.CodeActionKind.QuickFix, found, is_preferred=safe, edit=edit)
-    comment = silencing(finding, linted.text) if finding.code not in ITS_OWN else None
+    comment = silencing(finding, linted.text, linted.settings.ignore_noqa) if finding.code not in ITS_OWN else None
     if comment is not None:
         edit = in_document(_edits(comment, places))
         yield types.CodeAction(comment.message, types.CodeActionKind.QuickFix, found, edit=edit)
