@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("draws")
 ROOT = Path(__file__).resolve().parent.parent
 
 HELPER = """

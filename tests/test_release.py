@@ -17,6 +17,7 @@ import pytest
 from tests.conftest import ROOT, python
 from torchdevlint import __version__
 
+pytestmark = pytest.mark.xdist_group("release")
 BUG = "import torch\n\nstate = torch.load('model.pt')\n"
 CLONE_ONLY = {".ci", ".git", ".gitignore"}
 

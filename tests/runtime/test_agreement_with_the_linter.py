@@ -30,6 +30,7 @@ from torchdevlint.runtime.simulated import simulate  # noqa: E402
 
 LETTER = re.compile(rf"(?<![\w.\"])([{''.join(operations.MADE)}])(?![\w=(\"])")
 THERE, PLAIN, SCALAR = "there", "on the CPU", "0-dim on the CPU"
+pytestmark = pytest.mark.xdist_group("agreement")
 BATCH = 400
 
 LISTED = {

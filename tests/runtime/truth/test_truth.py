@@ -21,6 +21,7 @@ from torchdevlint.runtime.truth.normalise import normalise
 from torchdevlint.runtime.truth.records import Stamp, by_case, read, stamps, write
 from torchdevlint.runtime.truth.table import render
 
+pytestmark = pytest.mark.xdist_group("truth")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
 MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError", "UnboundLocalError"}
 STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
