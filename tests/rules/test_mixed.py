@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Report, Span
+from torchdevlint.model import Report, Severity, Span
 from torchdevlint.rules import (
     tdl003_factory_in_forward,
     tdl004_mixed_device_operands,
+    tdl009_legacy_tensor_type,
     tdl014_factory_mixed_with_argument,
     tdl101_unregistered_tensor_attribute,
 )
@@ -21,10 +22,13 @@ AT, CREATED, FURTHER, OTHER = (Span(row, 1, row, 9) for row in (9, 3, 5, 1))
 RULES = {
     "TDL003": tdl003_factory_in_forward,
     "TDL004": tdl004_mixed_device_operands,
+    "TDL009": tdl009_legacy_tensor_type,
     "TDL014": tdl014_factory_mixed_with_argument,
     "TDL101": tdl101_unregistered_tensor_attribute,
 }
 CREATION = Creation("torch.ones", "torch.ones(2, 3)", CREATED, "function", "mask")
+LEGACY = replace(CREATION, function="torch.FloatTensor", text="torch.FloatTensor([1.0])")
+CONVERSION = replace(CREATION, function="torch.Tensor.type", text="y.type(torch.FloatTensor)")
 FACT = MixedDevices(
     at=AT,
     operation="`+`",
@@ -55,12 +59,14 @@ def at(where: str, attribute: str | None = None) -> tuple[Creation, ...]:
         ("TDL014", replace(FACT, creations=at("module"), entry="forward", model_side=True, other_origin="model")),
         ("TDL014", replace(FACT, other_origin="expression")),
         ("TDL004", replace(FACT, other_origin="literal")),
+        ("TDL004", replace(FACT, creations=(LEGACY,), other_origin="literal")),
         ("TDL004", replace(FACT, creations=())),
         ("TDL004", replace(FACT, creations=(), entry="forward", model_side=True, other_origin="model")),
         ("TDL004", replace(FACT, creations=at("init", "scale"), entry="init", other_origin="expression")),
         ("TDL003", replace(FACT, creations=at("forward"), entry="forward", model_side=True, other_origin="model")),
         ("TDL003", replace(FACT, creations=at("forward"), entry="forward", other_origin="literal")),
         ("TDL003", replace(FACT, creations=at("method"), entry="method", model_side=True, other_origin="model")),
+        ("TDL009", replace(FACT, creations=(CONVERSION,))),
         ("TDL101", replace(FACT, creations=at("init", "scale"), entry="forward", model_side=True)),
         ("TDL101", replace(FACT, creations=at("init", "scale"), entry="method")),
         ("TDL101", replace(FACT, creations=at("init", "scale"), other_origin="literal")),
@@ -100,8 +106,16 @@ def test_the_causes_are_reported_where_they_are_edited() -> None:
 
 def test_the_edit_of_a_factory_follows_the_argument() -> None:
     assert "`torch.ones(2, 3, device=x.device)`" in reports(FACT)["TDL014"].help
-    legacy = (replace(CREATION, function="torch.FloatTensor", text="torch.FloatTensor([1.0])"),)
-    assert "append `.to(x.device)`" in reports(replace(FACT, creations=legacy))["TDL014"].help
+    assert "append `.to(x.device)`" in reports(replace(FACT, creations=(LEGACY,)))["TDL014"].help
+
+
+@pytest.mark.parametrize(
+    ("origin", "severity"),
+    [("argument", None), ("model", Severity.ERROR), ("literal", Severity.ERROR), ("expression", Severity.ERROR)],
+)
+def test_a_conversion_is_an_error_where_this_code_placed_the_other_side(origin: str, severity: Severity | None) -> None:
+    converted = replace(FACT, creations=(CONVERSION,), other_origin=origin)
+    assert reports(converted)["TDL009"].severity is severity
 
 
 def test_a_constant_of_the_module_is_moved_where_it_is_used() -> None:

@@ -96,7 +96,7 @@ import torch
 
 def total():
     x = torch.ones(8).cuda()
-    return x + torch.FloatTensor(8)
+    return x + torch.ones(8).cuda().type(torch.FloatTensor)
 """
 CRITERION = """\
 import torch

@@ -22,7 +22,7 @@ class Cause(Enum):
     FORWARD = "a factory in forward, or where the model is used"
     ATTRIBUTE = "a tensor that a Module keeps and does not register"
     ARGUMENT = "a factory in code that gets its device from outside"
-    LEGACY = "a type of the CPU, by which a tensor was converted or made where this code placed the other side"
+    LEGACY = "a type of the CPU, by which a tensor was converted"
     SCALAR = "a sum that starts as a tensor of the CPU, a constant that is joined to tensors, a list of scalars"
     TABLE = "an index: what it is for was made on the CPU before, elsewhere, or beside an index that was placed"
     OPERATION = "the operation: this code placed both sides itself"
@@ -47,14 +47,7 @@ def cause_of(fact: MixedDevices) -> Cause:
     cause = Cause.OPERATION if where in ("", "init") or fact.other_origin == "literal" else Cause.ARGUMENT
     if fact.operation == "indexing" and (cause is Cause.OPERATION or fact.placed_here or not _is_made_here(fact)):
         return Cause.TABLE
-    if cause is Cause.OPERATION and fact.creations and _is_legacy(fact.creations[0].function):
-        return Cause.LEGACY
     return cause
-
-
-def _is_legacy(function: str) -> bool:
-    """``torch.FloatTensor`` and its kin; `torch.Tensor` among them."""
-    return function.startswith("torch.") and function.endswith("Tensor")
 
 
 def _is_made_here(fact: MixedDevices) -> bool:

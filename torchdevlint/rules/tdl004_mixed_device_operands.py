@@ -47,7 +47,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity
-from torchdevlint.rules.mixed import Cause, cause_of, made_there, moved_there, symptom
+from torchdevlint.rules.mixed import Cause, cause_of, made_there, moved_there, symptom, takes_no_device
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ERROR
@@ -106,7 +106,8 @@ def _help(fact: MixedDevices) -> str:
     where = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "the same device"
     quoted = code(where) if where.endswith(".device") else where
     if fact.creations:
-        return f"make {code(fact.creations[0].text)} on {quoted}"
+        verb = "move" if takes_no_device(fact.creations[0].function) else "make"
+        return f"{verb} {code(fact.creations[0].text)} {'to' if verb == 'move' else 'on'} {quoted}"
     return f"move {code(fact.stayed.text)} to {quoted} first"
 
 

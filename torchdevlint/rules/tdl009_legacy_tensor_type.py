@@ -1,10 +1,11 @@
-"""A legacy tensor type brings a tensor to the CPU, or makes it there, where the others are on an accelerator.
+"""A legacy tensor type brings a tensor to the CPU, where the others are on an accelerator.
 
 ## What it does
 Finds `x.type(torch.FloatTensor)` of a tensor that is where the model or an argument is, whose result is then combined
-with others from there, and `torch.FloatTensor(values)` beside a tensor that the same code put on an accelerator. Such
-a type stands for two things, a dtype and the CPU. The report starts at the conversion or constructor. A legacy
-constructor in `forward` is reported by TDL003, one beside an argument by TDL014.
+with others from there. Such a type stands for two things, a dtype and the CPU. The report starts at the conversion. It
+is an error where this code has placed the other tensors or their model, so that the operation surely raises. A legacy
+constructor such as `torch.FloatTensor(values)` is reported as any factory is: in `forward` by TDL003, beside an
+argument by TDL014, beside what the same code has placed by TDL004.
 
 ## Why is this bad?
 `x.type(torch.FloatTensor)` was meant to convert, and also moves. On the CPU nobody notices; elsewhere the next
@@ -12,8 +13,7 @@ operation raises
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
 
-Where nothing raises, as before `.numpy()`, it is a hidden copy that waits for the accelerator. Legacy constructors
-ignore `torch.set_default_device` and `with torch.device(..)`, and take no `device=` but the CPU.
+Where nothing raises, as before `.numpy()`, it is a hidden copy that waits for the accelerator.
 
 ## Example
 ```python
@@ -29,12 +29,11 @@ def masked_mean(x: torch.Tensor, keep: torch.Tensor):
     return (x * mask).sum() / mask.sum()
 ```
 `.to(torch.float)` and `.type(torch.float)` convert as well, and stay where the tensor is; `.to(x)` and `.type_as(x)`
-take dtype and device of another one. `torch.tensor(values, device=...)` makes a tensor anywhere.
+take dtype and device of another one.
 
 ## Fix safety
-The fix converts the dtype alone, with `.float()` and its kin, and moves what a constructor makes to the device of what
-it meets, where an expression for that is bound. It is unsafe: where the result is meant to be on the CPU, as for NumPy,
-`.cpu()` has to be written too.
+The fix converts the dtype alone, with `.float()` and its kin. It is unsafe: where the result is meant to be on the CPU,
+as for NumPy, `.cpu()` has to be written too.
 
 ## What it cannot see
 Types that are kept in a variable which tests for CUDA, and tensors of which nothing says where they are. It is silent
@@ -53,10 +52,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.rules.edits import fix, replaced
-from torchdevlint.rules.mixed import Cause, cause_of, creation_report, made_there
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.WARNING
@@ -76,7 +76,6 @@ def flagged(device, kind=torch.DoubleTensor):
 def repaired(device):
     return flagged(device, torch.float64)
 '''
-_CONVERSION = "torch.Tensor.type"
 _METHODS = {
     "Float": "float",
     "Double": "double",
@@ -96,24 +95,20 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.LEGACY:
         return
     first = fact.creations[0]
-    other = f"{code(fact.other.text)} is on {fact.other.device}"
-    if first.function == _CONVERSION:
-        message = f"{code(first.text)} names a type of the CPU and moves there, and {other}"
-        repair = "convert the dtype alone, with `.float()`, `.long()` or `.to(dtype)`"
-    else:
-        message = f"{code(first.text)} is always on the CPU, and {other}"
-        repair = "use `torch.tensor(values, device=...)`, which can be made anywhere"
-    yield creation_report(fact, message, repair, _fix(fact))
+    message = (
+        f"{code(first.text)} names a type of the CPU and moves there, "
+        f"and {code(fact.other.text)} is on {fact.other.device}"
+    )
+    report = creation_report(
+        fact, message, "convert the dtype alone, with `.float()`, `.long()` or `.to(dtype)`", _fix(first)
+    )
+    yield report if fact.other_origin == "argument" else replace(report, severity=Severity.ERROR)
 
 
-def _fix(fact: MixedDevices) -> Fix | None:
-    first = fact.creations[0]
-    if first.function != _CONVERSION:
-        made = made_there(fact)
-        return None if made is None else replace(made, applicability=Applicability.UNSAFE)
-    match = _CONVERTS.search(first.text)
+def _fix(conversion: Creation) -> Fix | None:
+    match = _CONVERTS.search(conversion.text)
     if match is None:
         return None
-    end, new = first.span, f".{_METHODS[match[1]]}()"
+    end, new = conversion.span, f".{_METHODS[match[1]]}()"
     place = Span(end.end_row, end.end_column - len(match[0]), end.end_row, end.end_column, end.file)
     return fix(Applicability.UNSAFE, f"convert the dtype alone, with `{new}`", replaced(place, new))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.facts.modules import MovedParameter
@@ -15,12 +16,14 @@ from torchdevlint.model import Span
 def nearest(facts: Iterable[Fact]) -> list[Fact]:
     """The facts without those that another one explains.
 
-    A batch that was left behind explains the operation that it is used in, a literal device explains what its tensor
-    meets, and a move whose result is lost explains that its device is a literal. Workers that use an accelerator
-    explain that what they give cannot be pinned. A device that a function was given and has forgotten explains what is
-    mixed with what it makes.
+    A batch that was left behind explains the operation that it is used in, and a move whose result is lost explains
+    that its device is a literal. A literal device explains what its tensor meets, unless that was made on the CPU by
+    the same function, which stays there whatever the device. Workers that use an accelerator explain that what they
+    give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
+    makes; a load that says nothing of the place explains that it forgets the one it was given.
     """
     held = list(facts)
+    loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad)}
     forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
     literals = {
@@ -34,6 +37,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         fact
         for fact in held
         if not _is_explained(fact, batches, literals)
+        and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]
@@ -44,7 +48,12 @@ def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
         return fact.at not in literals
     if not isinstance(fact, MixedDevices):
         return False
-    return fact.at in batches or fact.literal in literals
+    return fact.at in batches or (fact.literal in literals and not _is_made_beside(fact))
+
+
+def _is_made_beside(fact: MixedDevices) -> bool:
+    """Whether the function that holds the operation made what stayed on the CPU."""
+    return bool(fact.creations) and fact.creations[0].scope == fact.scope
 
 
 def _within(inner: Span, outer: Span) -> bool:
