@@ -15,8 +15,11 @@ from enum import Enum
 
 from msgspec import Struct
 
+from torchdevlint.flow import torch_api
+
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
+_TYPES = torch_api.DEVICE_TYPES | frozenset(torch_api.DEVICE_METHODS.values())
 _NAME = re.compile(r"([A-Za-z_]\w*)(?::([0-9]{1,4}))?", re.ASCII)
 
 
@@ -83,9 +86,12 @@ LOADER = Device(Origin.LOADER)
 
 
 def literal(text: str) -> Device:
-    """The device that a string such as ``"cuda:1"`` names, or TOP if it does not name one."""
+    """The device that a string such as ``"cuda:1"`` names, or TOP if it does not name one.
+
+    A word that is no type of device may be a unit, a format or another library's device, and says nothing of places.
+    """
     match = _NAME.fullmatch(text)
-    if match is None:
+    if match is None or match.group(1) not in _TYPES:
         return TOP
     kind, number = match.groups()
     return Device(Origin.LITERAL, kind, int(number) if number else None)
