@@ -14,7 +14,8 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 def followed_in(function: Scope) -> frozenset[str]:
     """The names whose device a function gives to what it makes: ``x.device``, ``x.new(..)``, ``y.type_as(x)``.
 
-    Empty where it asks which device one has: such a function has thought of both.
+    Not what it calls, such as ``torch.device(..)``. Empty where it asks which device one has: such a function has
+    thought of both.
     """
     asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
     tests = [
@@ -26,8 +27,10 @@ def followed_in(function: Scope) -> frozenset[str]:
 
 
 def _followed(function: Scope) -> Iterator[str]:
+    made = {id(call.func) for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
     for node in nodes_in(function, ast.Attribute):
-        root = root_of(node.value) if node.attr == "device" or node.attr in torch_api.NEW_METHODS else None
+        read = node.attr == "device" and id(node) not in made
+        root = root_of(node.value) if read or node.attr in torch_api.NEW_METHODS else None
         if root is not None:
             yield root
     for call in nodes_in(function, ast.Call):
