@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.relevance import is_in_vain, widened
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
 from torchdevlint.flow.state.devices import TOP, on_cpu
-from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle
+from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
 from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
@@ -246,11 +247,9 @@ def _close(activation: Frame, state: State) -> None:
 def returned(activation: Frame, state: State) -> Value:
     """The join of what was returned, each under the conditions of its path."""
     results = list(activation.returns)
-    if state.alive and not results:
-        return NONE
     if state.alive:
-        results.append((state.conditions, NONE))
-    return choose(results)
+        results.append((state.conditions if results else (), NONE))
+    return reduce(with_accelerator, activation.returns_otherwise, choose(results))
 
 
 def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str, Value]] | None:

@@ -101,7 +101,7 @@ def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
     given = arguments.get(torch_api.LOADERS[name], "map_location")
     if given is None or given[1] != Const(None):
         return given is not None
-    return isinstance(given[0], ast.IfExp) or _is_parameter(frame, given[0])
+    return _is_parameter(frame, given[0])
 
 
 def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) -> bool:

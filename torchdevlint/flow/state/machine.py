@@ -77,6 +77,8 @@ class Frame(Struct):
     receiver: Value | None = None
     depth: int = 0
     returns: list[tuple[Conditions, Value]] = field(default_factory=list)
+    returns_otherwise: list[Value] = field(default_factory=list)
+    """What is returned where there is no accelerator."""
     yields: list[Value] = field(default_factory=list)
     without_accelerator: bool = False
     """Called on a path that only a machine without one comes to."""

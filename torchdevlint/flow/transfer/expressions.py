@@ -23,6 +23,7 @@ from torchdevlint.flow.state.joins import (
     sequence,
     settle,
     unpacked,
+    with_accelerator,
 )
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import Imported
@@ -33,6 +34,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
+    Dev,
     Func,
     Guard,
     Library,
@@ -122,7 +124,7 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     guards = [value for value in results if isinstance(value, Guard)]
     if guards:
         agree = {guard.holds for guard in guards}
-        return guards[0] if len(agree) == 1 else UNKNOWN
+        return guards[0] if len(agree) == 1 and not _is_chosen(results[-1]) else UNKNOWN
     if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
         return Const(False)
     if isinstance(node.op, ast.And):
@@ -131,15 +133,21 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     return choose([*(each for group in held for each in group), *alternatives(results[-1])])
 
 
+def _is_chosen(value: Value) -> bool:
+    """Whether it is what ``test and value`` chooses, and no test itself."""
+    return isinstance(value, (Dev, Map)) or (isinstance(value, Const) and not isinstance(value.value, bool))
+
+
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
     selection.note_choice(frame, state, node)
     test = frame.evaluate(node.test, state)
     taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
     if taken is not None:
+        otherwise = None
         if isinstance(test, Guard):
             skipped = state.copy()
             skipped.without_accelerator = True
-            frame.evaluate(node.orelse if taken else node.body, skipped)
+            otherwise = frame.evaluate(node.orelse if taken else node.body, skipped)
         guarded, cuda_of = state.guarded, state.cuda_of
         state.guarded, state.cuda_of = (
             guarded or isinstance(test, Guard),
@@ -147,7 +155,7 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
         )
         value = frame.evaluate(node.body if taken else node.orelse, state)
         state.guarded, state.cuda_of = guarded, cuda_of
-        return value
+        return value if otherwise is None else with_accelerator(value, otherwise)
     one, other = arms(frame, node.test, state)
     if checkpoints.places_load(frame, [node.body], [node.orelse]):
         one.guarded = other.guarded = True

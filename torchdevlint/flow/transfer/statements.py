@@ -16,7 +16,7 @@ from torchdevlint.flow.checks import (
     wrappers,
 )
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join
+from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
@@ -122,6 +122,8 @@ def _return(frame: Frame, node: ast.Return, state: State) -> None:
             frame.returned.append((node.value, state.conditions, value))
     if frame.without_accelerator or not state.without_accelerator:
         frame.returns.append((state.conditions, value))
+    else:
+        frame.returns_otherwise.append(value)
     frame.exits.append(state.copy())
     state.alive = False
 
@@ -185,6 +187,10 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     if not state.alive and without.alive:
         state.env, state.paths, state.alive = without.env, without.paths, True
         state.without_accelerator = True
+    elif without.alive:
+        for held, otherwise in ((state.env, without.env), (state.paths, without.paths)):
+            other = [(name, value) for name, value in otherwise.items() if held.get(name, value) is not value]
+            held.update((name, with_accelerator(held[name], value)) for name, value in other)
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
