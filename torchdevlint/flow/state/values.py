@@ -112,6 +112,8 @@ class Site(Struct, frozen=True):
     scope: str
     random: bool
     near: Near | None
+    drawn: bool = False
+    """It is drawn from a generator that the code chose, and so is on the device of that one."""
 
 
 class Step(Struct, frozen=True, eq=False):

@@ -80,6 +80,7 @@ def _creation(frame: Frame, site: Site) -> Creation:
         site.where,
         site.scope,
         site.random,
+        site.drawn,
         attribute,
         whole,
         kept_by(machine, attribute, site) if attribute is not None else None,
