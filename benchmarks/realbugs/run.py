@@ -10,7 +10,8 @@
     python benchmarks/realbugs/run.py fetch                only clone, from GitHub
     python benchmarks/realbugs/run.py checkout             only write the files, from clones
 
-The records are data of this project; the code that they point to comes from its public repositories into a cache, is
+There are two sets of records, in `first/` and `second/`, each with its results and reasons; --data DIR chooses one. The
+records are data of this project; the code that they point to comes from its public repositories into a cache, is
 never run and never leaves it. With --clones DIR, clones that are there are used. Peers are started as modules of
 --python. Exit codes: 0, 1 (a stale table), 2 (it did not work).
 """
@@ -22,10 +23,12 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+SETS = (HERE / "first", HERE / "second")
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import checkout as files_of  # noqa: E402
@@ -39,7 +42,7 @@ import table as page_of  # noqa: E402
 import tables  # noqa: E402
 import whole  # noqa: E402
 from corpus import CorpusError  # noqa: E402
-from records import Records  # noqa: E402
+from records import Bug, LookAlike, Records  # noqa: E402
 from score import Score  # noqa: E402
 
 
@@ -48,55 +51,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fetch(options: argparse.Namespace) -> int:
-    return _report(files_of.fetch(records.load(options.data).cases, options.clones, options.host))
+    return _report(files_of.fetch(_cases(_sets(options).values()), options.clones, options.host))
 
 
 def checkout(options: argparse.Namespace) -> int:
-    return _report(files_of.write(records.load(options.data).cases, options.clones, options.files))
+    return _report(files_of.write(_cases(_sets(options).values()), options.clones, options.files))
 
 
 def score(options: argparse.Namespace) -> int:
-    wanted = records.load(options.data)
-    lacking = _prepare(wanted, options)
-    there = _without(wanted, lacking)
+    sets = _sets(options)
+    lacking = _prepare(_cases(sets.values()), options)
     if lacking:
         print(f"not scored, for want of {len(lacking)} files:", *lacking, sep="\n  ", file=sys.stderr)
-    new = _score_all(there, options)
-    _print_scores(there, new)
-    _print_changes(there, new, options.data)
+    runs = _lint(options)
+    for data, wanted in sets.items():
+        _score(runs, _without(wanted, lacking), data)
     return 0
 
 
 def update(options: argparse.Namespace) -> int:
-    wanted = records.load(options.data)
-    lacking = _prepare(wanted, options)
+    sets = _sets(options)
+    lacking = _prepare(_cases(sets.values()), options)
     if lacking:
         raise CorpusError(f"scores are stored only for all records, and {len(lacking)} files lack: {lacking[0]}, ..")
-    new = _score_all(wanted, options)
-    _print_scores(wanted, new)
-    _print_changes(wanted, new, options.data)
-    scores_of.store(new, options.data)
-    _drop_stale_reasons(wanted, options.data)
+    runs = _lint(options)
+    for data, wanted in sets.items():
+        scores_of.store(_score(runs, wanted, data), data)
+        _drop_stale_reasons(wanted, data)
     return 0
 
 
 def repositories(options: argparse.Namespace) -> int:
-    wanted = records.load(options.data)
-    _report(files_of.fetch(wanted.cases, options.clones, options.host))
-    found = whole.run(shlex.split(options.linter), wanted.cases, options.clones)
-    new = [scores_of.score(found, wanted)]
-    alone = [one for one in scores_of.load(options.data) if one.linter == linters.OURS]
-    _print_scores(wanted, [*alone, *new])
-    for one in alone:
-        print(f"found and quiet in the repository only: {', '.join(sorted(set(new[0].quiet) - set(one.quiet))) or '-'}")
-        print(f"found and quiet alone only: {', '.join(sorted(set(one.quiet) - set(new[0].quiet))) or '-'}")
-    scores_of.store(new, options.data)
+    for data, wanted in _sets(options).items():
+        _report(files_of.fetch(wanted.cases, options.clones, options.host))
+        found = whole.run(shlex.split(options.linter), wanted.cases, options.clones)
+        new = [scores_of.score(found, wanted)]
+        alone = [one for one in scores_of.load(data) if one.linter == linters.OURS]
+        _print_scores(wanted, [*alone, *new], data)
+        for one in alone:
+            inside, outside = set(new[0].quiet), set(one.quiet)
+            print(f"found and quiet in the repository only: {', '.join(sorted(inside - outside)) or '-'}")
+            print(f"found and quiet alone only: {', '.join(sorted(outside - inside)) or '-'}")
+        scores_of.store(new, data)
     return 0
 
 
 def table(options: argparse.Namespace) -> int:
-    wanted, scores = records.load(options.data), scores_of.load(options.data)
-    text = page_of.render(wanted, scores, reasons_of.load(options.data))
+    text = "\n\n".join(
+        page_of.render(f"The {data.name} set", wanted, scores_of.load(data), reasons_of.load(data))
+        for data, wanted in _sets(options).items()
+    )
     if options.check:
         return tables.check(options.page, "realbugs", text, "python benchmarks/realbugs/run.py table")
     tables.refresh(options.page, "realbugs", text)
@@ -104,20 +108,22 @@ def table(options: argparse.Namespace) -> int:
 
 
 def misses(options: argparse.Namespace) -> int:
-    wanted, reasons = records.load(options.data), reasons_of.load(options.data)
-    scores = scores_of.load(options.data)
-    missed = [bug for bug in reasons_of.missed(scores, wanted) if bug.category.startswith(options.category)]
-    found = {bug for one in scores if one.linter == linters.OURS for bug in one.found}
-    if options.unexplained:
-        missed = reasons_of.unexplained(missed, reasons)
-    for bug in missed:
-        heard = ", found but not quiet after the fix" if bug.id in found else ""
-        print(f"{bug.id}  {bug.category}, one file: {bug.single_file}{heard}")
-        print(f"  {bug.path}:{','.join(map(str, bug.lines))}: {bug.why}{f' ({bug.note})' if bug.note else ''}")
-        if bug.id in reasons:
-            print(f"  missed because: {reasons[bug.id]}")
-        print(*page_of.code(bug, options.files, options.context), sep="\n", end="\n\n")
-    print(f"{'not explained' if options.unexplained else 'missed'}: {len(missed)}")
+    listed = 0
+    for data, wanted in _sets(options).items():
+        reasons, scores = reasons_of.load(data), scores_of.load(data)
+        missed = [bug for bug in reasons_of.missed(scores, wanted) if bug.category.startswith(options.category)]
+        found = {bug for one in scores if one.linter == linters.OURS for bug in one.found}
+        if options.unexplained:
+            missed = reasons_of.unexplained(missed, reasons)
+        for bug in missed:
+            heard = ", found but not quiet after the fix" if bug.id in found else ""
+            print(f"{bug.id}  {bug.category}, one file: {bug.single_file}{heard}")
+            print(f"  {bug.path}:{','.join(map(str, bug.lines))}: {bug.why}{f' ({bug.note})' if bug.note else ''}")
+            if bug.id in reasons:
+                print(f"  missed because: {reasons[bug.id]}")
+            print(*page_of.code(bug, options.files, options.context), sep="\n", end="\n\n")
+        listed += len(missed)
+    print(f"{'not explained' if options.unexplained else 'missed'}: {listed}")
     return 0
 
 
@@ -125,12 +131,24 @@ def explain(options: argparse.Namespace) -> int:
     reason = " ".join(options.reason.split())
     if not reason:
         raise CorpusError("an empty reason explains nothing")
-    missed = reasons_of.missed(scores_of.load(options.data), records.load(options.data))
-    bugs = [reasons_of.named(given, missed) for given in options.ids]
-    reasons_of.save({**reasons_of.load(options.data), **{bug.id: reason for bug in bugs}}, options.data)
-    left = reasons_of.unexplained(missed, reasons_of.load(options.data))
-    print(f"{len(bugs)} explained, {len(left)} of {len(missed)} to go")
+    missed = {data: reasons_of.missed(scores_of.load(data), wanted) for data, wanted in _sets(options).items()}
+    bugs = [reasons_of.named(given, chain.from_iterable(missed.values())) for given in options.ids]
+    left = 0
+    for data, of_set in missed.items():
+        explained = {bug.id: reason for bug in bugs if bug in of_set}
+        reasons_of.save({**reasons_of.load(data), **explained}, data)
+        left += len(reasons_of.unexplained(of_set, reasons_of.load(data)))
+    print(f"{len(bugs)} explained, {left} of {sum(map(len, missed.values()))} to go")
     return 0
+
+
+def _sets(options: argparse.Namespace) -> dict[Path, Records]:
+    """The records of each set that is asked for, by its folder."""
+    return {data: records.load(data) for data in options.data or SETS}
+
+
+def _cases(sets: Iterable[Records]) -> list[Bug | LookAlike]:
+    return [case for wanted in sets for case in wanted.cases]
 
 
 def _report(problems: Sequence[str]) -> int:
@@ -138,16 +156,16 @@ def _report(problems: Sequence[str]) -> int:
     return 2 if problems else 0
 
 
-def _prepare(wanted: Records, options: argparse.Namespace) -> list[str]:
+def _prepare(wanted: Sequence[Bug | LookAlike], options: argparse.Namespace) -> list[str]:
     """Fetch and write the files that are not there; those that could not be had."""
-    lacking = set(files_of.absent(wanted.cases, options.files))
+    lacking = set(files_of.absent(wanted, options.files))
     if not lacking:
         return []
-    cases = [case for case in wanted.cases if files_of.absent([case], options.files)]
+    cases = [case for case in wanted if files_of.absent([case], options.files)]
     print(f"getting {len(lacking)} files of {len({case.repo for case in cases})} repositories", file=sys.stderr)
     _report(files_of.fetch(cases, options.clones, options.host))
     _report(files_of.write(cases, options.clones, options.files))
-    return files_of.absent(wanted.cases, options.files)
+    return files_of.absent(wanted, options.files)
 
 
 def _without(wanted: Records, lacking: Iterable[str]) -> Records:
@@ -159,7 +177,8 @@ def _without(wanted: Records, lacking: Iterable[str]) -> Records:
     )
 
 
-def _score_all(wanted: Records, options: argparse.Namespace) -> list[Score]:
+def _lint(options: argparse.Namespace) -> list[linters.Run]:
+    """Every linter that is asked for, on all files that are there."""
     peers = [name.strip() for name in options.peers.split(",") if name.strip()]
     known = [name for name in linters.NAMES if name != linters.IN_REPOSITORY]
     unknown = sorted(set(peers) - set(known))
@@ -170,7 +189,7 @@ def _score_all(wanted: Records, options: argparse.Namespace) -> list[Score]:
         print(f"{name} ..", file=sys.stderr)
         done = _run(name, options)
         print(f"{done.title}: {len(done.findings)} findings in {done.wall:.1f} s, {done.cpu:.1f} s of CPU")
-        results.append(scores_of.score(done, wanted))
+        results.append(done)
     return results
 
 
@@ -181,9 +200,17 @@ def _run(name: str, options: argparse.Namespace) -> linters.Run:
     return linters.run(name, command, options.files)
 
 
-def _print_scores(wanted: Records, scores: Sequence[Score]) -> None:
+def _score(runs: Iterable[linters.Run], wanted: Records, data: Path) -> list[Score]:
+    """The scores of one set, which are printed."""
+    new = [scores_of.score(run, wanted) for run in runs]
+    _print_scores(wanted, new, data)
+    _print_changes(wanted, new, data)
+    return new
+
+
+def _print_scores(wanted: Records, scores: Sequence[Score], data: Path) -> None:
     titles = ("category", "one file", "bugs", *(one.title for one in scores))
-    print("\nfound / and quiet after the fix")
+    print(f"\n{data.name}: found / and quiet after the fix")
     print(tables.columns(titles, page_of.categories(wanted, scores)).replace("**", ""))
     for one in scores:
         print(
@@ -220,7 +247,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     cache = corpus.default_cache() / "realbugs"
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--data", type=Path, default=HERE, help="folder of records, results and reasons")
+    common.add_argument(
+        "--data", type=Path, action="append", help="folder of one set: records, results, reasons; default: both sets"
+    )
     cloning = argparse.ArgumentParser(add_help=False)
     cloning.add_argument("--clones", type=Path, default=cache / "clones", help="DIR/owner/name or DIR/owner+name")
     cloning.add_argument("--host", default=files_of.HOST, help="where to clone from; default: %(default)s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import misses
@@ -20,13 +21,13 @@ HEADER = (
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
-def render(records: Records, scores: Sequence[Score], reasons: Mapping[str, str]) -> str:
-    """Everything between the markers of the page."""
+def render(title: str, records: Records, scores: Sequence[Score], reasons: Mapping[str, str]) -> str:
+    """What the page says of one set."""
     repositories = len({bug.repo for bug in records.bugs})
     size = f"{len(records.bugs)} fixes in {repositories} repositories, {records.post_lines:,} lines after the fix"
-    sections = [f"{size}, {len(records.lookalikes)} look-alikes."]
+    sections = [f"### {title}", f"{size}, {len(records.lookalikes)} look-alikes."]
     if scores:
-        sections += [tables.markdown(HEADER, summary(records, scores))]
+        sections += [tables.markdown(HEADER, summary(records, scores)), *_with_left_out(records, scores)]
         header = ("category", "one file", "bugs", *(score.title for score in scores))
         sections += ["Found, and of those quiet after the fix:", tables.markdown(header, categories(records, scores))]
     sections += _alarms(records, scores) + _left_out(records) + _misses(misses.missed(scores, records), reasons)
@@ -98,6 +99,18 @@ def _alarms(records: Records, scores: Iterable[Score]) -> list[str]:
     return ["Look-alikes that torchdevlint reports:\n\n" + "\n".join(lines)] if lines else []
 
 
+def _with_left_out(records: Records, scores: Iterable[Score]) -> list[str]:
+    """The shares of torchdevlint if every fix that is left out were a bug that it misses."""
+    left = [case for case in records.left_out if isinstance(case, Bug)]
+    everything = replace(records, bugs=(*records.bugs, *left))
+    lines = []
+    for score in scores:
+        if score.linter == OURS and left:
+            shares = [f"{_shares(score, _of(everything, single))[-1]} of `{single}`" for single in SINGLE_FILE[:2]]
+            lines.append(f"If the fixes that are left out ({len(left)}) were bugs, all missed: {', '.join(shares)}.")
+    return lines
+
+
 def _left_out(records: Records) -> list[str]:
     lines = [f"- {_place(case)}: {case.left_out}" for case in records.left_out]
     return ["Records that are left out:\n\n" + "\n".join(lines)] if lines else []
@@ -107,7 +120,7 @@ def _misses(missed: Sequence[Bug], reasons: Mapping[str, str]) -> list[str]:
     """The misses of torchdevlint by reason, the most frequent first."""
     grouped: dict[str, list[Bug]] = {}
     for bug in missed:
-        grouped.setdefault(reasons.get(bug.id, "not explained yet"), []).append(bug)
+        grouped.setdefault(reasons.get(bug.id, f"not explained yet, {bug.category}"), []).append(bug)
     order = sorted(grouped, key=lambda reason: (-len(grouped[reason]), reason))
     lines = [f"- {reason} ({len(grouped[reason])}): {', '.join(map(_place, grouped[reason]))}" for reason in order]
     return ["What torchdevlint misses, by reason:\n\n" + "\n".join(lines)] if lines else []
