@@ -185,3 +185,11 @@ def test_changed_bytes_give_findings_within_the_cells(places: list[tuple[float, 
         lines = lines_of_bytes(data) if each.cell is None else lines_of_cell(data, each.cell)
         assert each.span.end_column <= len(lines[each.span.end_row - 1]) + 1
     silenced(data, result.diagnostics)
+
+
+def test_a_notebook_that_knows_no_accelerator_is_a_program(tmp_path: Path) -> None:
+    define = "import torch\ndef ramp(x: torch.Tensor):\n    return x * torch.arange(x.shape[-1])"
+    path = tmp_path / "n.ipynb"
+    for last, expected in (("y = ramp(x)", []), ("y = x", []), ("y = ramp(x.cuda())", ["TDL014"])):
+        path.write_bytes(notebook(define, "from data import x", last))
+        assert [one.code for one in check_paths([str(path)], Settings()).diagnostics] == expected, last

@@ -526,3 +526,32 @@ def test_a_text_that_is_not_saved_is_not_what_others_import(project: Files) -> N
     engine.check_bytes(edited.encode(), str(project.root / "helper.py"), Settings())
     (found,) = engine.check_file(str(project.root / "main.py"), Settings()).diagnostics
     assert found.code == "TDL004"
+
+
+@pytest.mark.parametrize(
+    ("helper", "found"),
+    [
+        ('torch.load(path, map_location="cpu")', set()),
+        ("torch.load(path, map_location=device)", set()),
+        ('torch.load(path, map_location="cuda")', {(5, "TDL014")}),
+    ],
+    ids=["to the CPU", "where it is told", "to a GPU"],
+)
+def test_what_a_script_that_knows_no_accelerator_has_from_another_file(
+    project: Files, helper: str, found: set[tuple[int, str]]
+) -> None:
+    script = """
+        import torch
+        from data import load
+
+        def spread(x: torch.Tensor):
+            return x * torch.arange(x.shape[-1])
+
+        def main():
+            print(spread(load("x.pt")))
+
+        if __name__ == "__main__":
+            main()
+    """
+    data = f"import torch\n\ndef load(path, device='cpu'):\n    return {helper}\n"
+    assert project({"data.py": data, "script.py": script})["script.py"] == found

@@ -72,10 +72,13 @@ class ModuleFile:
 
         That of the whole file, if `name` is empty.
         """
+        return _digest(self.text_of(name))
+
+    def text_of(self, name: str) -> str:
+        """The text of what binds `name`; that of the whole file, if `name` is empty."""
         if not name:
-            return _digest(self.source.text)
-        texts = [self.source.segment(statement) for statement in self.bindings.get(name, ())]
-        return _digest("\0".join(texts))
+            return self.source.text
+        return "\0".join(self.source.segment(statement) for statement in self.bindings.get(name, ()))
 
     def speaks_of_tensors(self, node: ast.stmt | ast.expr) -> bool:
         """Whether the text of a function has a word that has to do with tensors, devices or modules."""

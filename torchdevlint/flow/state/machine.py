@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators, names_accelerators
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
@@ -281,8 +282,21 @@ class Machine:
                 continue
             if key in self.moved:
                 continue
-            if key[-1] not in self.left_behind and not (assumed is not None and self.observed.get(assumed)):
+            if key[-1] in self.left_behind:
+                continue
+            if assumed is None or not (self.observed.get(assumed) or self._gets_nothing_elsewhere(assumed[0])):
                 yield fact
+
+    def _gets_nothing_elsewhere(self, function: ast.AST) -> bool:
+        """Whether only the program of this file calls a function, and nothing that it is made of knows accelerators.
+
+        A notebook is a program as a whole, since nobody imports it.
+        """
+        notebook = self.others is not None and self.others.home.endswith(".ipynb")
+        if not notebook and function not in functions_of_program(self.tree):
+            return False
+        used = self.others.texts_used() if self.others is not None else ()
+        return not mentions_accelerators(self.reading.source.text) and not any(map(names_accelerators, used))
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)

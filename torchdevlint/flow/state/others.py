@@ -9,6 +9,7 @@ depends on what was analysed before.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
@@ -149,6 +150,12 @@ class OtherFiles:
                 self.project.used(path, "", names.module)
                 self._touches[path] = self.machine.run_elsewhere(names, names.module.importable).touched
         return self._touches[path]
+
+    def texts_used(self) -> Iterator[str]:
+        """The texts of what was used of these files so far."""
+        for module, names in self.project.names.values():
+            if module is not None:
+                yield from (module.text_of(name) for name in names)
 
     def holding(self, node: ast.AST) -> ModuleFile | None:
         """The file that a node stands in, if it is one of these."""
