@@ -42,10 +42,13 @@ one of its own. Elsewhere it is unsafe: tensors that are used as they are, are o
 to move them. There is none for a function of one's own that does more with its parameter than to hand it on.
 
 ## What it cannot see
-Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless; it
-is silent only when such a file is written in the same function. A function that hands a parameter on as
-`map_location` is left alone, and its callers that leave it out are told; functions that pass `**kwargs` on, and loaders
-of other libraries, are not followed.
+Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless. It is
+silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__` or is
+asked for as a resource of the package and nothing in the file saves to such a path, or what is loaded is read as NumPy
+or as text at once. A place that is given only to machines without an accelerator is enough.
+
+A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
+functions that pass `**kwargs` on, and loaders of other libraries, are not followed.
 
 ## References
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)

@@ -7,8 +7,11 @@ import math
 from collections.abc import Iterator
 from operator import itemgetter
 
+from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.checks.loaded_uses import is_read_by_host
+from torchdevlint.flow.checks.packed_files import is_packed
+from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
@@ -17,15 +20,21 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 DATASET_FILE = "a file of a dataset repository"
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
+_OF_WEIGHTS = frozenset("load state_dict parameters named_parameters modules".split())
+_OF_MODELS = frozenset(
+    "load_state_dict state_dict parameters train eval cuda to zero_grad step backward register_buffer".split()
+)
 _TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state set_sampler".split())
 
 
 def holds_data(frame: Frame, load: ast.Call, arguments: Arguments) -> bool:
     """Whether nothing in the file can be on an accelerator."""
     value = arguments.positional[0][1] if arguments.positional else None
-    if value == Library(DATASET_FILE):
+    if value == Library(DATASET_FILE) or (load.args and is_packed(frame, load.args[0])):
         return True
-    return _is_data_class(frame) or _goes_to_numbers(frame, load) or _is_written_beside(frame, load)
+    if _is_data_class(frame) or _goes_to_numbers(frame, load):
+        return True
+    return _is_written_beside(frame, load) or is_read_by_host(frame, load)
 
 
 def _is_data_class(frame: Frame) -> bool:
@@ -109,12 +118,12 @@ def _is_written_beside(frame: Frame, load: ast.Call) -> bool:
     scope = frame.function
     if scope is None or not load.args:
         return False
-    path, names = frame.machine.text_of(load.args[0]), _names_of(scope, load)
+    path, paths_held = _path_text(frame, scope, load.args[0]), _paths_of(scope, load)
     for save in _saves(frame, scope):
-        if len(save.args) < 2 or not _is_built(scope, save.args[0]):
+        saved, to = (_argument(save, position, name) for position, name in ((0, "obj"), (1, "f")))
+        if saved is None or to is None or not _is_built(scope, saved, load, paths_held):
             continue
-        same_name = isinstance(save.args[0], ast.Name) and save.args[0].id in names
-        if same_name or frame.machine.text_of(save.args[1]) == path:
+        if dotted_path(saved) in paths_held or _path_text(frame, scope, to) == path:
             return True
     owner = frame.owner
     if owner is None or owner.is_module:
@@ -136,18 +145,66 @@ def _is_buffer(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("BytesIO")
 
 
-def _is_built(scope: ast.AST, saved: ast.expr) -> bool:
-    """Whether what is saved is the result of a call other than a load, and no state dict."""
-    if isinstance(saved, ast.Tuple):
+def _is_built(scope: ast.AST, saved: ast.expr, load: ast.Call, loaded: set[str]) -> bool:
+    """Whether the function makes what it saves: no weights, nothing that it moves, and not what it has loaded."""
+    path = dotted_path(saved)
+    if path is None:
+        held = {dotted_path(each) for each in inside(saved)} & loaded
+        return not held and not _may_be_elsewhere(scope, saved)
+    values = [each for each in values_by_path(scope).get(path, ()) if each is not load]
+    built = [each for each in values if path not in {dotted_path(part) for part in inside(each)}]
+    return bool(built) and not any(_may_be_elsewhere(scope, each) for each in values)
+
+
+def _may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
+    """Whether weights, or something that is moved to a device, are among what a value is made of."""
+    parts = list(inside(value))
+    called = [each.func for each in parts if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
+    if any(each.attr in _OF_WEIGHTS for each in called) or any(_moves(each) for each in parts):
         return True
-    if not isinstance(saved, ast.Name):
+    return not {dotted_path(each) for each in parts}.isdisjoint(_weighty(scope))
+
+
+def _moves(node: ast.AST) -> bool:
+    """``x.cuda()``, ``x.to(device)``, ``zeros(3, device=device)``; what goes to the CPU is no such move."""
+    if not isinstance(node, ast.Call):
         return False
-    return any(
-        isinstance(value, ast.Call)
-        and (dotted_path(value.func) or "").rpartition(".")[2] not in ("load", "state_dict")
-        and not any(isinstance(each, ast.Name) and each.id == saved.id for each in inside(value))
-        for value in _assigned(scope, saved.id)
-    )
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    given = [each.value for each in node.keywords if each.arg == "device"] + (node.args[:1] if name == "to" else [])
+    named = [str(each.value) if isinstance(each, ast.Constant) else dotted_path(each) or "" for each in given]
+    return name == "cuda" or any(each != "cpu" and (mentions_device(each) or mentions_cuda(each)) for each in named)
+
+
+@once_a_node
+def _weighty(scope: ast.AST) -> frozenset[str]:
+    """The paths that are used as models and optimizers are."""
+    methods = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    return frozenset(path for each in methods if each.attr in _OF_MODELS and (path := dotted_path(each.value)))
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    if position < len(call.args):
+        return call.args[position]
+    return next((each.value for each in call.keywords if each.arg == name), None)
+
+
+def _paths_of(scope: ast.AST, load: ast.Call) -> set[str]:
+    """The names and attributes that hold what the load gave."""
+    return {path for path, values in values_by_path(scope).items() if load in values}
+
+
+def _path_text(frame: Frame, scope: ast.AST, file: ast.expr) -> str:
+    """A path as it is written; of a file that ``with open(path) as file`` opens around it, the path of that."""
+    if isinstance(file, ast.Name):
+        for block in nodes_in(scope, ast.With):
+            if not block.lineno <= file.lineno <= (block.end_lineno or block.lineno):
+                continue
+            for item in block.items:
+                opened = item.context_expr
+                named = isinstance(item.optional_vars, ast.Name) and item.optional_vars.id == file.id
+                if named and isinstance(opened, ast.Call) and dotted_path(opened.func) == "open" and opened.args:
+                    return frame.machine.text_of(opened.args[0])
+    return frame.machine.text_of(file)
 
 
 def _is_plain_data(saved: ast.expr, method: ast.AST) -> bool:
