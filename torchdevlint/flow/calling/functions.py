@@ -115,19 +115,19 @@ def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
 
 
 def _observe(activation: Frame, state: State) -> None:
-    """Remember the parameters of calls that give tensors of the CPU, or made of what may be numbers, and no others.
+    """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
 
-    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
+    A list or dict of tensors counts as what it holds. What a script does when it is run, such as a trial on random
+    numbers, says nothing of other users.
     """
     function, observed = activation.function, activation.machine.observed
     if function is None or activation.entry.kind == "module":
         return
-    given = {name: list(tensors_in(value)) for name, value in state.env.items() if isinstance(value, (Tensor, Record))}
-    given = {name: [each for each in held if _is_placed(each)] for name, held in given.items()}
-    given = {name: held for name, held in given.items() if held}
-    here = all(on_cpu(each.device) or _is_just_made(each) for tensors in given.values() for each in tensors)
-    for name in given:
-        observed[function, name] = observed.get((function, name), True) and here
+    for name, value in state.env.items():
+        given = [each for each in tensors_in(value) if _is_placed(each)]
+        if given:
+            here = all(on_cpu(each.device) or _is_just_made(each) for each in given)
+            observed[function, name] = observed.get((function, name), True) and here
 
 
 def _is_placed(tensor: Tensor) -> bool:
