@@ -29,7 +29,7 @@ from pathlib import Path
 
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes
-from torchdevlint.model import Diagnostic, Severity
+from torchdevlint.model import Diagnostic
 from torchdevlint.rules import all_rules, by_code
 
 CASES = Path(__file__).parent / "cases"
@@ -83,11 +83,10 @@ class Case:
 
 
 def settings_for(code: str) -> Settings:
-    """The default rules, and the case file's own rule if that one is off by default or in preview."""
+    """The default rules, and all that the case file's own rule reports, also what is off by default or in preview."""
     rule = by_code().get(code)
-    advice = rule is not None and rule.severity is Severity.ADVICE
     others = tuple(each.code for each in all_rules() if each.preview and each is not rule)
-    return Settings(extend_select=(code,) if advice else (), preview=True, ignore=others)
+    return Settings(extend_select=(code,) if rule is not None else (), preview=True, ignore=others)
 
 
 def lint(text: str, settings: Settings, filename: str = "case.py") -> tuple[Diagnostic, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from torchdevlint import rules, select
+from torchdevlint import discover, rules, select
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
@@ -16,6 +16,8 @@ from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import Suppressions
 
+_TESTS = frozenset({"test", "tests"})
+_TEST_FILE = re.compile(r"test_.*\.py|.*_tests?\.py")
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 Reports = tuple[list[tuple[str, Report]], list[Problem]]
@@ -55,19 +57,38 @@ def of_reports(
     """
     severities = select.severities(settings)
     lines = _NEWLINE.split(content.text)
-    kept_whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
-    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in kept_whole]
+    in_tests = _is_of_tests(discover.relative(filename, settings))
+    whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
+    graded = [(code, _graded(each, in_tests)) for code, each in whole]
+    diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in graded]
+    unasked = {
+        diagnostic
+        for (code, report), diagnostic in zip(graded, diagnostics, strict=True)
+        if report.severity is Severity.ADVICE and not select.is_asked_for(settings, code)
+    }
     crashed = {problem.rule for problem in problems}
-    silenced = len({(each.code, each.span) for each in suppressions.behind_file_noqa(diagnostics)})
+    behind = set(suppressions.behind_file_noqa(diagnostics)) - unasked
+    silenced = len({(each.code, each.span) for each in behind})
     kept, unused = suppressions.apply(diagnostics, ran - crashed)
     more, further = judged(unused, filename, codes) if unused else ([], [])
     kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
-    first = {(each.code, each.span): each for each in reversed(kept)}
+    first = {(each.code, each.span): each for each in reversed(kept) if each not in unasked}
     ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
     if content.notebook is not None:
         ordered = [content.notebook.in_cells(diagnostic) for diagnostic in ordered]
     said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
     return FileResult(filename, tuple(ordered), tuple(said), silenced)
+
+
+def _graded(report: Report, in_tests: bool) -> Report:
+    """The report as severe as it is in this file; one that is advice, although its rule is not, is for who asks."""
+    return replace(report, severity=Severity.ADVICE) if in_tests and report.advice_in_tests else report
+
+
+def _is_of_tests(path: str) -> bool:
+    """Whether a file belongs to tests: it is below a folder of them, or is called as pytest wants it."""
+    *folders, name = path.split("/")
+    return not _TESTS.isdisjoint(folders) or name == "conftest.py" or _TEST_FILE.fullmatch(name) is not None
 
 
 def _diagnostic(

@@ -72,6 +72,8 @@ class Report(Struct, frozen=True):
     """What a rule says about one fact, before it is given a file, a severity and a code.
 
     `symptom` is what the user sees at run time (the exact exception text, or the silent effect) and `help` what to do.
+    `severity` is that of the rule unless one is given; with `advice_in_tests` it is advice in the files of tests. What
+    is advice is reported only where the rule is selected by name.
     """
 
     span: Span
@@ -81,6 +83,7 @@ class Report(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
     severity: Severity | None = None
+    advice_in_tests: bool = False
 
 
 class Related(Struct, frozen=True):

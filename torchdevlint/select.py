@@ -69,6 +69,11 @@ def is_fixable(settings: Settings, code: str) -> bool:
     return _longest(settings.fixable, code) > _longest(settings.unfixable, code)
 
 
+def is_asked_for(settings: Settings, code: str) -> bool:
+    """Whether a rule is selected by a selector, and not only for being on by default."""
+    return _longest((*(settings.select or ()), *settings.extend_select), code) >= 0
+
+
 def severities(settings: Settings) -> dict[str, Severity]:
     """The severities that the user has set, by code; the longest selector decides."""
     longest_last = sorted(settings.severity, key=lambda item: _length(item[0]))

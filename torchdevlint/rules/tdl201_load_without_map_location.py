@@ -17,6 +17,10 @@ torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedErr
 'aten::empty_strided' with arguments from the 'CUDA' backend`. Where the device does exist, the whole file is copied to
 it beside the model that is already there.
 
+Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the
+CPU, and files of tests are written where the tests run. Both are *advice*: they are reported where TDL201 is selected
+(`extend-select = ["TDL201"]`), and not by default.
+
 In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
 with as many copies as there are ranks.
 
@@ -103,7 +107,8 @@ def check(fact: CheckpointLoad) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=_help(fact),
         fix=_fix(fact),
-        severity=Severity.ERROR if fact.rank_code else None,
+        severity=Severity.ADVICE if fact.published else Severity.ERROR if fact.rank_code else None,
+        advice_in_tests=True,
     )
 
 

@@ -20,10 +20,11 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     that its device is a literal. A literal device explains what its tensor meets, unless that was made on the CPU by
     the same function, which stays there whatever the device. Workers that use an accelerator explain that what they
     give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
-    makes; a load that says nothing of the place explains that it forgets the one it was given.
+    makes; a load that says nothing of the place explains that it forgets the one it was given, unless what it loads was
+    published, which is nearly always for the CPU.
     """
     held = list(facts)
-    loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad)}
+    loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
     forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
     literals = {
@@ -38,6 +39,7 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         for fact in held
         if not _is_explained(fact, batches, literals)
         and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
+        and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]

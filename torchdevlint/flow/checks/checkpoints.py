@@ -20,6 +20,7 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 _LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
 _LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
+_FROM_ADDRESSES = _LOADERS - {"load"}
 _PREFIXES = ("module.", "_orig_mod.")
 _LENGTHS = frozenset(map(len, _PREFIXES))
 _STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "_orig_mod", *_PREFIXES})
@@ -61,6 +62,7 @@ def _record_load(
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
+            name.rpartition(".")[2] in _FROM_ADDRESSES,
         ),
     )
 

@@ -12,7 +12,7 @@ class CheckpointLoad(Fact, frozen=True):
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
     feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU. A function of one's
     own that hands its `parameter` on to such a call is one itself. `none_at` is where ``None`` is given for it,
-    and `only_place` says that it is handed on and nothing else.
+    and `only_place` says that it is handed on and nothing else. `published` weights are fetched from an address.
     """
 
     function: str
@@ -22,6 +22,7 @@ class CheckpointLoad(Fact, frozen=True):
     parameter: str = "map_location"
     none_at: Span | None = None
     only_place: bool = True
+    published: bool = False
 
 
 class WrappedStateDict(Fact, frozen=True):
