@@ -186,6 +186,16 @@ def test_the_summary_says_what_is_known(name: str) -> None:
     assert render("concise", run, look(**changes)).count("\n") == text.count("\n") + len(run.diagnostics)
 
 
+def test_findings_that_are_alike_are_counted_together_and_all_listed() -> None:
+    places = [replace(MOVE, span=Span(row, 1, row, 18)) for row in range(1, 38)]
+    text = render("concise", run_of(*places, FACTORY), look())
+    assert text.count("TDL001 [*] the result") == 37
+    said = "37 are alike: TDL001 the result of `labels.to(device)` is thrown away\n"
+    where = "  in src/load.py line 1, src/load.py line 2, src/load.py line 3, ...\n"
+    assert f"Found 38 errors.\n{said}{where}[*] 37 fixable" in text
+    assert "alike" not in render("concise", run_of(*places[:9], FACTORY), look())
+
+
 def test_three_severities_are_counted_apart() -> None:
     run = run_of(FACTORY, MOVE, LOAD, replace(MOVE, severity=Severity.ADVICE))
     assert render("concise", run, look()).endswith(

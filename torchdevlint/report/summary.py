@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from torchdevlint.model import Severity
-from torchdevlint.report.terminal import name, paint
+from torchdevlint.model import Diagnostic, Severity
+from torchdevlint.report.terminal import escape, name, paint
 
 if TYPE_CHECKING:
     from torchdevlint.engine import Run
@@ -18,6 +18,10 @@ _NOUNS = {
     Severity.WARNING: ("warning", "warnings"),
     Severity.ADVICE: ("piece of advice", "pieces of advice"),
 }
+
+
+_MANY, _FIRST = 10, 3
+"""So many findings that are alike are counted together, with so many of their places."""
 
 
 def summary(run: Run, look: Look) -> str:
@@ -31,7 +35,7 @@ def _found(run: Run, look: Look) -> str:
     if found:
         parts = [count(found[severity], *_NOUNS[severity]) for severity in Severity if found[severity]]
         left = f" left, and fixed {look.fixed:,}" if look.fixed else ""
-        return f"Found {enumerate_words(parts)}{left}{checked}.\n{_fixable(run, look)}"
+        return f"Found {enumerate_words(parts)}{left}{checked}.\n{_alike(run)}{_fixable(run, look)}"
     if look.fixed:
         return f"Fixed {count(look.fixed, 'finding', 'findings')}; none is left{checked}.\n"
     if run.problems:
@@ -39,6 +43,21 @@ def _found(run: Run, look: Look) -> str:
     if not run.files:
         return "No Python files were found here.\n"
     return paint("No findings.", "good", look.color) + f"{checked}\n"
+
+
+def _alike(run: Run) -> str:
+    """The findings that one rule says in the same words in many places, most first, and where the first of them are."""
+    groups: dict[tuple[str, str], list[Diagnostic]] = {}
+    for diagnostic in run.diagnostics:
+        groups.setdefault((diagnostic.code, diagnostic.message), []).append(diagnostic)
+    many = sorted((each for each in groups.values() if len(each) >= _MANY), key=len, reverse=True)
+    return "".join(f"{_counted(each)}\n" for each in many)
+
+
+def _counted(alike: list[Diagnostic]) -> str:
+    first = alike[0]
+    places = ", ".join(f"{escape(each.filename)} {each.line}" for each in alike[:_FIRST])
+    return f"{len(alike):,} are alike: {first.code} {escape(first.message)}\n  in {places}, ..."
 
 
 def _silenced(run: Run, look: Look) -> str:
