@@ -45,6 +45,7 @@ def run_function(
     if frame.names:
         bring_up_to_date(frame, state)
     shared = _shared_paths(frame, state, arguments)
+    without = state.without_accelerator or machine.is_without_accelerator(state.conditions)
     given, named = tuple(arguments), tuple(keywords.items())
     if machine.runs.get(function.node, 0) >= MANY_RUNS:
         given, named = tuple(map(widened, given)), tuple((name, widened(value)) for name, value in named)
@@ -54,7 +55,7 @@ def run_function(
         named,
         tuple(shared.items()),
         frame.context,
-        state.without_accelerator,
+        without,
         state.touched is not None,
         machine.muted > 0,
         machine.in_child,
@@ -76,11 +77,11 @@ def run_function(
             depth=frame.depth + 1,
             called_at=(node, frame),
             nesting=nesting,
-            without_accelerator=state.without_accelerator,
+            without_accelerator=without,
             context=_context(function, frame.context),
         )
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)
-        inner.without_accelerator = state.without_accelerator
+        inner.without_accelerator = without
         bind_parameters(activation, function.node, given, dict(named), inner)
         _observe(activation, inner)
         value = run_body(activation, inner)

@@ -39,6 +39,7 @@ from torchdevlint.flow.state.values import (
     Obj,
     Seq,
     Tensor,
+    Unknown,
     Value,
 )
 from torchdevlint.flow.transfer.objects import elements, on_the_model
@@ -108,7 +109,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
         return Dev(TOP)
     in_place = is_one_of(name, settings.in_place_movers) or libraries.moves_in_place(name)
     known = in_place or tail.endswith("Loader")
-    return Library(name) if known else UNKNOWN
+    of_torch = name.startswith("torch.") and tail[:1].isupper()
+    return Library(name) if known else Unknown(made_by=name) if of_torch else UNKNOWN
 
 
 def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:

@@ -162,6 +162,8 @@ class Machine:
         self.runs: dict[ast.AST, int] = {}
         self.memo: dict[tuple[object, ...], Outcome] = {}
         self.tests: dict[ast.expr, tuple[str, bool, bool]] = {}
+        self.without_accelerator: set[tuple[str, bool]] = set()
+        """Branch conditions that hold only where no accelerator is used: the arms of ``if not args.cuda:``."""
         self.entered: set[ast.AST] = set()
         """Functions that were called in what was run."""
         self.observed: dict[tuple[ast.AST, str], bool] = {}
@@ -215,6 +217,10 @@ class Machine:
         here = not is_elsewhere(function)
         return self.calls_left > 0 if here else min(self.calls_elsewhere_left, self.statements_elsewhere_left) > 0
 
+    def is_without_accelerator(self, conditions: Conditions) -> bool:
+        """Whether branches that are taken under these conditions are taken only where no accelerator is used."""
+        return bool(conditions) and not self.without_accelerator.isdisjoint(conditions)
+
     def run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
         """Run statements of the top level of another file, without recording anything; give the state at the end."""
         closure = Closure((names,))
@@ -242,6 +248,8 @@ class Machine:
         `argument` of the function that was entered to be elsewhere, and calls of this file give it one of the CPU.
         """
         if self.muted or state.without_accelerator or (state.conditions and self.reading.is_elsewhere):
+            return
+        if self.is_without_accelerator(state.conditions):
             return
         if key in self._facts and self._facts[key][0] >= self.standing:
             return

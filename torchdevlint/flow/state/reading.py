@@ -29,6 +29,11 @@ class Reading:
         """Whether the code that is being run is that of another file."""
         return self._other is not None
 
+    @property
+    def tree_here(self) -> ast.Module:
+        """The file whose code is being run."""
+        return self._other.module.tree if self._other is not None else self.tree
+
     @contextmanager
     def running(self, closure: Closure) -> Iterator[None]:
         """While code is run that sees these names, which tell the file that it is from."""

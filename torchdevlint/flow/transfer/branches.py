@@ -9,9 +9,11 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.checks import wrappers
 from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.joins import choose, join
+from torchdevlint.flow.state.conditions import extended
+from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
@@ -36,12 +38,24 @@ def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -
     return test.value if asks else None  # type: ignore[attr-defined]
 
 
+def decides(frame: Frame, test: ast.expr, state: State) -> bool:
+    """Whether a test with a known outcome takes one arm only: a constant of the module is there to be changed."""
+    if isinstance(test, ast.UnaryOp):
+        return decides(frame, test.operand, state)
+    if isinstance(test, ast.Name):
+        return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
+    return not isinstance(test, ast.Constant)
+
+
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     """The states in which `test` holds and does not hold."""
     holds, fails = state.copy(), state.copy()
     key, positive = _condition(frame, test)
     holds.conditions = _with(state, key, positive)
     fails.conditions = _with(state, key, not positive)
+    without = outcome_without(frame.machine.reading.tree_here, test)
+    if without is not None:
+        frame.machine.without_accelerator.add((key, positive is without))
     if isinstance(test, ast.BoolOp):
         both = isinstance(test.op, ast.And)
         for each in test.values:
@@ -172,18 +186,19 @@ def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None, fails: Sta
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:
+    """Leave only the alternatives of a name that are None, or are not; one that is left brings its conditions along."""
     path = dotted_path(node)
     if path is None or state is None:
         return
     table = state.env if path in state.env else state.paths
+    value = frame.evaluate(node, state)
+    left = tuple(each for each in alternatives(value, state.conditions) if (each[1] == NONE) is wants_none)
+    if len(left) == 1:
+        state.conditions = extended(state.conditions, left[0][0])
     if wants_none:
         table[path] = NONE
-        return
-    value = frame.evaluate(node, state)
-    if isinstance(value, Choice):
-        left = tuple(each for each in value.alternatives if each[1] != NONE)
-        if left:
-            table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
+    elif isinstance(value, Choice) and left:
+        table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
 
 
 def merge_states(into: State, one: State, other: State, tagged: bool = True) -> None:

@@ -102,7 +102,7 @@ def device_test(one: Value, other: Value, negated: bool) -> Value:
 
 def _identity(left: Value, right: Value, negated: bool) -> Value:
     """``left is right`` where one side is None; UNKNOWN where it could be either."""
-    if right != NONE or isinstance(left, (Unknown, Choice)):
+    if right != NONE or isinstance(left, Choice) or (isinstance(left, Unknown) and not left.made_by):
         return UNKNOWN
     return Const((left == NONE) is not negated)
 

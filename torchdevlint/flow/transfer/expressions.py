@@ -47,7 +47,7 @@ from torchdevlint.flow.state.values import (
 )
 from torchdevlint.flow.transfer import operations
 from torchdevlint.flow.transfer.attributes import attribute
-from torchdevlint.flow.transfer.branches import arms, asked_tensor
+from torchdevlint.flow.transfer.branches import arms, asked_tensor, decides
 from torchdevlint.flow.transfer.comparisons import compare, compares_devices
 from torchdevlint.flow.transfer.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.transfer.imports import from_stars, resolve
@@ -114,10 +114,15 @@ def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
 
 
 def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
-    """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``."""
+    """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``.
+
+    Not where another part is known to be false, as ``index >= 0`` is for the number that was given.
+    """
     results, within = [], state
     for each in node.values:
         results.append(frame.evaluate(each, within))
+        if isinstance(node.op, ast.And) and results[-1] == Const(False) and decides(frame, each, state):
+            return Const(False)
         if within is state and compares_devices(each):
             within = state.copy()
             within.without_accelerator = True

@@ -99,7 +99,10 @@ def combine(
         concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
         if any(isinstance(value, Const) and value.value is None for _, value in concrete):
             continue
+        silent = frame.machine.is_without_accelerator(conditions)
+        frame.machine.muted += silent
         results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
+        frame.machine.muted -= silent
     return choose(results)
 
 

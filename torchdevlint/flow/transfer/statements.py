@@ -22,7 +22,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.flow.transfer import contexts, operations
 from torchdevlint.flow.transfer.assignment import assign, forget_paths
-from torchdevlint.flow.transfer.branches import arms, asked_tensor, merge_states
+from torchdevlint.flow.transfer.branches import arms, asked_tensor, decides, merge_states
 from torchdevlint.flow.transfer.comparisons import compares_devices
 from torchdevlint.flow.transfer.definitions import define_class, define_function
 from torchdevlint.flow.transfer.imports import import_modules, import_names
@@ -145,7 +145,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)
         return
-    if isinstance(test, Const) and _decides(frame, node.test, state):
+    if isinstance(test, Const) and decides(frame, node.test, state):
         execute(frame, node.body if test.value else node.orelse, state)
         return
     holds, fails = arms(frame, node.test, state)
@@ -163,15 +163,6 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     state.guarded = guarded
     if state.alive and holds.alive and fails.alive:
         state.conditions = before
-
-
-def _decides(frame: Frame, test: ast.expr, state: State) -> bool:
-    """Whether a test with a known outcome takes one arm only: a constant of the module is there to be changed."""
-    if isinstance(test, ast.UnaryOp):
-        return _decides(frame, test.operand, state)
-    if isinstance(test, ast.Name):
-        return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
-    return not isinstance(test, ast.Constant)
 
 
 def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
