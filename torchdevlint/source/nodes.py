@@ -22,6 +22,7 @@ _PLAIN = frozenset(
 Node = TypeVar("Node", bound=ast.AST)
 Result = TypeVar("Result")
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LEAVES = (ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal)
 
 
@@ -84,6 +85,22 @@ def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
 def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The nodes below `scope` whose class is `kind`, nearer ones first. All of a scope are found in one walk."""
     return _walked(scope)[0].get(kind, [])
+
+
+def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
+    """The same without what is inside of functions and classes that are defined in `scope`."""
+    return _walked_alone(scope).get(kind, [])
+
+
+@once_a_node
+def _walked_alone(scope: ast.AST) -> dict[type, list[Any]]:
+    found: defaultdict[type, list[Any]] = defaultdict(list)
+    level = below([scope])
+    while level:
+        for node in level:
+            found[type(node)].append(node)
+        level = below([node for node in level if not isinstance(node, _DEFINITIONS)])
+    return found
 
 
 def levels_in(scope: ast.AST) -> int:

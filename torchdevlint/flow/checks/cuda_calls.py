@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import device_specs
+from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
 from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
@@ -163,6 +164,8 @@ def _is_under_question(frame: Frame, call: ast.Call) -> bool:
         *((each.lineno, each) for each in nodes_in(scope, ast.BoolOp) if call in nodes_in(each, ast.Call)),
     ]
     if any(line <= call.lineno and _ASKS.search(frame.machine.text_of(test)) for line, test in tests):
+        return True
+    if is_for_cuda(frame) or (frame.function is not None and kernel_before(frame.function, call.lineno)):
         return True
     tries = (each for each in nodes_in(scope, ast.Try) if each.handlers)
     return any(call in nodes_in(part, ast.Call) for each in tries for part in each.body)

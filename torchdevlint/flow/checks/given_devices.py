@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.checks.same_device import says_more
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_cuda, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
@@ -18,7 +20,7 @@ from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
@@ -39,23 +41,24 @@ class Given(Struct, frozen=True):
     of_tensor: bool = False
 
 
-def at_hand(frame: Frame, state: State) -> Given | None:
-    """What says where to, in a name, in an attribute that is used around the place, or by a flag."""
+def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
+    """What says where to, in a name, in an attribute that is used around `node`, or by a flag."""
     scope = frame.function or frame.machine.tree
-    return (
-        _in_a_name(frame, state)
-        or _beside(frame, state, scope)
-        or _chosen(frame, scope)
-        or _of_self(frame, state)
-        or _flag(frame, scope)
-        or _of_kept_model(frame)
+    found = chain(
+        _in_a_name(frame, state),
+        _beside(frame, state, scope),
+        _chosen(frame, scope),
+        _of_self(frame, state),
+        _flag(frame, scope),
+        _of_kept_model(frame),
     )
+    return next((each for each in found if says_more(frame, node, each.text, each.place)), None)
 
 
-def _in_a_name(frame: Frame, state: State) -> Given | None:
+def _in_a_name(frame: Frame, state: State) -> Iterator[Given]:
     """A parameter or a local name that holds a device."""
     if frame.function is None:
-        return None
+        return
     for name, held in state.env.items():
         value = settle(held, state.conditions)
         if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
@@ -63,17 +66,16 @@ def _in_a_name(frame: Frame, state: State) -> Given | None:
         if isinstance(value, Choice) and mentions_device(name) and _is_chosen([each for _, each in value.alternatives]):
             bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
             if bound is not None:
-                return Given(name, f"`{name}` is chosen here", bound)
+                yield Given(name, f"`{name}` is chosen here", bound)
         if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
             continue
         if value.device == Device(Origin.EXPRESSION, name):
-            return Given(name, f"the function is given `{name}`", frame.function)
+            yield Given(name, f"the function is given `{name}`", frame.function)
         if mentions_device(name):
             bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
             taken = bound is not None and isinstance(bound.value, ast.Attribute) and bound.value.attr == "device"
             if bound is not None and (taken or value.device.origin in _KNOWN):
-                return Given(name, f"`{name}` is the device here", bound)
-    return None
+                yield Given(name, f"`{name}` is the device here", bound)
 
 
 def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
@@ -90,15 +92,14 @@ def _binds(node: ast.Assign, name: str) -> bool:
     return any(dotted_path(target) == name for target in node.targets)
 
 
-def _beside(frame: Frame, state: State, scope: ast.AST) -> Given | None:
+def _beside(frame: Frame, state: State, scope: ast.AST) -> Iterator[Given]:
     for each in devices_in(scope):
         path = dotted_path(each) or ""
         if _FOR_SOMETHING_ELSE.search(path.rpartition(".")[2]) or _is_kept_on_cpu(frame, path):
             continue
         seen = _is_visible(frame, state, path) and not _is_bound_inside(scope, each, path)
         if seen and not _is_literal(frame, each, state):
-            return Given(path, f"`{path}` is used beside it", each)
-    return None
+            yield Given(path, f"`{path}` is used beside it", each)
 
 
 def _is_visible(frame: Frame, state: State, path: str) -> bool:
@@ -110,7 +111,8 @@ def _is_visible(frame: Frame, state: State, path: str) -> bool:
 def _is_bound_inside(scope: ast.AST, node: ast.expr, path: str) -> bool:
     """Whether a path stands in a function within the scope that binds its first name anew."""
     name = first_name(path)
-    for function in nodes_in(scope, ast.FunctionDef):
+    inner: list[FunctionNode] = [*nodes_in(scope, ast.FunctionDef), *nodes_in(scope, ast.AsyncFunctionDef)]
+    for function in (*inner, *nodes_in(scope, ast.Lambda)):
         if function.lineno <= node.lineno <= (function.end_lineno or 0):
             parameters = {each.arg for each in nodes_in(function.args, ast.arg)}
             if name in parameters or any(bound for _, bound, _ in bindings_in(function).get(name, ())):
@@ -130,10 +132,10 @@ def _is_kept_on_cpu(frame: Frame, path: str) -> bool:
     )
 
 
-def _of_self(frame: Frame, state: State) -> Given | None:
+def _of_self(frame: Frame, state: State) -> Iterator[Given]:
     """``self.device``, which another method uses or chooses."""
     if frame.owner is None or not _is_visible(frame, state, "self"):
-        return None
+        return
     for info in frame.owner.mro:
         inner = nodes_in(info.node, ast.ClassDef)
         for each in devices_in(info.node):
@@ -147,12 +149,11 @@ def _of_self(frame: Frame, state: State) -> Given | None:
                 and not _is_literal(frame, each, state)
                 and not _is_kept_on_cpu(frame, path)
             ):
-                return Given(path, "the object knows its device", each)
+                yield Given(path, "the object knows its device", each)
         for node in nodes_in(info.node, ast.Assign):
             path = dotted_path(node.targets[0]) or ""
             if path.startswith("self.") and mentions_device(path[5:]) and _is_choice(node.value):
-                return Given(path, "the object has chosen its device", node)
-    return None
+                yield Given(path, "the object has chosen its device", node)
 
 
 def _is_of_a_part(info: ClassInfo, path: str) -> bool:
@@ -204,20 +205,21 @@ def _is_chosen(values: list[Value]) -> bool:
     return len(devices) == len(values) and any(down) and not all(down)
 
 
-def _chosen(frame: Frame, scope: ast.AST) -> Given | None:
+def _chosen(frame: Frame, scope: ast.AST) -> Iterator[Given]:
     """``device = "cuda" if torch.cuda.is_available() else "cpu"``, in the function or in the module around it."""
-    module = frame.machine.tree
-    return _chosen_below(scope) or (_chosen_on_top(module) if module is not None else None) or _chosen_by_arms(scope)
+    yield from _chosen_in(scope)
+    yield from _chosen_on_top(frame.machine.tree)
+    yield from _chosen_by_arms(scope)
 
 
 @once_a_node
-def _chosen_below(scope: ast.AST) -> Given | None:
-    return next(_choices(nodes_in(scope, ast.Assign)), None)
+def _chosen_in(scope: ast.AST) -> tuple[Given, ...]:
+    return tuple(_choices(own_nodes_in(scope, ast.Assign)))
 
 
 @once_a_node
-def _chosen_on_top(module: ast.Module) -> Given | None:
-    return next(_choices(module.body), None)
+def _chosen_on_top(module: ast.Module) -> tuple[Given, ...]:
+    return tuple(_choices(module.body))
 
 
 def _choices(statements: Iterable[ast.stmt]) -> Iterator[Given]:
@@ -230,9 +232,9 @@ def _choices(statements: Iterable[ast.stmt]) -> Iterator[Given]:
 
 
 @once_a_node
-def _chosen_by_arms(scope: ast.AST) -> Given | None:
-    found = (_given_by_arms(node) for node in nodes_in(scope, ast.If))
-    return next((each for each in found if each is not None), None)
+def _chosen_by_arms(scope: ast.AST) -> tuple[Given, ...]:
+    found = (_given_by_arms(node) for node in own_nodes_in(scope, ast.If))
+    return tuple(each for each in found if each is not None)
 
 
 def _given_by_arms(node: ast.If) -> Given | None:
@@ -273,22 +275,22 @@ def _is_any_cuda(values: Iterable[object]) -> bool:
     return any(isinstance(each, str) and each.startswith("cuda") for each in values)
 
 
-def _flag(frame: Frame, scope: ast.AST) -> Given | None:
+def _flag(frame: Frame, scope: ast.AST) -> Iterator[Given]:
     """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function."""
     test = _test_of_moves(scope)
     if test is None:
-        return None
+        return
     text = frame.machine.text_of(test) if isinstance(test, ast.Call) else dotted_path(test) or ""
-    return Given(text, f"`{text}` decides it here", test, "flag")
+    yield Given(text, f"`{text}` decides it here", test, "flag")
 
 
 @once_a_node
 def _test_of_moves(scope: ast.AST) -> ast.expr | None:
-    """The first test under which something is moved to CUDA."""
-    for node in nodes_in(scope, ast.If):
+    """The first test under which something is moved to CUDA. ``x.is_cuda`` says where `x` is, and of nothing else."""
+    for node in own_nodes_in(scope, ast.If):
         last = (dotted_path(node.test) or "").rpartition(".")[2]
         asks = isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available")
-        if (asks or mentions_cuda(last)) and any(
+        if (asks or (mentions_cuda(last) and last != "is_cuda")) and any(
             _is_bare_move(each) for part in node.body for each in nodes_in(part, ast.Call)
         ):
             return node.test
@@ -299,11 +301,11 @@ def _is_bare_move(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not node.args
 
 
-def _of_kept_model(frame: Frame) -> Given | None:
+def _of_kept_model(frame: Frame) -> Iterator[Given]:
     """A model that the object was given and keeps, and that its class does not move."""
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
     if owner is None or init is None or owner.is_module:
-        return None
+        return
     parameters = argument_names(init)
     for node in nodes_in(init, ast.Assign):
         path = dotted_path(node.targets[0]) or ""
@@ -312,5 +314,4 @@ def _of_kept_model(frame: Frame) -> Given | None:
         names = (path, node.value.id)
         uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
         if uses & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
-            return Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)
-    return None
+            yield Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)

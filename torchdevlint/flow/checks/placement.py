@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import hardcoded
+from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
+from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.checks.near import is_bound, names_tensor
+from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
@@ -28,16 +30,16 @@ _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
 def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
-    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame):
+    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame) or is_for_cuda(frame):
         return
-    text, guarded = _names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
+    text, guarded = names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
     if not guarded or _asks_only_the_machine(frame, node):
         frame.machine.literals.add(node)
     if text is None:
         return
     found = _of_guard(frame, state, node) or _up_again(frame, node, state)
     if found is None and not guarded:
-        found = at_hand(frame, state)
+        found = at_hand(frame, state, node)
     if found is not None and not _is_made_by(frame, found, node):
         _record(frame, state, node, text, found)
 
@@ -70,7 +72,9 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
         place = literal_place(frame, placed)
         if place is not None:
             text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
-            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
+            if is_of_literal(frame, text):
+                continue
+            _record(frame, state, place, names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
 
 
 def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
@@ -81,8 +85,11 @@ def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[
     for _, value in operands:
         place = literal_place(frame, value) if isinstance(value, Tensor) else None
         if place is not None:
-            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else f"next({path}.parameters()).device"
-            _record(frame, state, place, _names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
+            layer = f"next({path}.parameters()).device"
+            if is_of_literal(frame, layer):
+                continue
+            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else layer
+            _record(frame, state, place, names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
 
 
 def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
@@ -141,13 +148,13 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     place = placed.steps[-1].node if placed.steps and placed.device.origin is Origin.LITERAL else None
     if not isinstance(place, ast.Call) or place not in frame.machine.literals:
         return None
-    if _names_cuda(place) is not None:
+    if names_cuda(place) is not None:
         return place
-    names = [each.id for each in _device_arguments(place) if isinstance(each, ast.Name)]
+    names = [each.id for each in device_arguments(place) if isinstance(each, ast.Name)]
     if frame.function is None or not names:
         return None
     values = [each.value for each in nodes_in(frame.function, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
-    return values[0] if len(values) == 1 and _names_cuda(values[0]) is not None else None
+    return values[0] if len(values) == 1 and names_cuda(values[0]) is not None else None
 
 
 def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
@@ -179,7 +186,7 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
     machine.explained.update(hardcoded.keys_of(node))
 
     def make() -> IgnoresGivenDevice:
-        named = next(iter(_naming_arguments(node)), None) if isinstance(node, ast.Call) else None
+        named = next(iter(naming_arguments(node)), None) if isinstance(node, ast.Call) else None
         return IgnoresGivenDevice(
             machine.span_of(node),
             text,
@@ -222,58 +229,17 @@ def _script_moves(frame: Frame) -> bool:
     """Whether the file itself moves a model to the current GPU."""
     body = frame.machine.tree.body if frame.machine.tree is not None else []
     outside = [each for each in body if not isinstance(each, ast.ClassDef)]
-    calls = [call for each in outside for call in nodes_in(each, ast.Call) if _names_cuda(call)]
+    calls = [call for each in outside for call in nodes_in(each, ast.Call) if names_cuda(call)]
     moved = [call.func.value for call in calls if isinstance(call.func, ast.Attribute)]
     return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
 
 
 def _is_what_it_is_for(frame: Frame) -> bool:
-    """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name or decorators."""
+    """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name."""
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    decorated = any(mentions_cuda(frame.machine.text_of(each)) for each in function.decorator_list)
-    return decorated or function.name in ("to", "_apply") or "cuda" in function.name.lower()
-
-
-def _names_cuda(node: ast.AST) -> str | None:
-    """The part of a call that names CUDA: ``.cuda()``, ``"cuda"``, ``torch.cuda.FloatTensor``; None if none does."""
-    if not isinstance(node, ast.Call):
-        return None
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
-        given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
-        return ".cuda()" if not given else None
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
-        path = _path_or_text(node.args[0])
-        return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
-    for each in _naming_arguments(node):
-        value = each.args[0] if isinstance(each, ast.Call) else each
-        return f'"{value.value}"'  # type: ignore[attr-defined]
-    path = dotted_path(node.func) or ""
-    if any(keyword.arg == "device" for keyword in node.keywords):
-        return None
-    return path if ".cuda." in path and path.endswith("Tensor") else None
-
-
-def _naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
-    """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
-    for each in _device_arguments(node):
-        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
-        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
-            yield each
-
-
-def _device_arguments(node: ast.Call) -> list[ast.expr]:
-    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
-
-
-def _path_or_text(node: ast.expr) -> str:
-    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
-    return text if isinstance(text, str) else ""
-
-
-def _is_device(node: ast.Call) -> bool:
-    return (dotted_path(node.func) or "").endswith("device")
+    return function.name in ("to", "_apply") or "cuda" in function.name.lower()
 
 
 def _is_guarded(state: State) -> bool:

@@ -1,0 +1,88 @@
+"""Code for CUDA alone: classes with its name, tests that are skipped without it, and what launches kernels for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from torchdevlint.flow.assigned import values_by_path
+from torchdevlint.flow.names import dotted_path, last_name, mentions_cuda
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
+
+_SETS_UP = frozenset({"setUp", "setUpClass", "setUpModule", "setup_method", "setup_class", "setup_module", "setup"})
+_SKIPS = re.compile(r"(?:^|\.)(?:skip|skipTest|SkipTest)$")
+_ASKS = re.compile(r"cuda|gpu", re.IGNORECASE)
+
+
+def is_for_cuda(frame: Frame) -> bool:
+    """Whether what is run is for CUDA by a decorator or a skip of it, its class or its file, or by the class's name."""
+    tree = frame.machine.reading.tree_here
+    owners = [each.node for each in frame.owner.mro] if frame.owner is not None else []
+    if any(_is_named_so(each.name) for each in owners[:1]) or _is_skipped(tree):
+        return True
+    if any(_is_decorated(tree, each) or _is_skipped(each) for each in owners):
+        return True
+    return frame.function is not None and _is_decorated(tree, frame.function)
+
+
+def _is_named_so(name: str) -> bool:
+    """Whether a class has CUDA in its name, or is a test of something on GPUs."""
+    return "cuda" in name.lower() or ("Test" in name and mentions_cuda(name))
+
+
+def _is_decorated(tree: ast.Module, node: ast.AST) -> bool:
+    """``@requires_cuda``, or a decorator that this file makes of a question for CUDA."""
+    return any(_asks(tree, each) for each in getattr(node, "decorator_list", ()))
+
+
+def _asks(scope: ast.AST, node: ast.expr) -> bool:
+    bound = (value for name in _names_in(node) for value in values_by_path(scope).get(name, ()))
+    return _speaks_of_cuda(node) or any(map(_speaks_of_cuda, bound))
+
+
+def _speaks_of_cuda(node: ast.expr) -> bool:
+    return any(map(mentions_cuda, _names_in(node)))
+
+
+def _names_in(node: ast.expr) -> list[str]:
+    return [last_name(each) for each in inside(node) if isinstance(each, (ast.Name, ast.Attribute))]
+
+
+@once_a_node
+def _is_skipped(scope: ast.Module | ast.ClassDef) -> bool:
+    """Whether a file or class of tests is skipped without CUDA: by ``pytestmark``, or by what sets it up."""
+    marks = [value for value in values_by_path(scope).get("pytestmark", ()) if value in _assigned_on_top(scope)]
+    if any(_asks(scope, each) for each in marks):
+        return True
+    set_up = [each for each in scope.body if isinstance(each, ast.FunctionDef) and each.name in _SETS_UP]
+    top = [scope] if isinstance(scope, ast.Module) else []
+    tests = (test for each in (*set_up, *top) for test in own_nodes_in(each, ast.If))
+    return any(_skips(each.body) and _speaks_of_cuda(each.test) for each in tests)
+
+
+def _assigned_on_top(scope: ast.Module | ast.ClassDef) -> list[ast.expr]:
+    return [each.value for each in scope.body if isinstance(each, ast.Assign)]
+
+
+def _skips(body: Iterable[ast.stmt]) -> bool:
+    calls = (call for each in body for call in nodes_in(each, ast.Call))
+    raised = (each.exc for each in body if isinstance(each, ast.Raise) and each.exc is not None)
+    return any(_SKIPS.search(dotted_path(each) or "") for each in (*(call.func for call in calls), *raised))
+
+
+def kernel_before(scope: ast.AST, line: int) -> bool:
+    """Whether a function launches a kernel for CUDA before a line: tensors of the CPU do not get behind it."""
+    return any(first < line for first in _kernels_in(scope))
+
+
+@once_a_node
+def _kernels_in(scope: ast.AST) -> tuple[int, ...]:
+    """The lines of calls such as ``nms_cuda.forward(..)`` and ``_ext.nms_gpu(..)``, none of which is torch's own."""
+    paths = ((call.lineno, dotted_path(call.func) or "") for call in nodes_in(scope, ast.Call))
+    return tuple(
+        line
+        for line, path in paths
+        if _ASKS.search(path) and not path.startswith("torch.") and not path.endswith((".cuda", ".is_cuda"))
+    )

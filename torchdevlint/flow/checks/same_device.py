@@ -1,0 +1,115 @@
+"""Whether an expression for a device says more of a place than the literal CUDA device that is named there (TDL012)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.assigned import values_by_path
+from torchdevlint.flow.checks.naming_cuda import names_cuda
+from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
+
+_MAX_HOPS = 3
+"""How many assignments a device is followed through."""
+
+
+def says_more(frame: Frame, node: ast.Call, text: str, shown_at: ast.AST) -> bool:
+    """Whether `text`, which stands at `shown_at`, is a device at `node` as well, and not that of the literal there.
+
+    It is none where its name is bound only later, or is bound anew on the way: ``index = index.cuda()``, and then
+    ``index.device``. It is the literal where it is asked of what the code itself sends there by that literal.
+    """
+    scope = frame.function or frame.machine.tree
+    if _is_bound_later(frame, scope, node, text) or _is_bound_between(scope, node, text, shown_at):
+        return False
+    return not is_of_literal(frame, text)
+
+
+def _is_bound_later(frame: Frame, scope: ast.AST, node: ast.Call, text: str) -> bool:
+    """Whether the first name is one of this scope that no statement before the place binds."""
+    name = first_name(_asked(text))
+    lines = [each for path, each in _stores(scope) if path == name]
+    given = frame.function is not None and any(each.arg == name for each in nodes_in(frame.function.args, ast.arg))
+    return bool(lines) and not given and min(lines) >= node.lineno
+
+
+def _is_bound_between(scope: ast.AST, node: ast.Call, text: str, shown_at: ast.AST) -> bool:
+    """Whether what is asked for its device is bound anew by the statement that holds `node`, or on the way there."""
+    asked, end = _asked(text), getattr(shown_at, "lineno", 0)
+    if asked == text:
+        return False
+    own = (each for each in nodes_in(scope, ast.Assign) if node in inside(each.value))
+    if any(dotted_path(part) == asked for each in own for target in each.targets for part in _parts(target)):
+        return True
+    return any(_is_part_of(asked, path) for path, line in _stores(scope) if node.lineno <= line <= end)
+
+
+def _is_part_of(path: str, other: str) -> bool:
+    return path == other or path.startswith((f"{other}.", f"{other}["))
+
+
+def _asked(text: str) -> str:
+    """What an expression asks for its device: `x` of ``x.device`` and ``next(x.parameters()).device``."""
+    return text.removesuffix(".device").removeprefix("next(").removesuffix(".parameters())")
+
+
+@once_a_node
+def _stores(scope: ast.AST) -> tuple[tuple[str, int], ...]:
+    """The names and paths that a scope binds itself, with the lines."""
+    kinds: tuple[type[ast.Name], type[ast.Attribute], type[ast.Subscript]] = (ast.Name, ast.Attribute, ast.Subscript)
+    found = [each for kind in kinds for each in own_nodes_in(scope, kind) if isinstance(each.ctx, ast.Store)]
+    return tuple((path, each.lineno) for each in found if (path := _stored(each)) is not None)
+
+
+def _stored(target: ast.expr) -> str | None:
+    """The path of a target of an assignment; of an item under a key that is not known, that of the container."""
+    return dotted_path(target.value if isinstance(target, ast.Subscript) and dotted_path(target) is None else target)
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
+
+
+def is_of_literal(frame: Frame, text: str, hops: int = _MAX_HOPS) -> bool:
+    """Whether an expression is the device of something that is sent to CUDA by name, here or by the class around."""
+    scope = frame.function or frame.machine.tree
+    where = frame.owner.node if text.startswith(("self.", "next(self.")) and frame.owner is not None else scope
+    values = [*values_by_path(where).get(text, ()), *_given_by_property(where, text)]
+    if not values:
+        return any(_is_part_of(_asked(text), path) for path in _sent_to_cuda(where))
+    return hops > 0 and all(
+        isinstance(each, ast.Attribute)
+        and each.attr == "device"
+        and is_of_literal(frame, dotted_path(each) or ast.unparse(each), hops - 1)
+        for each in values
+    )
+
+
+def _given_by_property(where: ast.AST, text: str) -> Iterator[ast.expr]:
+    """What the property of a class returns that a text such as ``self.device`` reads."""
+    for each in where.body if isinstance(where, ast.ClassDef) else ():
+        if isinstance(each, ast.FunctionDef) and f"self.{each.name}" == text:
+            yield from (returned.value for returned in own_nodes_in(each, ast.Return) if returned.value is not None)
+
+
+@once_a_node
+def _sent_to_cuda(scope: ast.AST) -> frozenset[str]:
+    """The names and paths that a function or class moves to, or makes on, CUDA by name."""
+    return frozenset(_sent(scope))
+
+
+def _sent(scope: ast.AST) -> Iterator[str]:
+    for each in nodes_in(scope, ast.Assign):
+        for target in each.targets:
+            values = each.value.elts if isinstance(each.value, (ast.Tuple, ast.List)) else [each.value]
+            parts = _parts(target)
+            pairs = zip(parts, values, strict=True) if len(parts) == len(values) else ()
+            yield from (path for part, value in pairs if names_cuda(value) and (path := _stored(part)))
+    for statement in nodes_in(scope, ast.Expr):
+        call = statement.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and names_cuda(call):
+            path = dotted_path(call.func.value)
+            if path is not None:
+                yield path
