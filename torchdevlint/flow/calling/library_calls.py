@@ -175,6 +175,8 @@ def _operation(
     if isinstance(first, Tensor) and not isinstance(arguments.value(0, "input"), Seq):
         rest = Arguments(arguments.positional[1:], arguments.keywords)
         ndim = method_ndim(plain, first, rest, result)
+        if _is_reduced_loss(name, plain, arguments):
+            ndim = 0
         result = Tensor(result.device, ndim, result.creations, result.steps)
         if plain in torch_api.PAIR_WITH_DIM and ("dim" in arguments.keywords or _numeric(rest)):
             return sequence([result, result])
@@ -185,6 +187,17 @@ def _operation(
     if plain in pair or plain in many:
         return Seq(None, result)
     return result
+
+
+def _is_reduced_loss(name: str, plain: str, arguments: Arguments) -> bool:
+    """Whether it is a loss that gives one number, as ``F.mse_loss(x, y)`` does without ``reduction="none"``."""
+    is_loss = plain.endswith(("_loss", "cross_entropy", "cross_entropy_with_logits")) or plain == "kl_div"
+    said = {"reduction", "reduce", "size_average"} & arguments.keywords.keys()
+    return is_loss and name.startswith("torch.nn.functional.") and not said and len(arguments.positional) < _MOST_PLAIN
+
+
+_MOST_PLAIN = 3
+"""Losses take an input and a target; what follows by position may say how they are reduced."""
 
 
 def _einsum_ndim(equation: Value) -> int | None:

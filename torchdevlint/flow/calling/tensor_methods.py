@@ -98,6 +98,8 @@ def _other(
         return Seq(None, result)
     if name in torch_api.METHOD_LIST:
         return Seq(None, element_of(receiver) if name == "unbind" else receiver)
+    if name == "tolist" and not receiver.opaque:
+        return NUMBER if receiver.ndim == 0 else NUMBERS if receiver.ndim == 1 else Seq(None, UNKNOWN)
     if name == "get_device":
         return number_of_device(state, node, receiver)
     if name in torch_api.METHOD_PLAIN:

@@ -101,9 +101,9 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return NUMBER
     if name in _FOR_THE_HOST:
         return UNKNOWN
-    if name in torch_api.TENSOR_ATTRIBUTES or (receiver.opaque and receiver.device != LOADER):
+    if name in torch_api.TENSOR_ATTRIBUTES:
         return receiver
-    return UNKNOWN
+    return Unknown(given=receiver.device) if receiver.opaque and receiver.device != LOADER else UNKNOWN
 
 
 def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:

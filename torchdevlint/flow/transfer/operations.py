@@ -230,6 +230,8 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
         placement.note_mixed(frame, state, (node.value, value), (at, each))
         if stays_behind(value.device) and not stays_behind(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
+    if value.ndim == 0 and is_number(position):  # which PyTorch 0.3 allowed
+        return NUMBER
     if value.opaque:
         return value
     return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
