@@ -104,7 +104,7 @@ def check(fact: RankMismatch) -> Iterator[Report]:
             span=fact.at,
             message=f"{code(fact.text)} takes the rank among all processes for the number of a GPU of this machine",
             symptom="on the second machine: CUDA error: invalid device ordinal",
-            help='use the local rank, `int(os.environ["LOCAL_RANK"])`, or the rank modulo `torch.cuda.device_count()`',
+            help=f"use the local rank, {code(_local(fact))}, or the rank modulo `torch.cuda.device_count()`",
             notes=(Note("the rank among all processes is asked for here", fact.other_at),),
         )
     elif fact.kind == "late":
@@ -128,6 +128,18 @@ def check(fact: RankMismatch) -> Iterator[Report]:
             span=fact.at,
             message=f"{code(fact.text)} wraps a model that is on the same GPU in every process, by {code(fact.other)}",
             symptom="NCCL: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device",
-            help='call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before anything is moved',
+            help=_help(fact),
             notes=(Note("the model is moved there here", fact.other_at),),
         )
+
+
+def _help(fact: RankMismatch) -> str:
+    """What to do with a model that is on one GPU in every process: a number that is written stays what it is."""
+    if fact.numbered:
+        return f"move it to the GPU of this process instead, {code(f'.to({_local(fact)})')}"
+    return f"call {code(f'torch.cuda.set_device({_local(fact)})')} before anything is moved"
+
+
+def _local(fact: RankMismatch) -> str:
+    """The number of this process on its machine, as its launcher gives it."""
+    return f'int(os.environ["{fact.local}"])'

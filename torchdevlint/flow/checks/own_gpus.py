@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Obj, Step, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _SETTERS_OF_TORCH = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 _SETTERS = frozenset({"set_device", "set_device_index"})
@@ -26,6 +29,14 @@ _CHOICES = frozenset({*_SETTERS, "CUDA_VISIBLE_DEVICES", "device_of", "device_id
 """Words of files that choose the GPU of a process in a way that may hold wherever it is used."""
 _OF_MACHINES = ("device_count", "node", "local_")
 """What a test speaks of that tells one machine from several."""
+_MACHINES = re.compile(r"(?:^|_)n?(?:node|host|machine)s?(?:$|_)", re.IGNORECASE)
+"""Names of numbers of machines, and of the number of one."""
+_NUMBERS_OF_LAUNCHERS = {
+    "SLURM_PROCID": "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMI_RANK": "MPI_LOCALRANKID",
+}
+"""The variables in which launchers other than torchrun give the number of a process, among all and on its machine."""
 
 
 def _place(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -63,7 +74,14 @@ def _look(frame: Frame, state: State, node: ast.Call, given: tuple[ast.expr, Val
     text = machine.text_of(node)
     machine.record(
         ("rank", asked),
-        lambda: RankMismatch(machine.span_of(node), "global", text, machine.text_of(asked), machine.span_of(asked)),
+        lambda: RankMismatch(
+            machine.span_of(node),
+            "global",
+            text,
+            machine.text_of(asked),
+            machine.span_of(asked),
+            _local_variable(machine.words),
+        ),
         state,
     )
 
@@ -76,11 +94,16 @@ def _chosen(frame: Frame, state: State, node: ast.Call, index: Value) -> None:
     if len([each for each in _calls(frame) if _tail(each) in _SETTERS]) != 1:
         return
     inside = {id(each) for each in nodes_in(scope, ast.Call)}
-    steps = [_put(each, numbered=False) for each in (*state.env.values(), *state.paths.values())]
+    if _has_a_machine_for_itself(machine.tree):
+        return
+    placed = [each for each in (*state.env.values(), *state.paths.values()) if not _spreads(each)]
+    steps = [_put(each, numbered=False) for each in placed]
     moves = [each.node for each in steps if each is not None and id(each.node) in inside and _precedes(each.node, node)]
     if not moves:
         return
     moved = min(moves, key=lambda each: getattr(each, "lineno", 0))
+    if _asks_for(node, moved):
+        return
     machine.record(
         ("late", node),
         lambda: RankMismatch(
@@ -98,12 +121,80 @@ def _shared(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
         return
     if any((dotted_path(each.func) or "").endswith("cuda.device") for each in _calls(frame)):
         return
+    if _has_a_machine_for_itself(machine.tree):
+        return
     moved, text = step.node, machine.text_of(node)
+    numbered = _put(arguments.value(0, "module"), numbered=False) is None
     machine.record(
         ("shared", node),
-        lambda: RankMismatch(machine.span_of(node), "shared", text, machine.text_of(moved), machine.span_of(moved)),
+        lambda: RankMismatch(
+            machine.span_of(node),
+            "shared",
+            text,
+            machine.text_of(moved),
+            machine.span_of(moved),
+            _local_variable(machine.words),
+            numbered,
+        ),
         state,
     )
+
+
+def _spreads(value: Value) -> bool:
+    """Whether it is a `DataParallel`, which wants its model on the first GPU, whichever the current one is."""
+    return any(isinstance(each, Library) and each.name == "torch.nn.DataParallel" for _, each in alternatives(value))
+
+
+def _asks_for(node: ast.Call, moved: ast.AST) -> bool:
+    """Whether the GPU is chosen by what was moved: ``torch.cuda.set_device(model.device)``."""
+    receiver = moved.func.value if isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute) else moved
+    names = {each.id for each in inside(receiver) if isinstance(each, ast.Name)}
+    return any(isinstance(each, ast.Name) and each.id in names for argument in node.args for each in inside(argument))
+
+
+@once_a_node
+def _has_a_machine_for_itself(tree: ast.Module) -> bool:
+    """Whether there are as many processes as machines: ``world_size=len(hosts)``, which nothing multiplies."""
+    given = [
+        each.value
+        for call in nodes_in(tree, ast.Call)
+        if _tail(call) == "init_process_group"
+        for each in call.keywords
+        if each.arg == "world_size"
+    ]
+    given += values_by_path(tree).get("os.environ['WORLD_SIZE']", [])
+    for _ in range(_MAX_HOPS):
+        given += [value for each in given for value in values_by_path(tree).get(_spelled_out(each), ())]
+    counted = [name for each in given for part in inside(each) for name in _names_of(part)]
+    products = (part for each in given for part in inside(each) if isinstance(part, ast.BinOp))
+    multiplied = any(isinstance(each.op, ast.Mult) for each in products)
+    return any(map(_MACHINES.search, counted)) and not multiplied and "LOCAL_RANK" not in _texts(tree)
+
+
+_MAX_HOPS = 2
+"""How many assignments a number of processes is followed through."""
+
+
+def _spelled_out(node: ast.expr) -> str:
+    """The name in ``str(name)``, or the path of a name or attribute itself."""
+    if isinstance(node, ast.Call) and dotted_path(node.func) in ("str", "int") and len(node.args) == 1:
+        node = node.args[0]
+    return dotted_path(node) or ""
+
+
+def _names_of(node: ast.AST) -> list[str]:
+    return [node.attr] if isinstance(node, ast.Attribute) else [node.id] if isinstance(node, ast.Name) else []
+
+
+def _texts(tree: ast.Module) -> set[object]:
+    return {each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)}
+
+
+def _local_variable(words: frozenset[str]) -> str:
+    """The environment variable in which the launcher of a file gives the number of a process on its machine."""
+    if words & {"RANK", "LOCAL_RANK"}:
+        return "LOCAL_RANK"
+    return next((local for among_all, local in _NUMBERS_OF_LAUNCHERS.items() if among_all in words), "LOCAL_RANK")
 
 
 def _put(value: Value, numbered: bool) -> Step | None:

@@ -40,13 +40,16 @@ class RankMismatch(Fact, frozen=True):
     `kind` is ``global`` (its number among all machines' is taken for that of a GPU: `text` is where), ``late`` (`text`
     moves to the current GPU before `other` chooses it), ``shared`` (`text` moves the model to one GPU for all, and
     `DistributedDataParallel` is given no other) or ``host`` (`text` sends `other`, which is on the CPU, over NCCL);
-    `other_at` is where the rank is asked for, the GPU is chosen, the model was moved, or the tensor was made.
+    `other_at` is where the rank is asked for, the GPU is chosen, the model was moved, or the tensor was made;
+    `local` is the environment variable with the number on this machine, `numbered` whether the move names one GPU.
     """
 
     kind: str
     text: str
     other: str
     other_at: Span
+    local: str = "LOCAL_RANK"
+    numbered: bool = False
 
 
 class AcceleratorAfterFork(Fact, frozen=True):
