@@ -20,6 +20,7 @@ _ACCELERATORS = frozenset({"cuda", "gpu", "gpus"})
 _SAYS_NO = frozenset("no not disable disabled without".split())
 _SAYS_NOTHING = frozenset("use using used with on is has have enable enabled available run flag force only".split())
 _DEVICE_OF_CUDA = re.compile(r"cuda(?::\d+)?")
+_KIND_OF_CUDA = re.compile(r"(?:cuda|gpu)(?::\d*)?")
 _ASKED = frozenset({"is_available", "device_count", "is_initialized"})
 
 
@@ -41,9 +42,23 @@ def outcome_without(tree: ast.Module, test: ast.expr) -> bool | None:
     if isinstance(test, ast.BoolOp):
         parts = (outcome_without(tree, each) for each in test.values)
         return next((each for each in parts if each is not None), None)
+    compared = _compared_with_kind(test) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if compared is not None:
+        return compared
     asked = _asked(test)
     off = _is_off(tree, asked.name) if asked is not None else None
     return None if asked is None or off is None else off is asked.outcome
+
+
+def _compared_with_kind(test: ast.Compare) -> bool | None:
+    """``args.device == "cpu"`` and ``"cuda" in name``: the outcome on the CPU."""
+    sides = (test.left, test.comparators[0])
+    texts = [each.value for each in sides if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    if len(texts) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return None
+    if texts[0] != "cpu" and not _KIND_OF_CUDA.fullmatch(texts[0]):
+        return None
+    return (texts[0] == "cpu") is isinstance(test.ops[0], (ast.Eq, ast.In))
 
 
 def _is_off(tree: ast.Module, name: str) -> bool | None:

@@ -10,6 +10,7 @@ from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
 from torchdevlint.flow.checks import checkpoints, loaders, selection, wrappers
 from torchdevlint.flow.kinds import ranks
+from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import (
     alternatives,
@@ -123,7 +124,8 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
         results.append(frame.evaluate(each, within))
         if isinstance(node.op, ast.And) and results[-1] == Const(False) and decides(frame, each, state):
             return Const(False)
-        if within is state and compares_devices(each):
+        rest_is_of_cpu = outcome_without(frame.machine.reading.tree_here, each) is isinstance(node.op, ast.And)
+        if within is state and (compares_devices(each) or rest_is_of_cpu):
             within = state.copy()
             within.without_accelerator = True
     guards = [value for value in results if isinstance(value, Guard)]

@@ -291,7 +291,7 @@ def _assert(frame: Frame, node: ast.Assert, state: State) -> None:
     if isinstance(test, Guard) and not test.holds:
         state.without_accelerator = True
     holds, _ = arms(frame, node.test, state)
-    state.env, state.paths = holds.env, holds.paths
+    state.env, state.paths, state.conditions = holds.env, holds.paths, holds.conditions
 
 
 def _match(frame: Frame, node: ast.Match, state: State) -> None:
