@@ -22,7 +22,7 @@ from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import sites_in
-from torchdevlint.flow.state.values import NONE, Cls, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in
 
@@ -72,8 +72,12 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     moves, target = method not in torch_api.DTYPE_METHODS, None
     if method == "to":
-        target = to_device(frame, evaluate_arguments(frame, call, state))
+        arguments = evaluate_arguments(frame, call, state)
+        target = to_device(frame, arguments)
         moves = target is not None
+        like = arguments.value(0, "device")
+        if moves and isinstance(like, (Dev, Tensor)):
+            target = like.device
     if target is not None and _is_there(frame, receiver, target, state):
         return
     machine = frame.machine
