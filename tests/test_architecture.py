@@ -136,6 +136,12 @@ def test_only_what_tells_knows_the_linter() -> None:
     assert knowing & set(RUNTIME_LAYERS) == {"tell"}
 
 
+def test_what_is_bound_is_asked_where_fixes_are_vouched_for() -> None:
+    asking = {relative(path) for path in MODULES if "torchdevlint.flow.vouch.bound" in imports(path)}
+    others = {each for each in asking if "/vouch/" not in each}
+    assert {each.rpartition("/")[2] for each in others} == {"batches.py", "reordering.py"}
+
+
 @each_module
 def test_torch_stays_in_the_runtime_and_libcst_in_the_syntax(path: Path) -> None:
     roots = {name.split(".")[0] for name in imports(path)}

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from torchdevlint.flow.bound import surely_bound
+from torchdevlint.flow.vouch.bound import surely_bound
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,14 @@ def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
 
 
+def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
+    pairs += [(each, at) for each, at in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if at]
+    return [(each.arg, default) for each, default in pairs]
+
+
 def dotted_path(node: ast.AST) -> str | None:
     """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
     parts: list[str] = []

@@ -286,6 +286,13 @@ DATA_FACTORIES = frozenset("tensor as_tensor asarray".split())
 """Made from data: given a tensor, `as_tensor` and `tensor` keep its device."""
 LIKE_FACTORIES = frozenset("empty_like full_like ones_like rand_like randint_like randn_like zeros_like".split())
 RANDOM_FACTORIES = frozenset("rand randn randint randperm normal".split())
+DRAWING = frozenset(
+    """
+    bernoulli binomial cauchy exponential geometric gumbel_softmax log_normal multinomial normal poisson rand_like
+    randint_like randn_like random rrelu rsample sample sample_n standard_gamma trunc_normal uniform RReLU
+    """.split()
+)
+"""What draws random numbers where a tensor is that it gets, or is called on, with or without a ``_``."""
 NAMESPACED_FACTORIES = frozenset(
     """
     torch.nn.Transformer.generate_square_subsequent_mask torch.fft.fftfreq torch.fft.rfftfreq

@@ -37,11 +37,12 @@ def step(net: nn.Module, images: torch.Tensor, labels: torch.Tensor, device: str
 ```
 
 ## Fix safety
-The fix writes `labels = ` before the statement. It is safe where a name is moved to a device: the numbers stay the
-same, and later lines get the tensor where the statement says. It is unsafe where an attribute or an item is moved,
-which other code may hold too, and for a conversion such as `x.double()`, which changes what is computed. There is no
-fix where nothing reads the name later, or where the function does not bind it, since assigning would hide the outer
-one; and none for an expression that is more than the move.
+The fix writes `labels = ` before the statement. It is safe where a name is moved to an accelerator: the numbers stay
+the same, and later lines get the tensor where the statement says. It is unsafe where an attribute or an item is moved,
+which other code may hold too; for a conversion such as `x.double()` or `x.type(y.dtype)`, which changes what is
+computed; and where later lines do with a tensor of the CPU or want one: for `x.cpu()`, and before `x.numpy()`. There
+is no fix where nothing reads the name later, or where the function does not bind it, since assigning would hide the
+outer one; none for a Parameter, which would be none afterwards; and none for an expression that is more than the move.
 
 ## What it cannot see
 A receiver without evidence that it is a tensor is left alone: an untyped parameter that is only moved may as well be a
@@ -116,7 +117,7 @@ def check(fact: DiscardedMove) -> Iterator[Report]:
 def _fix(fact: DiscardedMove) -> Fix | None:
     if not fact.assignable or fact.at.file:
         return None
-    safe = fact.moves and fact.receiver.isidentifier()
+    safe = fact.harmless and fact.receiver.isidentifier()
     edits = (inserted(fact.at.row, fact.at.column, f"{fact.receiver} = "),)
     return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, f"assign it to {code(fact.receiver)}", edits)
 

@@ -31,7 +31,8 @@ def step(model: nn.Module, batch: dict[str, torch.Tensor], device: str) -> torch
 ## Fix safety
 The fix of a loop over `batch.items()` writes into `batch[key]`; that of a loop over a list which does nothing but move
 makes it an assignment of a comprehension, and a comprehension as a statement is assigned. These are unsafe, since the
-container may be shared, or be a tuple. It is safe for names in a literal, `for t in (x, y)`, which are assigned anew.
+container may be shared, or be a tuple. It is safe for names in a literal, `for t in (x, y)`, which are assigned anew,
+unless they are moved to the CPU or later lines read them with NumPy.
 There is no fix for other loops over lists, for `enumerate`, `zip` and `.values()`, and where a comment would be lost.
 
 ## What it cannot see
@@ -104,7 +105,7 @@ def check(fact: DeadLoopMove) -> Iterator[Report]:
 
 
 def _fix(fact: DeadLoopMove) -> Fix | None:
-    sure = Applicability.SAFE if fact.literal else Applicability.UNSAFE
+    sure = Applicability.SAFE if fact.literal and fact.harmless else Applicability.UNSAFE
     if fact.form == "comprehension":
         return (
             fix(sure, f"assign it to {code(fact.path)}", added_before(fact.at, f"{fact.path} = "))

@@ -54,8 +54,9 @@ class Tagger(nn.Module):
 The fix adds `device=` to the factory, or `.to(..)` to one that takes no device, with an expression that is surely right
 there: the device of the other side, of an input, or of a layer's weight (`self.fc.weight.device`). It is safe where the
 function gets one tensor. It is unsafe where it gets several, of which another may be the right one; where the factory
-is random, since another device draws other numbers; and where the tensor is only returned. There is no fix where no
-such name is surely bound at the factory, such as in a helper that gets nothing but sizes.
+is random, or numbers are drawn by the tensor (`torch.bernoulli(p)`), since another device draws others; and where the
+tensor is only returned. There is no fix where no such name is surely bound at the factory, such as in a helper that
+gets nothing but sizes.
 
 ## What it cannot see
 Factories behind a call into another file, and tensors that pass through containers or attributes it does not follow.

@@ -125,7 +125,7 @@ def _fix(fact: ReadOnHost) -> Fix | None:
         return Fix(Applicability.SAFE, f"put {code(copy)} before `.numpy()`", (before,))
     if fact.of_list:
         return _fix_of_list(value, copy)
-    edits = call_added(value.text, value.span, copy)
+    edits = call_added(value.text, value.span, copy) if fact.surely or fact.opaque else ()
     if not edits:
         return None
     sure = Applicability.UNSAFE if fact.opaque else Applicability.SAFE

@@ -57,8 +57,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.sequences import LengthsOnAccelerator
-from torchdevlint.model import Applicability, Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
 
@@ -92,9 +93,10 @@ def check(fact: LengthsOnAccelerator) -> Iterator[Report]:
         symptom="RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
         help=f"copy the lengths to the host: {edit(f'{operand(lengths.text)}.cpu()')}",
         notes=tuple(Note(message, span) for message, span in lengths.evidence if span != fact.at),
-        fix=fix(
-            Applicability.SAFE,
-            f"append `.cpu()` to {code(lengths.text)}",
-            *call_added(lengths.text, lengths.span, ".cpu()"),
-        ),
+        fix=_fix(lengths) if fact.surely else None,
     )
+
+
+def _fix(lengths: Operand) -> Fix | None:
+    edits = call_added(lengths.text, lengths.span, ".cpu()")
+    return fix(Applicability.SAFE, f"append `.cpu()` to {code(lengths.text)}", *edits)

@@ -27,6 +27,7 @@ from torchdevlint.flow.calling.unknown_calls import (
 )
 from torchdevlint.flow.checks import (
     checkpoints,
+    draws,
     forwarding,
     fresh_modules,
     host_copies,
@@ -83,10 +84,12 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
     if isinstance(callee, ast.Name) and callee.id == "super":
         return _super(frame)
     if not isinstance(callee, ast.Attribute):
-        function = frame.evaluate(callee, state)
-        return call_value(frame, state, node, function, evaluate_arguments(frame, node, state))
+        function, arguments = frame.evaluate(callee, state), evaluate_arguments(frame, node, state)
+        draws.note_call(frame, node, function, arguments)
+        return call_value(frame, state, node, function, arguments)
     receiver = frame.evaluate(callee.value, state)
     arguments = evaluate_arguments(frame, node, state)
+    draws.note_call(frame, node, receiver, arguments)
     return call_attribute(frame, state, node, callee, receiver, arguments)
 
 

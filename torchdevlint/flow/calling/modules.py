@@ -9,7 +9,16 @@ from msgspec.structs import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import data_parallel, fresh_modules, loaders, losses, metrics, replicas, scalar_losses
+from torchdevlint.flow.checks import (
+    data_parallel,
+    draws,
+    fresh_modules,
+    loaders,
+    losses,
+    metrics,
+    replicas,
+    scalar_losses,
+)
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -30,6 +39,7 @@ from torchdevlint.flow.state.values import (
 )
 from torchdevlint.flow.transfer.mixing import what_is_filled
 from torchdevlint.flow.transfer.operations import Operands, combine
+from torchdevlint.flow.vouch.devices import remember
 
 
 def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -41,6 +51,7 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     prefix = torch_api.WRAPPER_MODULES[name]
     if name not in data_parallel.NAMES:
         return Library(name, True, device, prefix, inner, made_at=node)
+    remember(frame, state, node)
     wants, moves = data_parallel.first_gpu(frame, state, node)
     wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
     replicas.note_wrap(frame, state, node, wrapper)
@@ -51,6 +62,7 @@ def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, 
     """A module; one of torch.nn without parameters and buffers has no device of its own, one of another may have."""
     weight = losses.weight_of(tail, arguments)
     if weight is not None:
+        remember(frame, state, node)
         return Library(name, True, weight[1].device, made_at=node, held=weight)
     if not name.startswith("torch."):
         return Library(name, True, TOP, made_at=node)
@@ -97,6 +109,7 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
 
 def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     tail = module.name.rpartition(".")[2]
+    draws.note_call(frame, node, module, arguments)
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
     if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.bound import Scope, surely_bound
 from torchdevlint.flow.checks.loaders import FROM_DATA
-from torchdevlint.flow.checks.near import Meeting
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor
+from torchdevlint.flow.vouch.bound import Scope
+from torchdevlint.flow.vouch.devices import Meeting
+from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside
 
@@ -59,7 +60,7 @@ def _statement_before(frame: Frame, node: ast.expr) -> Span | None:
     if not isinstance(node, ast.Name) or frame.machine.reading.is_elsewhere:
         return None
     statement = next((each for each in inside(scope) if isinstance(each, _SIMPLE) and node in inside(each)), None)
-    if statement is None or node.id not in surely_bound(scope, statement):
+    if statement is None or not assignable(frame, node.id, statement):
         return None
     end = statement.end_lineno or statement.lineno
     span = frame.machine.span_of(statement)

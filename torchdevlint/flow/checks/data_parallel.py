@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks.near import is_bound_where, near
 from torchdevlint.flow.facts.parallel import DataParallelElsewhere
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -13,6 +12,8 @@ from torchdevlint.flow.state.devices import DEFAULT, Device, Origin, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Step, Value
+from torchdevlint.flow.vouch.devices import remembered
+from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.source.nodes import nodes_in
 
 NAMES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
@@ -66,7 +67,7 @@ def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> No
             machine.span_of(node),
             bool(ids),
             machine.span_of(model),
-            _name_for(frame, state, first, call) if is_here and found == DEFAULT and call.args else "",
+            _name_for(frame, first, call) if is_here and found == DEFAULT and call.args else "",
             machine.span_of(ids) if ids is not None and first_there else None,
             first_there,
         ),
@@ -84,16 +85,17 @@ def _beginning_with(ids: ast.expr | None, gpu: Device) -> str:
     return str([gpu.index, *(each for each in numbers if each != gpu.index)])
 
 
-def _name_for(frame: Frame, state: State, gpu: Device, wrap: ast.Call) -> str:
+def _name_for(frame: Frame, gpu: Device, wrap: ast.Call) -> str:
     """A variable for the first GPU, or for the device that the program chooses, that is surely bound at a wrap."""
-    named = [(text, device) for text, device in near(frame, state).names if not text.endswith(".device")]
+    around = remembered(frame, wrap)
+    named = [] if around is None else [each for each in around.names if not each[0].endswith(".device")]
     same = [text for text, device in named if device == gpu]
     chosen = [
         text
         for text, device in named
         if gpu.index == 0 and (device.origin is Origin.EXPRESSION or (device.name == "cuda" and device.index is None))
     ]
-    return next((text for text in (*same, *chosen) if is_bound_where(frame, text, wrap)), "")
+    return next((text for text in (*same, *chosen) if means_the_same(frame, text, wrap, wrap)), "")
 
 
 def _move(module: Library) -> Step | None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.bound import surely_bound
+from torchdevlint.flow.calling.arguments import evaluate_arguments
+from torchdevlint.flow.checks.host_reads import is_read_later
 from torchdevlint.flow.facts.tensors import DeadLoopMove
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Dtype, Tensor
+from torchdevlint.flow.vouch.names import assignable
 
 
 def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.stmt, call: ast.Call) -> None:
@@ -35,6 +40,7 @@ def record_in_loop(frame: Frame, loop: ast.For | ast.AsyncFor, statement: ast.st
             machine.span_of(loop) if whole else None,
             machine.text_of(call),
             isinstance(container, (ast.List, ast.Tuple)),
+            _is_harmless(frame, container, loop, call),
         )
 
     machine.record_anyway(("dead", statement), make)
@@ -61,6 +67,7 @@ def record_comprehension(
             _arguments(frame, call),
             path=_assignable(frame, source if of_items is None else of_items, statement) if simple else None,
             literal=isinstance(source, (ast.List, ast.Tuple)),
+            harmless=_is_harmless(frame, source, statement, call),
         ),
     )
 
@@ -81,13 +88,33 @@ def _key(target: ast.expr, name: str) -> str | None:
     return names[0] if len(names) == 2 and names[1] == name != names[0] else None
 
 
+def only_moves(frame: Frame, node: ast.Expr, call: ast.Call, target: Device, state: State) -> bool:
+    """Whether a move changes nothing but the device of a name, which is then no CPU that later lines did without.
+
+    Not where it goes to the device and dtype of another tensor, or to that of a legacy type.
+    """
+    method, receiver = call.func.attr, call.func.value  # type: ignore[attr-defined]
+    arguments = evaluate_arguments(frame, call, state)
+    given = [*arguments.values[:1], *(value for _, value in arguments.positional[1:])]
+    types = any(isinstance(each, (Dtype, Tensor)) for each in given) or "dtype" in arguments.keywords
+    moved = method not in ("type", "type_as") and not types and not on_cpu(target)
+    return moved and isinstance(receiver, ast.Name) and not is_read_later(frame, receiver.id, node)
+
+
+def _is_harmless(frame: Frame, container: ast.expr, place: ast.stmt, call: ast.Call) -> bool:
+    """Whether it is names that are moved, and not to the CPU, and later lines do not read them there."""
+    parts = container.elts if isinstance(container, (ast.List, ast.Tuple)) else []
+    names = [each.id for each in parts if isinstance(each, ast.Name)]
+    down = (dotted_path(call.func) or "").endswith(".cpu") or _arguments(frame, call).strip("\"'") == "cpu"
+    return bool(names) and not down and not any(is_read_later(frame, name, place) for name in names)
+
+
 def _assignable(frame: Frame, container: ast.expr, place: ast.stmt) -> str | None:
     """What can be assigned to keep what a loop over a container gives: a name, a path, the names of a tuple."""
     if frame.machine.reading.is_elsewhere or isinstance(frame.function, ast.Lambda):
         return None
-    bound = surely_bound(frame.function or frame.machine.tree, place)
     if isinstance(container, (ast.List, ast.Tuple)):
-        names = [each.id for each in container.elts if isinstance(each, ast.Name) and each.id in bound]
+        names = [each.id for each in container.elts if isinstance(each, ast.Name) and assignable(frame, each.id, place)]
         return ", ".join(names) if len(names) == len(container.elts) > 1 else None
     path = dotted_path(container)
-    return path if path is not None and (path in bound or not path.isidentifier()) else None
+    return path if path is not None and (not path.isidentifier() or assignable(frame, path, place)) else None

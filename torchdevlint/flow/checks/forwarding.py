@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.checks.draws import draws
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.decorators import is_plain
@@ -45,7 +46,7 @@ def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, argument
     if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
         return
     called = frame.machine.text_of(node.func)
-    keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name))
+    keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name)) and not draws(callee.node)
     _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
 
 
@@ -88,7 +89,7 @@ def check_returned(frame: Frame, state: State) -> None:
                     alone = len(tensor.creations) == 1 and (
                         takes or not _same(_default_of(frame.function, "device"), _NONE)
                     )
-                    keeps = alone and takes and _is_returned_as_made(frame.function, site.node)
+                    keeps = alone and takes and not site.random and _is_returned_as_made(frame.function, site.node)
                     _record(frame, state, site.node, parameter, "factory", site.function, how, alone, keeps)
                     return
 

@@ -8,12 +8,14 @@ import re
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.followed import followed_in, root_of
+from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import MODEL, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.flow.vouch.devices import is_surely_tensor
+from torchdevlint.source.nodes import inside, nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
 """What reads a tensor through NumPy."""
@@ -71,6 +73,7 @@ def note_host_read(
             value.parameter,
             of_list,
             value.opaque,
+            is_surely_tensor(frame, state, value_node),
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
@@ -81,6 +84,25 @@ def reads_on_host(name: str) -> bool:
     """Whether a library function turns its tensors into arrays."""
     reads = name.startswith(_LIBRARIES) and not name.startswith(_PASSES_ON)
     return reads and name.rpartition(".")[2] not in _READS_NOTHING
+
+
+def is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
+    """Whether lines behind a statement, or around it in a loop, read the tensor of a name with NumPy and the like."""
+    scope = frame.function or frame.machine.tree
+    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if place in inside(each)]
+    first = min((each.lineno for each in loops), default=place.lineno)
+    return any(call.lineno >= first and _reads(frame, call, name) for call in nodes_in(scope, ast.Call))
+
+
+def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
+    """``x.numpy()``, ``np.f(x)``."""
+    path = dotted_path(call.func) or ""
+    if path == f"{name}.numpy":
+        return True
+    called = frame.machine.globals.get(first_name(path))
+    given = (*call.args, *(each.value for each in call.keywords))
+    of_library = isinstance(called, Ref) and f"{called.name}.".startswith(_LIBRARIES)
+    return of_library and any(isinstance(each, ast.Name) and each.id == name for each in given)
 
 
 def note_library_read(

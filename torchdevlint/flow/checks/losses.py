@@ -9,7 +9,6 @@ from functools import partial
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks.near import is_bound_where
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.losses import LossNotMoved
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin, Relation, relation
@@ -29,6 +28,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer.operations import Operands, check
+from torchdevlint.flow.vouch.devices import device_at, remember, remembered
 
 _COLLECTION = "torchmetrics.MetricCollection"
 _KINDS_OF_TASK = ("Binary", "Multiclass", "Multilabel")
@@ -62,6 +62,7 @@ def make_metric(frame: Frame, state: State, node: ast.Call, name: str, arguments
     """A metric on the default device, or a collection, which registers those that it is given."""
     if frame.machine.default_changed or state.default_device is not None:
         return None
+    remember(frame, state, node)
     if name.endswith("MetricCollection"):
         given = [each for value in arguments.values for each in _modules_in(value)]
         note_moved(frame.machine, arguments.values)
@@ -105,6 +106,9 @@ def _fact(frame: Frame, node: ast.Call, made: ast.AST, module: Library, at: ast.
         target = repr(device.describe()).replace("'", '"')
     else:
         target = f"{text}.device" if text.isidentifier() else ""
+    around = remembered(frame, made)
+    named = None if around is None else device_at(frame, around, made, device, target, node)
+    named = target if named is None and device.origin is Origin.LITERAL else named
     held = module.held
     return LossNotMoved(
         machine.span_of(made),
@@ -115,8 +119,8 @@ def _fact(frame: Frame, node: ast.Call, made: ast.AST, module: Library, at: ast.
         machine.text_of(node.func),
         machine.span_of(node),
         Operand(text, device.describe(), machine.span_of(at), machine.evidence(other.steps)),
-        target,
-        is_bound_where(frame, target, made),
+        named or target,
+        named is not None,
     )
 
 

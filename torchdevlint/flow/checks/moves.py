@@ -8,9 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.bound import surely_bound
 from torchdevlint.flow.calling.arguments import evaluate_arguments
-from torchdevlint.flow.calling.tensor_methods import to_device
+from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.checks import dead_moves, loaders
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
@@ -23,6 +22,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in
 
@@ -78,7 +78,9 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         like = arguments.value(0, "device")
         if moves and isinstance(like, (Dev, Tensor)):
             target = like.device
-    if target is not None and _is_there(frame, receiver, target, state):
+    elif method in torch_api.DEVICE_METHODS:
+        target = method_device(frame, method, evaluate_arguments(frame, call, state))
+    if method == "to" and target is not None and _is_there(frame, receiver, target, state):
         return
     machine = frame.machine
     if moves:
@@ -92,20 +94,25 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             ", ".join(machine.text_of(each) for each in (*call.args, *call.keywords)),
             moves,
             evidence,
-            call is node.value and _can_be_assigned(frame, node, receiver),
+            call is node.value and _can_be_assigned(frame, node, receiver, state),
+            target is not None and dead_moves.only_moves(frame, node, call, target, state),
         ),
     )
 
 
-def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr) -> bool:
+def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr, state: State) -> bool:
     """Whether ``x = x.to(d)`` in the place of ``x.to(d)`` is right, and something reads `x` after it.
 
-    A function that does not bind the name would make it its own by that. Attributes and items may be read anywhere.
+    A function that does not bind the name would make it its own by that. Attributes and items may be read anywhere. A
+    Parameter would become a plain tensor, which a Module refuses under that name, and an optimizer anywhere.
     """
+    held = alternatives(frame.evaluate(receiver, state))
+    if any(isinstance(each, Tensor) and each.parameter for _, each in held):
+        return False
     if not isinstance(receiver, ast.Name):
         return dotted_path(receiver) is not None
     scope = frame.function or frame.machine.tree
-    if isinstance(scope, ast.Lambda) or receiver.id not in surely_bound(scope, node):
+    if not assignable(frame, receiver.id, node):
         return False
     loops = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
     first = min((each.lineno for each in loops if node in inside(each)), default=node.lineno)

@@ -16,6 +16,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Value
+from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_HOPS = 4
@@ -87,7 +88,8 @@ def _record(frame: Frame, state: State, node: ast.Call, at: ast.expr, value: Ten
         lengths = Operand(
             machine.text_of(at), value.device.describe(), machine.span_of(at), machine.evidence(value.steps)
         )
-        return LengthsOnAccelerator(machine.span_of(node), machine.text_of(node.func), lengths)
+        surely = is_surely_tensor(frame, state, at)
+        return LengthsOnAccelerator(machine.span_of(node), machine.text_of(node.func), lengths, surely)
 
     machine.record(("lengths", node), make, state)
 

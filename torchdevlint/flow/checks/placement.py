@@ -11,16 +11,16 @@ from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
-from torchdevlint.flow.checks.near import is_bound, names_tensor
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
-from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.state.devices import CPU, Origin
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
+from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remembered
+from torchdevlint.flow.vouch.names import asked_before, means_the_same
 from torchdevlint.source.nodes import nodes_in
 
 _OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
@@ -37,6 +37,7 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
         frame.machine.literals.add(node)
     if text is None:
         return
+    remember(frame, state, node)
     found = _of_guard(frame, state, node) or _up_again(frame, node, state)
     if found is None and not guarded:
         found = at_hand(frame, state, node)
@@ -158,27 +159,16 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
 
 
 def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
-    """The expression for the device of a tensor or module; of an argument, if it is computed or comes after `place`."""
+    """An expression for the device of a tensor or module that can be written at `place`, or else here."""
     text = frame.machine.text_of(node)
     if is_module(frame.evaluate(node, state)):
         return f"next({text}.parameters()).device"
-    path, function = dotted_path(node), frame.function
-    parameters = [each.arg for each in nodes_in(function.args, ast.arg)] if function is not None else []
-    if path is not None and (function is None or _is_bound_before(function, path, parameters, place)):
-        return f"{text}.device"
-    if isinstance(value, Tensor) and value.device.origin is Origin.ARGUMENT and value.device.name in parameters:
-        return f"{value.device.name}.device"
-    if frame.tensor_names:
-        return f"{frame.tensor_names[0]}.device"
-    return f"{text}.device" if path is not None else f"({text}).device"
-
-
-def _is_bound_before(function: FunctionNode, path: str, parameters: list[str], place: ast.AST) -> bool:
-    name, line = first_name(path), getattr(place, "lineno", 0)
-    bound = bindings_in(function).get(name, ())
-    return (
-        name in parameters or not any(each for _, each, _ in bound) or any(at < line for at, each, _ in bound if each)
-    )
+    around = remembered(frame, place)
+    if around is not None and isinstance(value, Tensor):
+        named = device_at(frame, around, place, value.device, f"{text}.device")
+        if named is not None:
+            return named
+    return f"{text}.device" if dotted_path(node) is not None else f"({text}).device"
 
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
@@ -186,6 +176,8 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
     machine.explained.update(hardcoded.keys_of(node))
 
     def make() -> IgnoresGivenDevice:
+        of_tensor = known_at(frame, node, found.text) is not None or _is_asked(frame, found, node)
+        stays = frame.machine.discarded is node and not _moves_in_place(frame, state, node)
         named = next(iter(naming_arguments(node)), None) if isinstance(node, ast.Call) else None
         return IgnoresGivenDevice(
             machine.span_of(node),
@@ -196,11 +188,29 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
             found.kind,
             machine.text_of(node),
             None if named is None else machine.span_of(named),
-            is_bound(frame, found.text, node),
-            found.of_tensor or names_tensor(frame, state, found.text),
+            not stays and (of_tensor or _is_named(frame, found, node)),
+            of_tensor,
         )
 
     machine.record(("literal", node), make, state)
+
+
+def _is_asked(frame: Frame, found: Given, node: ast.AST) -> bool:
+    """``if x.is_cuda: y = y.cuda()``, where `x` is still what was asked."""
+    return found.of_tensor and isinstance(found.place, ast.expr) and asked_before(frame, found.place, node)
+
+
+def _is_named(frame: Frame, found: Given, node: ast.AST) -> bool:
+    """Whether it is a name for a device, and not the device of something that may be no tensor, or not be there."""
+    if found.text.endswith(".device") and "(" not in found.text and dotted_path(found.place) != found.text:
+        return False
+    return means_the_same(frame, found.text, node, found.place)
+
+
+def _moves_in_place(frame: Frame, state: State, node: ast.AST) -> bool:
+    """Whether a move moves what it is called on, so that its result can be dropped: that of a Module."""
+    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return receiver is not None and is_module(frame.evaluate(receiver, state))
 
 
 def _asks_only_the_machine(frame: Frame, node: ast.Call) -> bool:

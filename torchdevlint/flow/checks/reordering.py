@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 
-from torchdevlint.flow.bound import blocks_around, bound_at_the_end, surely_bound
 from torchdevlint.flow.facts.common import Reordering
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.vouch.bound import blocks_around, bound_at_the_end, surely_bound
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.bound import bound_at_the_end, surely_bound
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import SamplerOnCpu
 from torchdevlint.flow.imported import spelled
@@ -13,6 +12,7 @@ from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Value
+from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _SETTERS = ("set_default_device", "set_default_tensor_type")
@@ -93,12 +93,7 @@ def _report(
 def _is_bound(frame: Frame, device: ast.expr, node: ast.Call) -> bool:
     """Whether the names in an expression, which stands earlier in the file, are bound at a call."""
     names = {each.id for each in (device, *nodes_in(device, ast.Name)) if isinstance(each, ast.Name)}
-    tree, function = frame.machine.tree, frame.function
-    if function is not None:
-        own = surely_bound(function, node)
-        local = {each.id for each in nodes_in(function, ast.Name) if not isinstance(each.ctx, ast.Load)} - own
-        return not names & local and names <= own | bound_at_the_end(tree.body)
-    return names <= surely_bound(tree, node)
+    return all(means_the_same(frame, name, node, device) for name in names)
 
 
 def _is_under_test(tree: ast.Module, setter: ast.Call, node: ast.Call) -> bool:

@@ -46,7 +46,8 @@ class DiscardedMove(Fact, frozen=True):
 
     `method` is ``to``, ``cuda``, ``double``...; `moves` is False for a pure dtype conversion; `target` the text of
     the arguments; `evidence` says why the receiver is a tensor, with the place that shows it. `assignable` says that
-    the statement is nothing but the move, and that its result can be assigned to the receiver there.
+    the statement is nothing but the move, and that its result can be assigned to the receiver there; `harmless` that
+    by this nothing changes but where the receiver is, and that later lines do not want it on the CPU.
     """
 
     receiver: str
@@ -55,6 +56,7 @@ class DiscardedMove(Fact, frozen=True):
     moves: bool
     evidence: tuple[tuple[str, Span], ...]
     assignable: bool = False
+    harmless: bool = False
 
 
 class DeadLoopMove(Fact, frozen=True):
@@ -64,7 +66,7 @@ class DeadLoopMove(Fact, frozen=True):
 
     `item` is what the moved tensor can be assigned to instead of the name at `name_at`: ``batch[key]``. `path` is what
     the results can be assigned to (``batch``, or ``x, y`` for a `literal` tuple of names), `loop_at` a loop that does
-    nothing else than `move` its target.
+    nothing else than `move` its target. `harmless` is as in `DiscardedMove`.
     """
 
     name: str
@@ -77,6 +79,7 @@ class DeadLoopMove(Fact, frozen=True):
     loop_at: Span | None = None
     move: str = ""
     literal: bool = False
+    harmless: bool = False
 
 
 class BatchNotMoved(Fact, frozen=True):
@@ -106,7 +109,7 @@ class ReadOnHost(Fact, frozen=True):
 
     `call` is the text of the call (``output.numpy()``, ``np.mean(output)``), `value` the tensor; `needs_detach` whether
     it is a parameter; `of_list` whether `value` is the text of a list that holds it; `opaque` whether a model of
-    unknown class gave it, which may give a tuple or a dict.
+    unknown class gave it, which may give a tuple or a dict; `surely` that it is a tensor on all paths.
     """
 
     call: str
@@ -114,6 +117,7 @@ class ReadOnHost(Fact, frozen=True):
     needs_detach: bool
     of_list: bool = False
     opaque: bool = False
+    surely: bool = True
 
 
 class IgnoresGivenDevice(Fact, frozen=True):

@@ -18,6 +18,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators, names_accelerators
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
+from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.reading import Reading
@@ -170,6 +171,10 @@ class Machine:
         """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
         self.literals: set[ast.AST] = set()
         """Calls that name CUDA, outside of tests for it."""
+        self.near: dict[ast.AST, Near] = {}
+        """What was around calls that a fix may change, when they were run."""
+        self.drawn_from: set[ast.AST] = set()
+        """Calls that made what random numbers were then drawn by, or for: on another device they are others."""
         self.naming: set[ast.AST] = set()
         """Calls that have the form of one that names CUDA, if such are wanted."""
         self.loaders: dict[ast.AST, ast.AST | None] = {}

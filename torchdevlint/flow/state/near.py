@@ -1,4 +1,4 @@
-"""What is remembered of the place where a tensor was made, for who wants to make it elsewhere."""
+"""What is remembered of a place that a fix may write to, from when it was run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ class Near(Struct, frozen=True):
     """What the names around a place say about devices.
 
     `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors
-    the `function` gets, and `owner` the class that it is a method of.
+    the `function` gets, and `owner` the class that it is a method of. `moved` is where the tensor was that is moved
+    there.
     """
 
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
     names: tuple[tuple[str, Device], ...]
     owner: ClassInfo | None
     inputs: int
+    moved: Device | None = None

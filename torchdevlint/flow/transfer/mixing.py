@@ -7,7 +7,6 @@ from functools import partial
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import batches, placement
-from torchdevlint.flow.checks.near import Meeting
 from torchdevlint.flow.checks.registering import kept_by
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
@@ -16,6 +15,7 @@ from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Conditions, Site, Tensor, Value
+from torchdevlint.flow.vouch.devices import Meeting
 
 _MAX_FURTHER = 8
 """How many other creations behind an operand a fact names."""

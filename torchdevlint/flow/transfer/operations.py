@@ -8,10 +8,9 @@ from itertools import combinations, islice, product
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.bound import given_by_default
 from torchdevlint.flow.checks import environment, host_copies, placement
-from torchdevlint.flow.checks.near import near
 from torchdevlint.flow.kinds.uses import is_read_as_vector
+from torchdevlint.flow.names import given_by_default
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import (
     CPU,
@@ -43,6 +42,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer.mixing import is_made_empty, is_one_element, record_mixed
+from torchdevlint.flow.vouch.devices import near
 
 Operands = list[tuple[ast.expr, Value]]
 

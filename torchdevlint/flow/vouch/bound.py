@@ -1,4 +1,7 @@
-"""Which names are bound at a place on every path that comes there, as far as the text of their scope shows it."""
+"""Which names are bound at a place on every path that comes there, as far as the text of their scope shows it.
+
+What a fix names is vouched for by `torchdevlint.flow.checks.vouch` alone, which asks this.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.names import argument_names, last_name
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_MOST_HOPS = 4
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 _BLOCKS = ("body", "orelse", "finalbody")
@@ -25,6 +30,140 @@ def surely_bound(scope: Scope, place: ast.AST) -> frozenset[str]:
     return frozenset(held | _before(scope, "body", place))
 
 
+def bound_anew(scope: Scope, place: ast.AST) -> frozenset[str]:
+    """The names of `surely_bound` that are bound by statements, whatever the function was given under them."""
+    return frozenset() if isinstance(scope, ast.Lambda) else frozenset(_before(scope, "body", place))
+
+
+def steady(scope: Scope, place: ast.AST) -> frozenset[str]:
+    """The names of `surely_bound` that hold, whenever `place` is reached, what one run of the scope binds them to.
+
+    A name that a loop carries from one round to the next may hold something else in each, and so may what is made of
+    it; one that another function binds too may hold anything, as may one that is bound in the midst of an expression.
+    """
+    return surely_bound(scope, place) - _carried(scope, place) - _bound_elsewhere(scope)
+
+
+def _carried(scope: Scope, place: ast.AST) -> set[str]:
+    """The names that a loop around a place binds, but not in each round before the place is reached."""
+    loops: list[ast.For | ast.AsyncFor | ast.While] = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
+    loops += nodes_in(scope, ast.AsyncFor)
+    found: set[str] = set()
+    for loop in loops:
+        in_header = isinstance(loop, ast.While) and _holds(loop.test, place)
+        if not in_header and blocks(loop)["body"].number_of(place) is None:
+            continue
+        anew = set() if in_header else _before(loop, "body", place)
+        if not isinstance(loop, ast.While):
+            anew |= _names(loop.target)
+        found |= {each.id for each in nodes_in(loop, ast.Name) if not isinstance(each.ctx, ast.Load)} - anew
+        found |= _made_of(loop, found)
+    return found
+
+
+def _made_of(loop: ast.AST, names: set[str]) -> set[str]:
+    """What assignments in a loop bind to something that is made of these names, or of what they bind."""
+    found: set[str] = set()
+    for _ in range(_MOST_HOPS):
+        known = names | found
+        new = {
+            name
+            for each in nodes_in(loop, ast.Assign)
+            if any(one.id in known for one in inside(each.value) if isinstance(one, ast.Name))
+            for name in _names(*each.targets)
+        }
+        if new <= known:
+            break
+        found |= new
+    return found
+
+
+@once_a_node
+def _bound_elsewhere(scope: Scope) -> frozenset[str]:
+    """The names of a scope that functions share, and those that handlers, patterns and ``:=`` bind, or unbind."""
+    shared: list[ast.Global | ast.Nonlocal] = [*nodes_in(scope, ast.Global), *nodes_in(scope, ast.Nonlocal)]
+    found = {name for each in shared for name in each.names}
+    found |= {each.name for each in nodes_in(scope, ast.ExceptHandler) if each.name}
+    found |= {each.target.id for each in nodes_in(scope, ast.NamedExpr)}
+    captures: list[ast.MatchAs | ast.MatchStar] = [*nodes_in(scope, ast.MatchAs), *nodes_in(scope, ast.MatchStar)]
+    found |= {each.name for each in captures if each.name}
+    return frozenset(found | {each.rest for each in nodes_in(scope, ast.MatchMapping) if each.rest})
+
+
+def scopes_around(tree: ast.Module, place: ast.AST) -> list[Scope]:
+    """The functions whose bodies a place is in, from the inside out, and the module; nothing for what is not in it.
+
+    Classes have no names for the functions inside of them.
+    """
+    table, found = _scope_of(tree), []
+    scope = table.get(id(place))
+    while scope is not None:
+        found.append(scope)
+        scope = table.get(id(scope)) if scope is not tree else None
+    return found
+
+
+@once_a_node
+def _scope_of(tree: ast.Module) -> dict[int, Scope]:
+    """For each node of a file the function whose body it is in, or the module. Defaults and the like are outside."""
+    found: dict[int, Scope] = {}
+    left: list[tuple[ast.AST, Scope]] = [(each, tree) for each in tree.body]
+    while left:
+        node, scope = left.pop()
+        found[id(node)] = scope
+        body: list[ast.AST] = []
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            body = list(_body(node))
+            left += [(each, node) for each in body]
+        left += [(each, scope) for each in below([node]) if isinstance(each, ast.AST) and each not in body]
+    return found
+
+
+def _body(scope: Scope) -> list[ast.stmt] | list[ast.expr]:
+    return [scope.body] if isinstance(scope, ast.Lambda) else scope.body
+
+
+def binds(scope: Scope, name: str) -> bool:
+    """Whether a name is one of the scope's own."""
+    return name in _own(scope)
+
+
+def times_bound(scope: Scope, name: str) -> int:
+    """How often a scope binds a name: as a parameter, by statements, and in functions that it holds."""
+    return _own(scope).get(name, 0)
+
+
+@once_a_node
+def _own(scope: Scope) -> dict[str, int]:
+    given = [] if isinstance(scope, ast.Module) else [*_parameters(scope)]
+    found: dict[str, int] = {}
+    declared = {name for each in _of_itself(scope) if isinstance(each, ast.Global) for name in each.names}
+    for name in (*given, *_bound_by_statements(scope)):
+        if name not in declared:
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _bound_by_statements(scope: Scope) -> Iterator[str]:
+    for each in _of_itself(scope):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield each.name
+        elif isinstance(each, (ast.Import, ast.ImportFrom)):
+            yield from ((one.asname or one.name).partition(".")[0] for one in each.names)
+        elif isinstance(each, ast.ExceptHandler) and each.name:
+            yield each.name
+
+
+def _of_itself(scope: Scope) -> Iterator[ast.AST]:
+    """The nodes below a scope, without those inside of its functions and classes."""
+    level: list[ast.AST] = list(_body(scope))
+    while level:
+        yield from (each for each in level if each is not None)
+        level = below([each for each in level if not isinstance(each, _SCOPES)])
+
+
 def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
     """The names that a block binds, whichever way it is taken."""
     held: set[str] = set()
@@ -32,20 +171,6 @@ def bound_at_the_end(body: Iterable[ast.stmt]) -> frozenset[str]:
         held |= _bound_by(statement)
         held -= _deleted_by(statement)
     return frozenset(held)
-
-
-def bound_in(scope: Scope) -> frozenset[str]:
-    """All names that a scope binds anywhere, and those that functions in it do."""
-    stored = {each.id for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store)}
-    return frozenset(stored | {each.arg for each in nodes_in(scope, ast.arg)})
-
-
-def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
-    """The parameters that have a default, with it."""
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
-    pairs += [(each, at) for each, at in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if at]
-    return [(each.arg, default) for each, default in pairs]
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:

@@ -1,0 +1,52 @@
+"""Random numbers that are drawn by a tensor, or for one: made on another device, it would bring others."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.names import last_name
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.tensors import sites_in
+from torchdevlint.flow.state.values import Library, Value
+from torchdevlint.source.nodes import nodes_in
+
+
+def note_call(frame: Frame, node: ast.Call, callee: Value, arguments: Arguments) -> None:
+    """A call of what may draw, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``.
+
+    `callee` is what is called, or what its method is called on.
+    """
+    if not (may_draw(node) or (isinstance(callee, Library) and _is_drawing(callee.name.rpartition(".")[2]))):
+        return
+    held = [callee, *(callee.children if isinstance(callee, Library) else ()), *arguments.values]
+    frame.machine.drawn_from.update(site.node for value in held for site in sites_in(value))
+
+
+def may_draw(node: ast.Call) -> bool:
+    """Whether a call draws random numbers, as far as the name says it by which it is made."""
+    return _is_drawing(last_name(node.func))
+
+
+def draws(function: ast.AST) -> bool:
+    """Whether the code of a function does so anywhere."""
+    calls = nodes_in(function, ast.Call)
+    return any(may_draw(each) or last_name(each.func) in torch_api.RANDOM_FACTORIES for each in calls)
+
+
+def _is_drawing(name: str) -> bool:
+    return "drop" in name.lower() or name.removesuffix("_") in torch_api.DRAWING
+
+
+def settled(machine: Machine, fact: Fact) -> Fact:
+    """A fact that says so of the tensor that it is about, whose story is known when all of the file was run."""
+    if not machine.drawn_from or not isinstance(fact, MixedDevices) or not fact.creations:
+        return fact
+    first, *rest = fact.creations
+    spans = {machine.span_of(each) for each in machine.drawn_from}
+    return replace(fact, creations=(replace(first, random=True), *rest)) if first.span in spans else fact
