@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `self.device` and `model.device` where the class is known with all its bases and none of them has such an
-attribute: classes of the file that are made of `nn.Module`, the layers and containers of `torch.nn`, and
+attribute: classes of the project that are made of `nn.Module`, the layers and containers of `torch.nn`, and
 `DataParallel`, which hands on none of the attributes of the model that it wraps. A class is reported once, where its
 `forward`, or else its first reader, asks for the device.
 
@@ -52,11 +52,12 @@ that is kept in `__init__` does not follow when the Module is moved later.
 There is no automatic fix: which of the tensors says where the Module is, its author knows.
 
 ## What it cannot see
-Classes with a base from another file or from a library that is not known here, since that may have a device; classes
-with a decorator, with `__getattr__` or with computed names of attributes; classes which leave methods to others that
-are made of them; files in which something assigns `.device` to an object from outside, or asks by `hasattr`. A
-`model.device` whose class is not known, such as an argument, is left alone. A class whose instances get their device
-in another file only is reported, although the attribute is there when that file runs.
+Classes with a base that is not to be had, or from a library that is not known here, since that may have a device;
+classes with a decorator, with `__getattr__`, with computed names of attributes, or which give `self` to a function that
+may write some; classes which leave methods to others that are made of them; files in which something assigns `.device`,
+or an attribute with a computed name, to an object from outside, or asks by `hasattr`. A `model.device` whose class is
+not known, such as an argument, is left alone. A class whose instances get their device in another file only is
+reported, although the attribute is there when that file runs.
 
 ## References
 - [torch.nn.Module](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html): its attributes

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import library_has_attribute
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _NAME = "device"
 _ASKS = frozenset({"hasattr", "getattr"})
@@ -24,7 +24,7 @@ def note_read(frame: Frame, node: ast.Attribute, state: State, receiver: Obj | L
     """An attribute of a Module is read that neither a class of this file nor torch gives it (TDL107)."""
     if node.attr != _NAME or not isinstance(node.ctx, ast.Load) or not _lacks(frame.machine, receiver):
         return
-    if _is_given_elsewhere(frame.machine, node) or _is_tried(frame, node):
+    if _is_given_from_outside(frame.machine, node, receiver) or _is_tried(frame, node):
         return
     machine = frame.machine
     info = receiver.info if isinstance(receiver, Obj) else None
@@ -52,7 +52,7 @@ def _lacks(machine: Machine, receiver: Obj | Library) -> bool:
 
 def _class_lacks(machine: Machine, info: ClassInfo) -> bool:
     """Whether neither the class nor one made of it in this file has a device, nor leaves it to classes elsewhere."""
-    kin = [each for each in machine.classes.values() if info in each.mro]
+    kin = [info, *(each for each in machine.classes.values() if info in each.mro)]
     return all(each.has_attribute(_NAME) is False for each in kin) and not _is_abstract(info)
 
 
@@ -71,20 +71,43 @@ def _refuses(statement: ast.stmt) -> bool:
     return dotted_path(raised) == "NotImplementedError"
 
 
-def _is_given_elsewhere(machine: Machine, node: ast.Attribute) -> bool:
-    """Whether code of this file gives an object a device from outside, or asks whether this one has it."""
-    assert machine.tree is not None
-    for each in nodes_in(machine.tree, ast.Attribute):
+def _is_given_from_outside(machine: Machine, node: ast.Attribute, receiver: Obj | Library) -> bool:
+    """Whether code of this file, or beside the class in another one, gives an object a device from outside.
+
+    So it may do under a name that it computes. In this file it may also ask whether this object has one.
+    """
+    path = dotted_path(node.value)
+    asks = (call for call in nodes_in(machine.tree, ast.Call) if dotted_path(call.func) in _ASKS)
+    if any(_names_device(call) and dotted_path(call.args[0]) == path for call in asks):
+        return True
+    return any(map(_gives_devices, _files_of(machine, receiver)))
+
+
+def _files_of(machine: Machine, receiver: Obj | Library) -> Iterator[ast.Module]:
+    """This file, and those which define the class and its bases, or wrap the model."""
+    yield machine.tree
+    places = [info.node for info in receiver.info.mro] if isinstance(receiver, Obj) else [receiver.made_at]
+    for place in places:
+        file = machine.others.holding(place) if machine.others is not None and place is not None else None
+        if file is not None:
+            yield file.tree
+
+
+@once_a_node
+def _gives_devices(tree: ast.Module) -> bool:
+    for each in nodes_in(tree, ast.Attribute):
         if each.attr == _NAME and isinstance(each.ctx, ast.Store) and dotted_path(each.value) != "self":
             return True
-    path = dotted_path(node.value)
-    for call in nodes_in(machine.tree, ast.Call):
-        if len(call.args) < 2 or not (isinstance(call.args[1], ast.Constant) and call.args[1].value == _NAME):
-            continue
-        name = dotted_path(call.func)
-        if name == "setattr" or (name in _ASKS and dotted_path(call.args[0]) == path):
-            return True
+    for call in nodes_in(tree, ast.Call):
+        if dotted_path(call.func) == "setattr" and len(call.args) == 3:
+            computed = not isinstance(call.args[1], ast.Constant) and dotted_path(call.args[0]) != "self"
+            if computed or _names_device(call):
+                return True
     return False
+
+
+def _names_device(call: ast.Call) -> bool:
+    return len(call.args) > 1 and isinstance(call.args[1], ast.Constant) and call.args[1].value == _NAME
 
 
 def _is_tried(frame: Frame, node: ast.Attribute) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.names import is_one_of
-from torchdevlint.flow.state.values import Cls, Ref, Value
+from torchdevlint.flow.assigned import values_by_path
+from torchdevlint.flow.names import dotted_path, is_one_of
+from torchdevlint.flow.state.values import Cls, Func, Ref, Value
 from torchdevlint.source.nodes import nodes_in
 
 if TYPE_CHECKING:
@@ -65,8 +68,10 @@ _NO_MODULES = ("Parameter", "Buffer", "UninitializedParameter", "UninitializedBu
 
 
 def _defines(info: ClassInfo, name: str) -> bool:
-    """Whether the class body binds the name, or a method assigns it to `self`."""
-    return name in info.methods or name in info.writers or _binds(info.node.body, name)
+    """Whether the class body binds the name, or lists it as a slot, or a method assigns it to `self`."""
+    slots = values_by_path(info.node).get("__slots__", ())
+    listed = (each.value for value in slots for each in nodes_in(value, ast.Constant))
+    return name in info.methods or name in info.writers or _binds(info.node.body, name) or name in listed
 
 
 def _binds(body: Iterable[ast.stmt], name: str) -> bool:
@@ -87,6 +92,25 @@ def _is_plain(info: ClassInfo) -> bool:
     node = info.node
     if len(node.decorator_list) > info.is_dataclass or _ANSWERS_ANYTHING & info.methods.keys():
         return False
-    if any(each.attr in _WRITES_BEHIND for each in nodes_in(node, ast.Attribute)):
+    return not writes_unseen(node) and not any(_may_write(info, call) for call in nodes_in(node, ast.Call))
+
+
+def _may_write(info: ClassInfo, call: ast.Call) -> bool:
+    """Whether it gives `self` to a function that may set any attribute of it, for all that is known here."""
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    if not any(isinstance(each, ast.Name) and each.id == "self" for each in given):
         return False
-    return not any(each.id in _WRITES_ANYTHING for each in nodes_in(node, ast.Name))
+    path = dotted_path(call.func) or ""
+    found = next((scope[path] for scope in info.closure.scopes if path in scope), None)
+    if isinstance(found, Func):
+        return writes_unseen(found.node)
+    library = (info.public_name(call.func) or "").partition(".")[0]
+    known = library == "torch" or library in sys.stdlib_module_names or hasattr(builtins, path)
+    return not known and not path.endswith(".__init__")
+
+
+def writes_unseen(scope: ast.AST) -> bool:
+    """Whether something in the scope writes attributes under names that it computes, or past assignments."""
+    if any(each.attr in _WRITES_BEHIND for each in nodes_in(scope, ast.Attribute)):
+        return True
+    return any(each.id in _WRITES_ANYTHING for each in nodes_in(scope, ast.Name))
