@@ -114,6 +114,8 @@ class Site(Struct, frozen=True):
     near: Near | None
     drawn: bool = False
     """It is drawn from a generator that the code chose, and so is on the device of that one."""
+    converted: bool = False
+    """It is made of what the function asks for its type: whoever gives it knows what goes with it."""
 
 
 class Step(Struct, frozen=True, eq=False):
@@ -182,7 +184,7 @@ class Library(Value, frozen=True):
     """Where a `DataParallel` wants its model to be when it is called, if that is known."""
 
 
-@compared_by("info", "device")
+@compared_by("info", "device", "given")
 class Obj(Value, frozen=True):
     """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""
 
@@ -193,6 +195,8 @@ class Obj(Value, frozen=True):
     made_of: tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]] | None = None
     """The arguments that ``__init__`` got, by position and by name, where it was made here."""
     made_at: ast.AST | None = None
+    given: tuple[tuple[str, Value], ...] | None = None
+    """Those of these arguments that are in a place or name one, by parameter; None for `self` in its own methods."""
 
 
 class Cls(Value, frozen=True):

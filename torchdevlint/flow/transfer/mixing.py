@@ -33,13 +33,18 @@ def record_mixed(
 ) -> None:
     """One fact for each creation behind the operand that stayed: each is a place that must be edited.
 
+    What is converted from one of several types that may be given goes with the other arguments, for all that is known.
     `written` says that the operation is to write into it.
     """
     machine = frame.machine
     if stayed[1].device == LOADER:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
         return
-    sites, place = stayed[1].creations, placement.literal_place(frame, other[1])
+    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
+    sites = [site for site in stayed[1].creations if argument is None or not site.converted]
+    if stayed[1].creations and not sites:
+        return
+    place = placement.literal_place(frame, other[1])
     meeting = Meeting(frame, state, node, other[0], other[1].device)
 
     def make(first: Site | None) -> MixedDevices:
@@ -63,7 +68,6 @@ def record_mixed(
             scalar=_scalar(frame, operation, stayed[1], written),
         )
 
-    argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     for site in sites:
         machine.record(("mixed", site), partial(make, site), state, argument)
     if not sites:

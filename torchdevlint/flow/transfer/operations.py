@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, placement
+from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.names import given_by_default
 from torchdevlint.flow.state.conditions import compatible
@@ -291,8 +292,8 @@ def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int 
     if device.origin is not Origin.DEFAULT:
         return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
     random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
-    drawn = random and _has_generator(frame, node)
-    site = Site(node, function, frame.context, frame.scope, random, near(frame, state), drawn)
+    drawn, converted = random and _has_generator(frame, node), asks_type(node, state.conditions)
+    site = Site(node, function, frame.context, frame.scope, random, near(frame, state), drawn, converted)
     return Tensor(device, ndim, (site,), (Step(text, node, created=True),))
 
 
