@@ -516,6 +516,164 @@ def test_a_base_in_another_file_chooses_one_of_the_gpus(project: Files) -> None:
     assert {row for row, _ in found["detector.py"]} == {13}
 
 
+def test_an_object_of_a_class_in_another_file_holds_what_it_was_given_here(project: Files) -> None:
+    lattice = """
+        import torch
+        from torch import Tensor
+
+        class Lattice:
+            def __init__(self, a: Tensor):
+                self.a = a
+
+            def vectors(self):
+                return self.a
+
+            @classmethod
+            def cubic(cls, length):
+                return cls(torch.eye(3) * length)
+    """
+    checks = """
+        import torch
+        from lattice import Lattice
+
+        def vectors():
+            a = torch.eye(3)
+            lattice = Lattice(a)
+            assert torch.allclose(lattice.a, a)
+            assert torch.allclose(Lattice.cubic(3.0).a, 3 * a)
+            return torch.allclose(lattice.vectors(), a)
+
+        def read(path):
+            return torch.matmul(torch.eye(3), Lattice(torch.load(path, map_location="cpu")).a)
+
+        def placed(device):
+            lattice = Lattice(torch.eye(3, device=device))
+            return torch.matmul(lattice.a, torch.ones(3, 3))
+
+        def given(x: torch.Tensor):
+            lattice = Lattice(torch.eye(3))
+            return torch.matmul(x, lattice.a)
+    """
+    assert project({"lattice.py": lattice, "checks.py": checks}) == {
+        "lattice.py": set(),
+        "checks.py": {(16, "TDL014"), (19, "TDL014")},
+    }
+
+
+BASES = """
+    from torch import nn
+
+    class Root(nn.Module):
+        @property
+        def device(self):
+            return next(self.parameters()).device
+
+    class Base(Root):
+        pass
+"""
+MODELS = """
+    import pytorch_lightning as pl
+    from base import Base
+    from diffusers import ConfigMixin, ModelMixin
+    from elsewhere import Mystery
+    from torch import nn
+    from torchmetrics import Metric
+    from transformers import PreTrainedModel
+
+    class Trained(pl.LightningModule):
+        def forward(self, x):
+            return x
+
+    class Pretrained(PreTrainedModel):
+        def forward(self, x):
+            return x
+
+    class Denoiser(ModelMixin, ConfigMixin):
+        def forward(self, x):
+            return x
+
+    class Accuracy(Metric):
+        def forward(self, x):
+            return x
+
+    class Unresolved(Mystery, nn.Module):
+        def forward(self, x):
+            return x
+
+    class Derived(Base):
+        pass
+
+    class Local(nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.__dict__.update(locals())
+
+    class Updated(nn.Module):
+        def __init__(self, **options):
+            super().__init__()
+            vars(self).update(options)
+
+    class Assigned(nn.Module):
+        def __init__(self, **options):
+            super().__init__()
+            for name, value in options.items():
+                setattr(self, name, value)
+
+    class Bare(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("Trained", set()),
+        ("Pretrained", set()),
+        ("Denoiser", set()),
+        ("Accuracy", set()),
+        ("Unresolved", set()),
+        ("Derived", set()),
+        ("Local", set()),
+        ("Updated", set()),
+        ("Assigned", set()),
+        ("Bare", {(4, "TDL107")}),
+    ],
+)
+def test_the_device_of_a_class_in_another_file(project: Files, name: str, codes: set[tuple[int, str]]) -> None:
+    main = f"""
+        from models import {name}
+
+        def place(path):
+            return {name}(path).device
+    """
+    assert project({"base.py": BASES, "models.py": MODELS, "main.py": main})["main.py"] == codes
+
+
+def test_a_device_that_is_given_from_outside_in_another_file(project: Files) -> None:
+    built = """
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+
+        def build(device):
+            net = Net().to(device)
+            net.device = device
+            return net
+    """
+    main = """
+        from built import build
+
+        def place(device):
+            return build(device).device
+    """
+    assert project({"built.py": built, "main.py": main})["main.py"] == set()
+
+
 def test_a_text_that_is_not_saved_is_not_what_others_import(project: Files) -> None:
     saved = "import torch\n\ndef made():\n    return torch.ones(3, device='cuda')\n"
     main = "import torch\nfrom helper import made\n\nx = made() + torch.ones(3)\n"

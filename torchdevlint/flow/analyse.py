@@ -76,7 +76,7 @@ def analyse(
 
 def _let_go(machine: Machine) -> None:
     """Cut the references that run in circles, so that trees are freed at once and not when the collector comes by."""
-    for info in (*machine.classes.values(), *machine.classes_elsewhere.values()):
+    for info in (*machine.classes.values(), *machine.classes_elsewhere.values(), *machine.classes_in_calls):
         vars(info).clear()
     for names in machine.others.names.values() if machine.others is not None else ():
         names.clear()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.names import dotted_path, mentions_device
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, literal
+from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, element_of, unpacked
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
@@ -147,6 +147,8 @@ def as_device(frame: Frame, node: ast.expr, value: Value) -> Device:
         )
         if TOP in found:
             return TOP
+        if found and all(map(on_cpu, found)):
+            return CPU
         return found.pop() if len(found) == 1 else Device(Origin.EXPRESSION, _text(frame, node))
     return TOP
 

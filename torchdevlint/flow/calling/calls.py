@@ -73,6 +73,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer.attributes import attribute
+from torchdevlint.flow.transfer.instances import given_to
 
 _MAX_DISTRIBUTED = 3
 _PLACED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
@@ -256,13 +257,14 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     if info.record is not None:
         return _make_record(info.record, arguments)
     info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
-    made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node)
+    made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
     if init is not None:
         forwarding.note_call(frame, state, node, init, arguments)
-    if given is not None:
-        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())))
+    if init is not None and given is not None:
+        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())), given=given_to(init, *given))
+        init = replace(init, receiver=made)
     if init is not None and given is not None and not is_elsewhere(init):
         run_function(frame, state, node, init, *given)
     else:

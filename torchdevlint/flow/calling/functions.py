@@ -53,6 +53,7 @@ def run_function(
         function.node,
         given,
         named,
+        _seen_around(function),
         tuple(shared.items()),
         frame.context,
         without,
@@ -96,6 +97,15 @@ def run_function(
     if owner_of(frame.closure) is None and is_elsewhere(function):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)
+
+
+def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
+    """What a nested function reads of the functions around it, which hold something else in each of their calls."""
+    around = function.closure.scopes[:-1]
+    if not around:
+        return ()
+    read = bindings_in(function.node)
+    return tuple((name, scope[name]) for scope in around for name in read if name in scope)
 
 
 def _where_all_agree(value: Value) -> Value:

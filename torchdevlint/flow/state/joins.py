@@ -230,7 +230,10 @@ def _merge_numbers(one: Value, other: Value) -> Number | None:
 
 
 def _merge_objects(one: Obj, other: Obj) -> Obj | None:
-    return Obj(one.info, join_devices(one.device, other.device)) if one.info is other.info else None
+    if one.info is not other.info:
+        return None
+    given = one.given if one.given == other.given else ()
+    return Obj(one.info, join_devices(one.device, other.device), given=given)
 
 
 def _merge_sequences(one: Seq, other: Seq) -> Seq:

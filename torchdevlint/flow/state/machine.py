@@ -188,6 +188,8 @@ class Machine:
         self.classes: dict[ast.ClassDef, ClassInfo] = {}
         self.functions: dict[ast.AST, Func] = {}
         self.classes_elsewhere: dict[ast.ClassDef, ClassInfo] = {}
+        self.classes_in_calls: list[ClassInfo] = []
+        """Those that functions made which were called, not entered on their own."""
         self.words: frozenset[str] = frozenset()
         self.imports_torch = False
         """Whether an import of the file names torch, or a library whose tensors are torch's alone."""

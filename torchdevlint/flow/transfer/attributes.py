@@ -118,7 +118,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
-    return _one_device(frame, node, value) if mentions_device(node.attr) else value
+    return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
 
 
 def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:

@@ -23,7 +23,7 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
     owner = frame.owner if frame.function is not None else None
     function = Func(node, closure_of(frame, state), qualname, owner, None, is_plain(node))
     state.env[node.name] = _apply_decorators(frame, node, state, function) or function
-    if owner_of(frame.closure) is None:
+    if owner_of(frame.closure) is None and not frame.depth:
         frame.machine.functions.setdefault(node, function)
     if frame.function is not None:
         _share_names(frame, node, state)
@@ -71,12 +71,7 @@ def _apply_decorators(
 
 
 def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
-    machine = frame.machine
-    bases = [_base(frame, base, state) for base in node.bases if not isinstance(base, ast.Starred)]
-    classes = machine.classes if owner_of(frame.closure) is None else machine.classes_elsewhere
-    info = classes.get(node)
-    if info is None:
-        info = classes[node] = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
+    info = _made(frame, node, state)
     state.env[node.name] = Cls(info)
     _apply_decorators(frame, node, state)
     inner, context = state.copy(), frame.context
@@ -100,6 +95,21 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                     info.attributes.setdefault(target.id, value)
                     inner.env[target.id] = value
     state.touched, frame.context = inner.touched, context
+
+
+def _made(frame: Frame, node: ast.ClassDef, state: State) -> ClassInfo:
+    """The class that the statement makes, which in each call of a function is another one."""
+    machine = frame.machine
+    bases = [_base(frame, base, state) for base in node.bases if not isinstance(base, ast.Starred)]
+    classes = machine.classes if owner_of(frame.closure) is None else machine.classes_elsewhere
+    info = classes.get(node)
+    if info is None or frame.depth:
+        info = ClassInfo(node, bases, closure_of(frame, state), machine.settings)
+        if frame.depth:
+            machine.classes_in_calls.append(info)
+        else:
+            classes[node] = info
+    return info
 
 
 def _base(frame: Frame, node: ast.expr, state: State) -> Value:

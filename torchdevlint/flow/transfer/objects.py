@@ -26,6 +26,7 @@ from torchdevlint.flow.state.values import (
     Tensor,
     Value,
 )
+from torchdevlint.flow.transfer.instances import as_made
 
 _MAX_ACTIVE = 20
 """How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
@@ -43,7 +44,7 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
-        return relocate(value, receiver.device) if info.is_module else value
+        return as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
     return info.method(name, receiver) or UNKNOWN
 
 
