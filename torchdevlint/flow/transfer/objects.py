@@ -105,11 +105,22 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
     info = receiver.info
     if info.is_module:
         value = adopt(value)
+    elif not info.resolved:
+        value = _maybe_registered(value)
     known = info.attributes.get(name)
     if known is None:
         info.attributes[name] = value
     elif not (_is_kept(known) and _stays(value)):
         info.attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+    return value
+
+
+def _maybe_registered(value: Value) -> Value:
+    """A Parameter that is assigned where a base may be a Module: it is registered then, and moves along."""
+    if isinstance(value, Choice):
+        return distribute(value, _maybe_registered)
+    if isinstance(value, Tensor) and value.parameter:
+        return replace(value, device=TOP, creations=())
     return value
 
 
