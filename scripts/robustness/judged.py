@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
+from fixes import kept
 from msgspec.structs import replace
 
-from robustness import fixed
 from torchdevlint import engine, report
 from torchdevlint.config import Settings
 from torchdevlint.model import FileResult, Span
@@ -102,7 +102,7 @@ def _faults(sample: Sample, result: FileResult, formats: bool) -> Iterator[str]:
         places = [each.span, *(one.span for one in each.related if one.filename == sample.filename)]
         places += [edit.span for edit in each.fix.edits] if each.fix else []
         yield from (f"{each.code} points outside of the file: {span}" for span in places if not _inside(span, lines))
-    yield from fixed.faults(sample.data, sample.filename, found)
+    yield from kept.faults(sample.data, sample.filename, found)
     if formats and result != FileResult(sample.filename):
         yield from _unprintable(sample, result, lines)
 

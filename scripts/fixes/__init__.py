@@ -1,0 +1,1 @@
+"""What `scripts/fixes.py` holds the fixes of a file to."""
