@@ -136,6 +136,7 @@ def test_what_random_numbers_are_drawn_by_is_not_safely_made_elsewhere(line: str
         "def f(x: torch.Tensor, y: torch.Tensor):\n    z = x.relu()\n    z.to(y)\n    return z\n",
         "def f(x: torch.Tensor):\n    y = x.relu()\n    y.cpu()\n    return y + x\n",
         "def f():\n    x = torch.ones(3)\n    x.cuda()\n    return np.mean(x)\n",
+        "def f():\n    x, y = torch.zeros(3), torch.ones(3)\n    x.cuda()\n    return x + y\n",
         """
         def f(x: torch.Tensor, y: torch.Tensor):
             for t in (x, y):

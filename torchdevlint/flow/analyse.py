@@ -9,7 +9,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
-from torchdevlint.flow.checks import draws, forwarding, hardcoded
+from torchdevlint.flow.checks import draws, forwarding, hardcoded, lost_moves
 from torchdevlint.flow.checks.causes import nearest
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
@@ -246,7 +246,7 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
 def _consistent(machine: Machine) -> list[Fact]:
     """The facts without those that the rest of the file explains: a wrapper's keys that the same file loads back."""
     return [
-        draws.settled(machine, fact)
+        lost_moves.settled(machine, draws.settled(machine, fact))
         for fact in machine.facts()
         if not (
             isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded

@@ -40,9 +40,10 @@ def step(net: nn.Module, images: torch.Tensor, labels: torch.Tensor, device: str
 The fix writes `labels = ` before the statement. It is safe where a name is moved to an accelerator: the numbers stay
 the same, and later lines get the tensor where the statement says. It is unsafe where an attribute or an item is moved,
 which other code may hold too; for a conversion such as `x.double()` or `x.type(y.dtype)`, which changes what is
-computed; and where later lines do with a tensor of the CPU or want one: for `x.cpu()`, and before `x.numpy()`. There
-is no fix where nothing reads the name later, or where the function does not bind it, since assigning would hide the
-outer one; none for a Parameter, which would be none afterwards; and none for an expression that is more than the move.
+computed; and where later lines may do with a tensor of the CPU: for `x.cpu()`, before `x.numpy()`, and where it meets
+a tensor of the CPU that nothing moves. There is no fix where nothing reads the name later, or where the function does
+not bind it, since assigning would hide the outer one; none for a Parameter, which would be none afterwards; and none
+for an expression that is more than the move.
 
 ## What it cannot see
 A receiver without evidence that it is a tensor is left alone: an untyped parameter that is only moved may as well be a

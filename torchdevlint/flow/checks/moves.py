@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
-from torchdevlint.flow.checks import dead_moves, loaders
+from torchdevlint.flow.checks import dead_moves, loaders, lost_moves
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
@@ -20,7 +20,6 @@ from torchdevlint.flow.state.devices import Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
@@ -84,7 +83,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     machine = frame.machine
     if moves:
-        machine.left_behind.update(sites_in(frame.evaluate(receiver, state)))
+        lost_moves.note_lost(machine, node, frame.evaluate(receiver, state))
     machine.record_anyway(
         ("discarded", call),
         lambda: DiscardedMove(
@@ -202,7 +201,7 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
         if any(_reads(each, name) for each in [*later, *node.orelse]) or _read_after(frame, node, name):
             continue
         if tested or _holds_tensors(frame, node.iter, state):
-            frame.machine.left_behind.update(sites_in(frame.evaluate(node.iter, state)))
+            lost_moves.note_lost(frame.machine, statement, frame.evaluate(node.iter, state))
             dead_moves.record_in_loop(frame, node, statement, moved)
             source = _container_of(node.iter)
             for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
@@ -334,5 +333,5 @@ def _check_comprehension(
     source = value.generators[0].iter
     targets = {each.id for each in inside(value.generators[0].target) if isinstance(each, ast.Name)}
     if call.func.value.id in targets and _holds_tensors(frame, source, state):
-        frame.machine.left_behind.update(sites_in(frame.evaluate(source, state)))
+        lost_moves.note_lost(frame.machine, node, frame.evaluate(source, state))
         dead_moves.record_comprehension(frame, node, value, call)

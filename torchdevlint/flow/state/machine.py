@@ -207,6 +207,10 @@ class Machine:
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
         self.left_behind: set[Site] = set()
         """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
+        self.lost_moves: dict[ast.AST, frozenset[Site]] = {}
+        """For each statement that throws a move away: where what it was meant for was made."""
+        self.kept_together: set[Site] = set()
+        """Of these, what meets tensors that no move is meant for."""
         self.host_copies: dict[ast.AST, int] = {}
         """Copies to the CPU that do not block, and what `waits` was when they began."""
         self.waits = 0

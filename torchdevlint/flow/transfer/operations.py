@@ -8,7 +8,7 @@ from itertools import combinations, islice, product
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import environment, host_copies, placement
+from torchdevlint.flow.checks import environment, host_copies, lost_moves, placement
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.names import given_by_default
@@ -204,6 +204,8 @@ def check(
     dimensions is unknown, nothing is said. Two accelerators that differ never go together. What was made empty stands
     for something that comes later: no operator gets anything out of it.
     """
+    if frame.machine.left_behind:
+        lost_moves.note_meeting(frame.machine, one[1], other[1])
     known = relation(one[1].device, other[1].device)
     if known is Relation.UNKNOWN:
         placement.note_mixed(frame, state, one, other)
