@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -54,9 +55,11 @@ class Plugin:
         """
         start = next((Path(name) for name in options.filenames if name != "-"), Path())
         try:
-            cls.settings = load(start, isolated=options.isolated)
+            own = load(start, isolated=options.isolated)
         except ConfigError as error:
             raise ExecutionError(f"torchdevlint: {error}") from error
+        # Which findings of a rule are shown only where it is selected by name depends on what flake8 was told.
+        cls.settings = replace(own, select=options.select, extend_select=tuple(options.extend_select or ()))
         cls.decisions = DecisionEngine(options)
         cls.cache = Cache(cls.settings.root / FOLDER, cls.settings)
 
