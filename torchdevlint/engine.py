@@ -23,9 +23,9 @@ from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Problem, Span
-from torchdevlint.project.locate import forget
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
+from torchdevlint.project.tree import forget
 from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.notebook import NOTEBOOK, Content, content_of

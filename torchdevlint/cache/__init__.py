@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import MsgspecError, Struct, convert, to_builtins
 from msgspec.structs import replace
@@ -34,11 +35,12 @@ from torchdevlint.files import content
 from torchdevlint.model import Report
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, digest_of
+from torchdevlint.project.tree import importers, stamp
 from torchdevlint.project.uses import BELOW, Uses
 
 __all__ = ["FOLDER", "Cache", "Entry", "Kept", "clean"]
 
-_LAYOUT = "4"
+_LAYOUT = "5"
 """Changes with the form of what is kept."""
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file that is written once more has another time, on every file system."""
@@ -102,8 +104,10 @@ class Cache:
             row = self._results.get(os.fsencode(path))
             if row is None or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
                 return None
-            _, _, pragmas, reports, joined, imports, used, names = row
+            _, _, pragmas, reports, joined, imports, used, names, importing = row
             if not (self._lead_as_before(array("q", imports)) and self._are_as_used(array("q", used), names)):
+                return None
+            if importing != "[]" and not all(map(self._is_imported_as_before, json.loads(importing))):
                 return None
             if reports == "[]":
                 return Kept(row[0], bool(pragmas), (), ())
@@ -123,9 +127,10 @@ class Cache:
 
     @cached_property
     def _results(self) -> dict[bytes, Row]:
-        """Digest, codes, pragmas, reports, joined rows, imports, used files and their names, by path."""
+        """Digest, codes, pragmas, reports, joined rows, imports, used files and their names, importers, by path."""
         rows = self._database.rows(
-            "SELECT path, digest, codes, pragmas, reports, joined, imports, used, names FROM results WHERE context = ?",
+            "SELECT path, digest, codes, pragmas, reports, joined, imports, used, names, importers"
+            " FROM results WHERE context = ?",
             self._context,
         )
         return {row[0]: row[1:] for row in rows}
@@ -167,6 +172,7 @@ class Cache:
                     _numbered(led, imports),
                     _numbered(((os.fsencode(file), digest) for file, digest, _ in uses.files), used),
                     json.dumps([names for _, _, names in uses.files]),
+                    json.dumps(uses.importers),
                 )
             )
         stamps = [(os.fsencode(path), stamp, self._digests[path]) for path, stamp in self._stamps.items()]
@@ -184,6 +190,11 @@ class Cache:
                 return False
             self._leading.add(number)
         return True
+
+    def _is_imported_as_before(self, asked: list[Any]) -> bool:
+        """Whether the same files import a module; if no file of its project has changed, they do."""
+        home, then, found = asked
+        return stamp(home) == then or importers(home) == (None if found is None else tuple(found))
 
     def _are_as_used(self, files: array[int], names: str) -> bool:
         """Whether each file is as it was, or what was used of it is."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api
+from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
 from torchdevlint.flow.checks import draws, forwarding, hardcoded, lost_moves
@@ -19,9 +21,10 @@ from torchdevlint.flow.checks.returns import check_returns
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
-from torchdevlint.flow.names import dotted_path, is_one_of
+from torchdevlint.flow.names import dotted_path, is_one_of, last_name
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
 from torchdevlint.flow.state.point import State, Touch
@@ -29,7 +32,7 @@ from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, N
 from torchdevlint.flow.transfer.expressions import TRANSFER
 from torchdevlint.flow.transfer.objects import self_of
 from torchdevlint.flow.transfer.statements import execute
-from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -57,7 +60,44 @@ def analyse(
     and callers before what they call, so that it is known what a parameter gets.
     """
     kinds = frozenset(all_facts().values()) if wanted is None else wanted
-    machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
+    callers = Callers(tree, project, partial(_calls_in, settings=settings))
+
+    def found(default_changed: bool) -> list[Fact]:
+        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
+        machine.default_changed = default_changed
+        _run(machine)
+        check_classes(machine)
+        facts = sorted(nearest(_consistent(machine, callers)), key=lambda fact: (fact.at, type(fact).__name__))
+        _let_go(machine)
+        return facts
+
+    facts = found(default_changed=False)
+    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, callers.importers())):
+        facts = found(default_changed=True)
+    callers.keep_what_was_asked()
+    return facts
+
+
+def _rests_on_the_default(fact: Fact) -> bool:
+    return isinstance(fact, MixedDevices) and bool(fact.creations)
+
+
+def _calls_in(module: ModuleFile, project: Project, settings: Settings) -> Given:
+    """What the calls in another file of the project give the parameters of functions."""
+    machine = Machine(module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, frozenset(), project)
+    _run(machine)
+    given = {}
+    for (function, name), here in machine.observed.items():
+        file = machine.others.holding(function) if machine.others is not None else None
+        if file is not None:
+            given[file.path, function.lineno, name] = here  # type: ignore[attr-defined]
+    _let_go(machine)
+    return given
+
+
+def _run(machine: Machine) -> None:
+    """Run the module, then enter what it defines."""
+    tree = machine.tree
     _scan(machine, tree)
     touched = _run_module(machine, tree)
     seen: set[ast.ClassDef] = set()
@@ -68,10 +108,6 @@ def analyse(
         _enter_functions(machine, touched)
         if len(seen) == len(machine.classes):
             break
-    check_classes(machine)
-    facts = sorted(nearest(_consistent(machine)), key=lambda fact: (fact.at, type(fact).__name__))
-    _let_go(machine)
-    return facts
 
 
 def _let_go(machine: Machine) -> None:
@@ -129,14 +165,19 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
             continue
         if node.func.attr == "load_state_dict" and not own and _copies(node):
             fed.update(node.args[:1])
-        elif node.func.attr in _CHANGES_DEFAULT and not _stays_on_cpu(node):
-            machine.default_changed = True
+    machine.default_changed |= _changes_default(tree)
     machine.fed = frozenset(fed)
 
 
 def _copies(call: ast.Call) -> bool:
     """Whether ``load_state_dict`` leaves the parameters where they are: its third argument is `assign`."""
     return len(call.args) < 3 and not any(each.arg in (None, "assign") for each in call.keywords)
+
+
+def _changes_default(tree: ast.Module) -> bool:
+    """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
+    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in _CHANGES_DEFAULT)
+    return not all(map(_stays_on_cpu, calls))
 
 
 def _stays_on_cpu(call: ast.Call) -> bool:
@@ -243,11 +284,11 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     return state
 
 
-def _consistent(machine: Machine) -> list[Fact]:
+def _consistent(machine: Machine, callers: Callers) -> list[Fact]:
     """The facts without those that the rest of the file explains: a wrapper's keys that the same file loads back."""
     return [
         lost_moves.settled(machine, draws.settled(machine, fact))
-        for fact in machine.facts()
+        for fact in machine.facts(callers.give_cpu)
         if not (
             isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded
         )

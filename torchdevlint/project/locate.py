@@ -44,6 +44,14 @@ def submodule(package: str, name: str) -> str | None:
     return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
 
 
+def root_of(folder: str) -> str:
+    """The folder that holds the project of a folder: its root, else the current folder or the outermost package."""
+    root = _root(folder)
+    if root is not None:
+        return root
+    return os.getcwd() if _is_below(folder, os.getcwd()) else _roots(folder)[0]
+
+
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     for cached in (locate, _above, _absolute, _inside, _roots, _root, _entries):

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from torchdevlint.project.locate import is_elsewhere, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile
+from torchdevlint.project.tree import importers, stamp
 
 BELOW = -1
 """In the place of the number of dots: a module below a package."""
@@ -18,11 +19,13 @@ class Uses(Struct, frozen=True):
 
     `imports` are the folder of the importing file (or for `BELOW`, the package), the name, the number of dots, and the
     file that it led to; `files` a path, the digest of its bytes (empty if it could not be read), and for each name that
-    was used the digest of what binds it.
+    was used the digest of what binds it; `importers` a module, the stamp of its project, and who imports it there,
+    None for a project that is too large to tell.
     """
 
     imports: tuple[tuple[str, str, int, str | None], ...] = ()
     files: tuple[tuple[str, str, dict[str, str]], ...] = ()
+    importers: tuple[tuple[str, str, tuple[str, ...] | None], ...] = ()
 
 
 class Project(Struct):
@@ -34,6 +37,8 @@ class Project(Struct):
     """Where imports led: see `Uses`."""
     names: dict[str, tuple[ModuleFile | None, dict[str, None]]] = field(default_factory=dict)
     """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
+    imported_by: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    """Who imports a module: see `Uses`."""
 
     def locate(self, importer: str, module: str, level: int) -> str | None:
         """The file that an import of the file `importer` leads to."""
@@ -51,6 +56,19 @@ class Project(Struct):
     def used(self, path: str, name: str, module: ModuleFile | None) -> None:
         self.names.setdefault(path, (module, {}))[1][name] = None
 
+    def importers(self, home: str) -> tuple[str, ...]:
+        """The files that import the module at `home`; none where that is not known."""
+        found = self.imported_by[home] = importers(home)
+        return found or ()
+
+    def add(self, other: Project) -> None:
+        """What was asked for another file was asked for this one."""
+        self.imports |= other.imports
+        self.imported_by |= other.imported_by
+        for path, (module, names) in other.names.items():
+            for name in names:
+                self.used(path, name, module)
+
     def uses(self) -> Uses:
         """All that was asked, with the digests of the answers."""
         imports = tuple((*question, path) for question, path in self.imports.items())
@@ -58,7 +76,8 @@ class Project(Struct):
             (path, "" if module is None else module.bytes_digest, _digests(module, names))
             for path, (module, names) in self.names.items()
         )
-        return Uses(imports, files)
+        asked = tuple((home, stamp(home), found) for home, found in self.imported_by.items())
+        return Uses(imports, files, asked)
 
 
 def _digests(module: ModuleFile | None, names: dict[str, None]) -> dict[str, str]:

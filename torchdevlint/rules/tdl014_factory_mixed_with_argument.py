@@ -51,9 +51,10 @@ time. There is no fix where no name for the device is surely bound at the factor
 Code that only ever gets tensors of the CPU. It is taken for such when its place says so: data sets, collate functions,
 transforms given to `Compose`, arguments named like data, factories that draw from a generator that the function
 chooses or is given (`torch.randn(3, generator=g)` raises with a generator of the accelerator, so `g` is one of the
-CPU), functions that callers in the same file give tensors of the CPU, those that end in `.numpy()` without a `.cpu()`,
-and those that initialise parameters. A function that all callers, in other files, happen to call with tensors of the
-CPU is reported, and so is one whose arguments a method of a base in another file brings to the CPU.
+CPU), functions whose callers give them tensors of the CPU, those that end in `.numpy()` without a `.cpu()`, and those
+that initialise parameters. Callers in other files of the project count as well, where at most eight files name the
+function, and so do programs that call it and have nothing to do with accelerators; a function that nobody calls there
+is one for users of the project. One is reported whose arguments a method of a base in another file brings to the CPU.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
 be, or asked for their shape and calculated with beside a tensor; indexing and arithmetic alone do not tell a tensor

@@ -294,7 +294,8 @@ class Machine:
         _, name, value = max(held, key=lambda each: each[0])
         return name, any(isinstance(each, Tensor) for _, each in alternatives(value))
 
-    def facts(self) -> Iterator[Fact]:
+    def facts(self, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> Iterator[Fact]:
+        """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
         for key, (_, fact) in self._facts.items():
             assumed, owner = self._assumes.get(key), self._owners.get(key)
             if (owner is not None and owner.in_pipeline) or key in self.explained:
@@ -303,10 +304,19 @@ class Machine:
                 continue
             if key[-1] in self.left_behind:
                 continue
-            if assumed is None or not (self.observed.get(assumed) or self._gets_nothing_elsewhere(assumed[0])):
+            if assumed is None or not self._gets_nothing_elsewhere(*assumed, is_given_cpu_elsewhere):
                 yield fact
 
-    def _gets_nothing_elsewhere(self, function: ast.AST) -> bool:
+    def _gets_nothing_elsewhere(
+        self, function: ast.AST, argument: str, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]
+    ) -> bool:
+        """Whether all calls that are seen give a parameter tensors of the CPU, here and in other files."""
+        here = self.observed.get((function, argument))
+        if here or self._is_of_the_program(function):
+            return True
+        return here is None and is_given_cpu_elsewhere(function, argument)
+
+    def _is_of_the_program(self, function: ast.AST) -> bool:
         """Whether only the program of this file calls a function, and nothing that it is made of knows accelerators.
 
         A notebook is a program as a whole, since nobody imports it.

@@ -14,7 +14,7 @@ from torchdevlint.discover import excluded
 from torchdevlint.engine import check_bytes
 from torchdevlint.fix.text import fix_bytes
 from torchdevlint.model import Diagnostic, FileResult, Problem
-from torchdevlint.project.locate import forget
+from torchdevlint.project.tree import forget
 from torchdevlint.source.text import Source, declared_encoding, decode
 
 

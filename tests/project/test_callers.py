@@ -1,0 +1,174 @@
+"""What callers in other files of a project tell of a function: where its arguments are, and the default device."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchdevlint.cache import Cache
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_paths
+
+HELPERS = """\
+    import torch
+
+    def spread(weights: torch.Tensor, other=None):
+        return torch.arange(3) * weights.unsqueeze(0)
+
+    class Table:
+        def look(self, rows: torch.Tensor):
+            return torch.ones(3) * rows.unsqueeze(0)
+    """
+ROWS = {4, 8}
+LOADS = """\
+    import torch
+    from helpers import Table, spread
+
+    def prepare(path):
+        rows = torch.zeros(3)
+        Table().look(rows)
+        return spread(rows)
+    """
+
+
+class Project:
+    """A project on disk: ``project(**{"a.py": text})`` adds files and gives the reported rows of ``helpers.py``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root / "code"
+        self.root.mkdir()
+        (self.root / "pyproject.toml").write_text("")
+        self.cache = root / "kept"
+        self.write({"helpers.py": HELPERS})
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+
+    def __call__(self, files: dict[str, str] | None = None) -> set[int]:
+        """Without kept results, with an empty cache, and with what that holds: three times the same."""
+        self.write(files or {})
+        found = [self.lint(cached=False), self.lint(cached=True), self.lint(cached=True)]
+        assert found[0] == found[1] == found[2]
+        return found[0]
+
+    def lint(self, cached: bool) -> set[int]:
+        helpers = str(self.root / "helpers.py")
+        settings = Settings(root=self.root)
+        if not cached:
+            run = check_paths([helpers], settings)
+        else:
+            with Cache(self.cache, settings) as cache:
+                run = check_paths([helpers], settings, cache=cache)
+        assert not run.problems
+        return {each.span.row for each in run.diagnostics}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_function_that_nobody_calls_is_for_others(project: Project) -> None:
+    assert project() == ROWS
+
+
+def test_all_callers_give_tensors_of_the_cpu(project: Project) -> None:
+    assert project({"loads.py": LOADS}) == set()
+
+
+def test_another_argument_on_an_accelerator_changes_nothing(project: Project) -> None:
+    text = LOADS.replace("spread(rows)", "spread(rows, torch.ones(3, device='cuda'))")
+    assert project({"loads.py": text}) == set()
+
+
+def test_one_caller_gives_one_of_an_accelerator(project: Project) -> None:
+    moved = """\
+        import torch
+        import helpers
+
+        def train(device):
+            return helpers.spread(torch.ones(3).to(device))
+        """
+    assert project({"loads.py": LOADS, "train.py": moved}) == {4}
+
+
+@pytest.mark.parametrize(
+    ("between", "imports"),
+    [
+        ({"package/__init__.py": "from helpers import spread, Table\n"}, "from package import Table, spread"),
+        ({"package/__init__.py": "from helpers import *\n"}, "from package import (\n        Table, spread,\n    )"),
+        ({}, "import helpers\n    spread, Table = helpers.spread, helpers.Table"),
+        ({"package/__init__.py": ""}, "from helpers import spread as spread, \\\n        Table"),
+    ],
+    ids=["re-export", "star", "module", "continued"],
+)
+def test_however_it_is_imported(project: Project, between: dict[str, str], imports: str) -> None:
+    text = LOADS.replace("from helpers import Table, spread", imports)
+    assert project({**between, "loads.py": text}) == set()
+
+
+def test_a_module_with_the_same_name_is_another_one(project: Project) -> None:
+    text = LOADS.replace("from helpers import", "from package.helpers import")
+    files = {"package/__init__.py": "", "package/helpers.py": "def spread(x): ...\n\n\nclass Table: ...\n"}
+    assert project({**files, "loads.py": text}) == ROWS
+
+
+def test_a_program_that_knows_no_accelerator_calls_it_with_what_it_reads(project: Project) -> None:
+    program = """\
+        import pickle
+        from helpers import Table, spread
+
+        def main(path):
+            rows = pickle.load(open(path, "rb"))
+            print(spread(rows), Table().look(rows))
+
+        if __name__ == "__main__":
+            main("rows.pickle")
+        """
+    assert project({"show.py": program}) == set()
+    assert project({"show.py": program.replace('"rows.pickle"', '"rows.pickle")  # on the GPU (')}) == ROWS
+
+
+def test_modules_that_are_no_programs_hand_on_what_they_are_given(project: Project) -> None:
+    library = """\
+        from helpers import Table, spread
+
+        def loss(weights, rows):
+            return spread(weights) + Table().look(rows)
+        """
+    assert project({"losses.py": library}) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"),
+    [
+        ("set_default_device('cuda')", set()),
+        ("set_default_tensor_type(torch.cuda.FloatTensor)", set()),
+        ("set_default_device(device)", set()),
+        ("set_default_device('cpu')", ROWS),
+        ("set_default_tensor_type(torch.DoubleTensor)", ROWS),
+    ],
+)
+def test_the_default_that_a_program_sets_is_that_of_what_it_imports(
+    project: Project, call: str, rows: set[int]
+) -> None:
+    middle = "from helpers import spread\n\n\ndef step(x):\n    return spread(x)\n"
+    program = f"import torch\nfrom middle import step\n\n\ndef main(device):\n    torch.{call}\n    step(1)\n"
+    assert project({"middle.py": middle, "main.py": program}) == rows
+
+
+def test_kept_results_follow_who_calls(project: Project) -> None:
+    assert project() == ROWS
+    assert project({"loads.py": LOADS}) == set()
+    assert project({"loads.py": LOADS.replace("zeros(3)", "zeros(3).cuda()")}) == ROWS
+    (project.root / "loads.py").unlink()
+    assert project() == ROWS
+
+
+def test_a_caller_that_cannot_be_parsed_says_nothing(project: Project) -> None:
+    assert project({"loads.py": LOADS + "\n    def broken(:\n"}) == ROWS

@@ -1,0 +1,138 @@
+"""The files of a project as a whole: which there are, whether any of them has changed, and which import a module.
+
+Only the text of import statements is read, so that asking costs little; where an import leads is what `locate` says. A
+project with more than `MOST_FILES` files is not looked through: who imports a module is not known there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from torchdevlint.files import content
+from torchdevlint.project import locate as places
+from torchdevlint.project.locate import locate, root_of, submodule
+
+MOST_FILES = 3000
+_MOST_FOLDERS = 3000
+_LARGEST = 2_000_000
+"""A file with more bytes is generated, or data."""
+_SKIPPED = frozenset("__pycache__ build dist env node_modules site-packages venv".split())
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+"
+    r"import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\r?\n)*)"
+    r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\r?\n)*))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"#[^\n]*")
+
+File = tuple[str, int, int]
+"""The absolute path of a file, when it was written (nanoseconds), and its size in bytes."""
+Import = tuple[str, int, tuple[str, ...]]
+"""A module, the number of dots before it, and the names that are imported from it."""
+
+
+def importers(home: str) -> tuple[str, ...] | None:
+    """The files of a project that import the module at `home`, sorted; None where that is not known."""
+    files = files_below(root_of(os.path.dirname(home)))
+    if files is None:
+        return None
+    name = _name_of(home)
+    return tuple(path for path, written, size in files if path != home and _imports(path, written, size, home, name))
+
+
+def stamp(home: str) -> str:
+    """What changes whenever a file of the project of `home` is written, added or removed."""
+    return _stamp(root_of(os.path.dirname(home)))
+
+
+@lru_cache(maxsize=64)
+def files_below(root: str) -> tuple[File, ...] | None:
+    """The ``.py`` files of a project, sorted by path; None if there are too many."""
+    found: list[File] = []
+    folders = [root]
+    for seen, folder in enumerate(folders):
+        found.extend(_files_in(folder, folders))
+        if seen > _MOST_FOLDERS or len(found) > MOST_FILES:
+            return None
+    return tuple(sorted(found))
+
+
+def forget() -> None:
+    """Files may have come and gone, and the current folder may be another."""
+    places.forget()
+    for cached in (files_below, _stamp, _imports):
+        cached.cache_clear()
+
+
+def _files_in(folder: str, folders: list[str]) -> Iterator[File]:
+    """The files of one folder; those in it are added to `folders`."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink() or entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    if entry.name not in _SKIPPED:
+                        folders.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    yield entry.path, status.st_mtime_ns, status.st_size
+    except OSError:
+        return
+
+
+@lru_cache(maxsize=64)
+def _stamp(root: str) -> str:
+    return hashlib.blake2b(repr(files_below(root)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _name_of(home: str) -> str:
+    """The last part of the name by which a module is imported."""
+    folder, file = os.path.split(home)
+    return os.path.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
+
+
+@lru_cache(maxsize=65536)
+def _imports(path: str, written: int, size: int, home: str, name: str) -> bool:
+    """Whether the file at `path` imports the module at `home`, or something from it."""
+    beside = os.path.dirname(path)
+    for module, level, names in imports_of(path, written, size):
+        if name not in names and module.rpartition(".")[2] != name and not (level and not module):
+            continue
+        found = locate(beside, module, level)
+        if found == home or (found is not None and name in names and submodule(found, name) == home):
+            return True
+    return False
+
+
+@lru_cache(maxsize=8192)
+def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
+    """What a file imports; none if it cannot be read."""
+    if size > _LARGEST:
+        return ()
+    try:
+        text = content(path).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple(_imports_in(text))
+
+
+def _imports_in(text: str) -> Iterator[Import]:
+    for found in _IMPORT.finditer(text):
+        if found["modules"] is not None:
+            for each in _parts(found["modules"]):
+                yield each, 0, ()
+        else:
+            yield found["module"], len(found["dots"]), tuple(_parts(found["names"]))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The names between commas, without what they are called here."""
+    for each in _COMMENT.sub("", text).replace("\\", " ").strip("()").split(","):
+        words = each.split()
+        if words:
+            yield words[0]
