@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import losses
 from torchdevlint.flow.checks.loaders import next_of
 from torchdevlint.flow.kinds import ranks
+from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -33,7 +33,6 @@ from torchdevlint.flow.state.values import (
     Seq,
     Tensor,
     Text,
-    Unknown,
     Value,
 )
 from torchdevlint.flow.transfer.operations import combine
@@ -131,48 +130,8 @@ def _map(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
 
 def _isinstance(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """Decided where both the value and the classes are known."""
-    if len(arguments.values) != 2:
-        return UNKNOWN
-    value, kinds = arguments.values
-    asked = list(kinds.items or ()) if isinstance(kinds, Seq) else [kinds]
-    if isinstance(value, Seq) and {Ref("builtins.list"), Ref("builtins.tuple")} <= set(asked):
-        return Const(True)
-    answers = [is_instance(value, kind) for kind in asked]
-    if True in answers:
-        return Const(True)
-    return UNKNOWN if None in answers or not answers else Const(False)
-
-
-def is_instance(value: Value, kind: Value) -> bool | None:
-    """Whether a value is an instance of a class; None where that is not known."""
-    if not isinstance(kind, Ref) or isinstance(value, (Unknown, Choice)):
-        return None
-    if isinstance(value, (Seq, Map, Record)):
-        return _is_container(value, kind.name)
-    if kind.name in torch_api.TENSOR_CLASSES:
-        if isinstance(value, Tensor):
-            return True if kind.name == "torch.Tensor" and not value.opaque else None
-        return False
-    if kind.name == "torch.nn.Module":
-        return is_module(value)
-    if kind.name in torch_api.WRAPPER_MODULES and is_module(value):
-        return isinstance(value, Library) and value.name == kind.name
-    if isinstance(value, Tensor):
-        return None if value.opaque or not kind.name.startswith("builtins.") else False
-    if value == NONE:
-        return False
-    return None
-
-
-def _is_container(value: Seq | Map | Record, name: str) -> bool | None:
-    """Whether a container is an instance of a class with this name; lists and tuples are not told apart."""
-    if name.rpartition(".")[2] in ("dict", "Mapping", "MutableMapping") and "." in name:
-        return isinstance(value, Map)
-    if name in ("builtins.list", "builtins.tuple"):
-        unsure = isinstance(value, Seq) or (isinstance(value, Record) and value.kind.ordered)
-        return None if unsure else False
-    plain = name in torch_api.TENSOR_CLASSES or name in ("builtins.str", "builtins.int", "builtins.float")
-    return False if plain else None
+    answer = is_instance_of(*arguments.values) if len(arguments.values) == 2 else None
+    return UNKNOWN if answer is None else Const(answer)
 
 
 def _type(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

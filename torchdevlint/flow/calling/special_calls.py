@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling import distributions, gradients, prepared
 from torchdevlint.flow.calling.arguments import Arguments, as_device
-from torchdevlint.flow.calling.python_calls import is_instance
 from torchdevlint.flow.calling.tensor_methods import (
     number_of_device,
     tensor_operands,
@@ -15,6 +14,7 @@ from torchdevlint.flow.calling.tensor_methods import (
 from torchdevlint.flow.checks import checkpoints
 from torchdevlint.flow.checks.loaded_data import DATASET_FILE
 from torchdevlint.flow.kinds import ranks, start_method
+from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from itertools import islice
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.kinds.uses import bound_in_loops
@@ -16,7 +18,8 @@ from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Const, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.transfer.agreement import compares_devices, refine_places
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import inside
 
@@ -30,12 +33,17 @@ def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -
         return None
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
-    scope = frame.function
-    if isinstance(test, ast.Name) and scope is not None:
-        bound = assignments_by_path(scope).get(test.id, ())
-        test = bound[0].value if len(bound) == 1 else test
+    test = _meant_by(frame, test)
     asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
     return test.value if asks else None  # type: ignore[attr-defined]
+
+
+def _meant_by(frame: Frame, test: ast.expr) -> ast.expr:
+    """The test that a name stands for which one assignment of the function binds."""
+    if not isinstance(test, ast.Name) or frame.function is None:
+        return test
+    bound = assignments_by_path(frame.function).get(test.id, ())
+    return bound[0].value if len(bound) == 1 else test
 
 
 def decides(frame: Frame, test: ast.expr, state: State) -> bool:
@@ -63,6 +71,7 @@ def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
             arm = holds if both else fails
             arm.conditions = _with(arm, key, positive is both)
     _refine(frame, test, holds, fails)
+    _refine_by_name(frame, test, holds, fails)
     return holds, fails
 
 
@@ -114,15 +123,18 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
                 _refine(frame, each, holds, None)
             else:
                 _refine(frame, each, None, fails)
+        if _asks_for_places(test):
+            _refine_any(frame, test, fails if isinstance(test.op, ast.And) else holds)
         return
     _refine_empty(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)
-        _refine_tensor(frame, test, holds, fails)
+        _refine_instance(frame, test, holds, fails)
         return
     if not isinstance(test, ast.Compare):
         _narrow(frame, test, holds, wants_none=False)
         return
+    refine_places(frame, test, holds, fails)
     right = test.comparators[0]
     if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
         return
@@ -130,6 +142,40 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
         holds, fails = fails, holds
     _narrow(frame, test.left, holds, wants_none=True)
     _narrow(frame, test.left, fails, wants_none=False)
+
+
+def _refine_by_name(frame: Frame, test: ast.expr, holds: State, fails: State) -> None:
+    """``same = a.device == b.device``, then ``if same``."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds, fails = test.operand, fails, holds
+    meant = _meant_by(frame, test)
+    if meant is not test and _asks_for_places(meant):
+        _refine(frame, meant, holds, fails)
+
+
+def _asks_for_places(test: ast.expr) -> bool:
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return any(compares_devices(each) for each in parts)
+
+
+def _refine_any(frame: Frame, test: ast.BoolOp, state: State | None) -> None:
+    """Where ``a and b`` fails, `a` fails, or `b` does where `a` holds; the same for where ``a or b`` holds."""
+    if state is None:
+        return
+    both, rest, arms_of = isinstance(test.op, ast.And), state.copy(), []
+    for each in test.values:
+        arm = rest.copy()
+        _refine(frame, each, None if both else arm, arm if both else None)
+        _refine(frame, each, rest if both else None, None if both else rest)
+        arms_of.append(arm)
+    joined = reduce(_either_of, arms_of)
+    state.env, state.paths = joined.env, joined.paths
+
+
+def _either_of(one: State, other: State) -> State:
+    joined = one.copy()
+    merge_states(joined, one, other, tagged=False)
+    return joined
 
 
 def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
@@ -163,26 +209,37 @@ def _sized(test: ast.expr) -> ast.expr | None:
     return None
 
 
-def _refine_tensor(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
-    """``isinstance(x, torch.Tensor)`` and ``torch.is_tensor(x)`` say that `x` is a tensor, or that it is none."""
+def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(x, ..)`` and ``torch.is_tensor(x)`` leave the alternatives of `x` that can be one, or can be none.
+
+    An argument of which nothing is known but that it is a tensor is where arguments are.
+    """
     state = holds or fails
     if state is None or not test.args or not isinstance(test.args[0], ast.Name):
         return
-    name = test.args[0].id
+    name, kinds = test.args[0].id, _classes_asked(frame, test, state)
     value = frame.evaluate(test.args[0], state)
-    if not isinstance(value, (Unknown, Choice)):
+    if kinds is None:
         return
-    asked = frame.evaluate(test.args[1] if len(test.args) == 2 else test.func, state)
-    if not isinstance(asked, Ref) or (asked.name != "torch.is_tensor" and asked.name not in torch_api.TENSOR_CLASSES):
-        return
+    for_tensors = isinstance(kinds, Ref) and kinds.name in torch_api.TENSOR_CLASSES
     if isinstance(value, Choice):
-        for arm, unwanted in ((holds, Const), (fails, Tensor)):
-            left = [each for each in value.alternatives if not isinstance(each[1], unwanted)]
+        for arm, outcome in ((holds, True), (fails, False)):
+            held = [(each, is_instance_of(each[1], kinds)) for each in value.alternatives]
+            left = [each for each, answer in held if answer in (None, outcome)]
             if arm is not None and left:
                 arm.env[name] = choose(left)
-    elif holds is not None:
+            elif arm is not None:
+                arm.alive = False
+    elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+
+
+def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
+    """What a call of `isinstance`, or of `torch.is_tensor`, asks for."""
+    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
+        return frame.evaluate(test.args[1], state)
+    return Ref("torch.Tensor") if frame.evaluate(test.func, state) == Ref("torch.is_tensor") else None
 
 
 def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:

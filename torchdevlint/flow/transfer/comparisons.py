@@ -105,17 +105,3 @@ def _identity(left: Value, right: Value, negated: bool) -> Value:
     if right != NONE or isinstance(left, Choice) or (isinstance(left, Unknown) and not left.made_by):
         return UNKNOWN
     return Const((left == NONE) is not negated)
-
-
-def compares_devices(test: ast.expr) -> bool:
-    """``a.device == b.device``: what a test of it allows runs only where they agree."""
-    while isinstance(test, ast.UnaryOp):
-        test = test.operand
-    return isinstance(test, ast.Compare) and all(_is_device_of(side) for side in (test.left, *test.comparators))
-
-
-def _is_device_of(node: ast.expr) -> bool:
-    """``x.device`` and ``x.device.type``."""
-    if isinstance(node, ast.Attribute) and node.attr == "type":
-        node = node.value
-    return isinstance(node, ast.Attribute) and node.attr == "device"

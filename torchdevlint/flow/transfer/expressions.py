@@ -47,9 +47,10 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer import operations
+from torchdevlint.flow.transfer.agreement import compares_devices
 from torchdevlint.flow.transfer.attributes import attribute
 from torchdevlint.flow.transfer.branches import arms, asked_tensor, decides
-from torchdevlint.flow.transfer.comparisons import compare, compares_devices
+from torchdevlint.flow.transfer.comparisons import compare
 from torchdevlint.flow.transfer.comprehensions import comprehension, dict_comprehension
 from torchdevlint.flow.transfer.imports import from_stars, resolve
 from torchdevlint.flow.transfer.told import told_by_other

@@ -21,9 +21,9 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 from torchdevlint.flow.transfer import contexts, operations
+from torchdevlint.flow.transfer.agreement import compares_devices
 from torchdevlint.flow.transfer.assignment import assign, forget_paths
 from torchdevlint.flow.transfer.branches import arms, asked_tensor, decides, merge_states
-from torchdevlint.flow.transfer.comparisons import compares_devices
 from torchdevlint.flow.transfer.definitions import define_class, define_function
 from torchdevlint.flow.transfer.imports import import_modules, import_names
 from torchdevlint.flow.transfer.patterns import captured
