@@ -37,7 +37,7 @@ def _function(
         _look(frame, state, node, name, *found)
     if name == "torch.device":
         index = arguments.get(1, "index")
-        if index is not None and _is_negative(index[1]):
+        if index is not None and _is_negative(index[1]) and not state.tried:
             _record(frame, node, index[0], "torch.device", ("index", frame.machine.text_of(index[0]), ""))
 
 
@@ -119,7 +119,7 @@ def _look(
     if is_torch and isinstance(node, ast.IfExp):
         for arm in (node.body, node.orelse):
             found = _of_value(name, Const(arm.value)) if isinstance(arm, ast.Constant) else None
-            if found is not None and _TAKES_ANY_STRING not in machine.words:
+            if found is not None and _TAKES_ANY_STRING not in machine.words and not _is_handled(state, found):
                 _record(frame, call, arm, name, found)
                 return
     if name == "torch.cuda.set_device" and lacks_number(frame, node, value):
@@ -128,7 +128,7 @@ def _look(
     held = _spliced(frame, state, node) or [each for _, each in alternatives(value, state.conditions)]
     problems = [_of_value(name, each) for each in held]
     first = problems[0] if problems else None
-    if first is None or None in problems or _TAKES_ANY_STRING in machine.words:
+    if first is None or None in problems or _TAKES_ANY_STRING in machine.words or _is_handled(state, first):
         return
     sure = first[0] in ("context", "tuple") and not _holds_text(held[0])
     if not sure and (not is_torch or _is_asked_about(state, node)):
@@ -137,6 +137,11 @@ def _look(
         _record_context(frame, call, name, held[0])
     else:
         _record(frame, call, _written(frame, node), name, first)
+
+
+def _is_handled(state: State, problem: Problem) -> bool:
+    """Whether torch raises a RuntimeError for it, which the program waits for."""
+    return state.tried and problem[0] in ("type", "string", "index")
 
 
 def _of_value(name: str, value: Value) -> Problem | None:

@@ -19,7 +19,8 @@ class State(Struct):
     `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
     taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
     one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
-    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA.
+    an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA; `tried` whether the
+    function handles the RuntimeError that torch raises here.
     """
 
     env: dict[str, Value]
@@ -31,6 +32,7 @@ class State(Struct):
     guarded: bool = False
     cuda_of: ast.expr | None = None
     alive: bool = True
+    tried: bool = False
 
     def copy(self) -> State:
         return State(
@@ -43,6 +45,7 @@ class State(Struct):
             self.guarded,
             self.cuda_of,
             self.alive,
+            self.tried,
         )
 
 

@@ -15,6 +15,7 @@ from torchdevlint.flow.checks import (
     selection,
     wrappers,
 )
+from torchdevlint.flow.checks.handled import handles_refusal, suppresses_refusal
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
 from torchdevlint.flow.state.machine import Frame
@@ -235,8 +236,9 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
-    default, guarded, machine = state.default_device, state.guarded, frame.machine
+    default, guarded, tried, machine = state.default_device, state.guarded, state.tried, frame.machine
     for item in node.items:
+        state.tried = state.tried or suppresses_refusal(item.context_expr)
         value = frame.evaluate(item.context_expr, state)
         contexts.enter(frame, item.context_expr, state)
         if item.optional_vars is not None:
@@ -245,15 +247,16 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
     machine.muted += fails
     execute(frame, node.body, state)
     machine.muted -= fails
-    state.default_device, state.guarded = default, guarded
+    state.default_device, state.guarded, state.tried = default, guarded, tried
 
 
 def _try(frame: Frame, node: ast.Try, state: State) -> None:
-    before, guarded = state.copy(), state.guarded
+    before, guarded, tried = state.copy(), state.guarded, state.tried
+    state.tried = tried or handles_refusal(node)
     if any(checkpoints.places_load(frame, each.body, node.body) for each in node.handlers):
         state.guarded = True
     execute(frame, node.body, state)
-    state.guarded = guarded
+    state.guarded, state.tried = guarded, tried
     failed = before.copy()
     merge_states(failed, before.copy(), state.copy(), tagged=False)
     execute(frame, node.orelse, state)
