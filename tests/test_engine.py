@@ -387,11 +387,12 @@ def test_what_is_advice_of_a_graver_rule_is_reported_where_the_rule_is_selected(
         ("a.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
         ("tests/a.py", [], [(4, "advice"), (5, "advice")]),
         ("pkg/test_a.py", [], [(4, "advice"), (5, "advice")]),
+        ("pkg/clip_test.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
         ("latest/a.py", [(4, "warning")], [(4, "warning"), (5, "advice")]),
     ):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
+        file.write_text(text + "def test_load(): ...\n" * name.endswith("test_a.py"))
         for settings, expected in ((Settings(root=tmp_path), default), (asking, asked)):
             found = engine.check_file(str(file), settings).diagnostics
             assert [(each.span.row, each.severity.value) for each in found] == expected, name

@@ -18,6 +18,7 @@ from torchdevlint.suppress import Suppressions
 
 _TESTS = frozenset({"test", "tests"})
 _TEST_FILE = re.compile(r"test_.*\.py|.*_tests?\.py")
+_TEST = re.compile(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 Reports = tuple[list[tuple[str, Report]], list[Problem]]
@@ -57,7 +58,7 @@ def of_reports(
     """
     severities = select.severities(settings)
     lines = _NEWLINE.split(content.text)
-    in_tests = _is_of_tests(discover.relative(filename, settings))
+    in_tests = _is_of_tests(discover.relative(filename, settings), content.text)
     whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     graded = [(code, _graded(each, in_tests)) for code, each in whole]
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in graded]
@@ -85,10 +86,15 @@ def _graded(report: Report, in_tests: bool) -> Report:
     return replace(report, severity=Severity.ADVICE) if in_tests and report.advice_in_tests else report
 
 
-def _is_of_tests(path: str) -> bool:
-    """Whether a file belongs to tests: it is below a folder of them, or is called as pytest wants it."""
+def _is_of_tests(path: str, text: str) -> bool:
+    """Whether a file belongs to tests: it is below a folder of them, or is called as pytest wants it and has some.
+
+    What evaluates a model on the test split of its data is often called ``..._test.py`` as well, and has none.
+    """
     *folders, name = path.split("/")
-    return not _TESTS.isdisjoint(folders) or name == "conftest.py" or _TEST_FILE.fullmatch(name) is not None
+    if not _TESTS.isdisjoint(folders) or name == "conftest.py":
+        return True
+    return _TEST_FILE.fullmatch(name) is not None and _TEST.search(text) is not None
 
 
 def _diagnostic(
