@@ -172,3 +172,21 @@ def test_kept_results_follow_who_calls(project: Project) -> None:
 
 def test_a_caller_that_cannot_be_parsed_says_nothing(project: Project) -> None:
     assert project({"loads.py": LOADS + "\n    def broken(:\n"}) == ROWS
+
+
+def test_a_chain_of_helpers_begins_in_a_program(project: Project) -> None:
+    chain = {
+        "experiments.py": "from helpers import Table, spread\n\n\ndef run(x):\n    return spread(x), Table().look(x)\n",
+        "table.py": "import experiments\n\nTABLE = {'run': experiments.run}\n",
+        "show.py": "import pickle\nfrom table import TABLE\n\nprint(TABLE['run'](pickle.load(open('x', 'rb'))))\n",
+    }
+    assert project(chain) == set()
+    (project.root / "show.py").unlink()
+    assert project() == ROWS
+
+
+def test_what_a_program_imports_may_place_tensors(project: Project) -> None:
+    program = "from helpers import Table, spread\nfrom read import rows\n\nprint(spread(rows()), Table().look(rows()))\n"
+    asks = "import torch\n\n\ndef rows():\n    torch.cuda.manual_seed_all(1)\n    return READ[0]\n"
+    assert project({"show.py": program, "read.py": asks}) == set()
+    assert project({"read.py": asks + "\n\ndef place(x):\n    return x.cuda()\n"}) == ROWS

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators
-from torchdevlint.project.modules import ModuleFile
+from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
+from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 MOST_CALLERS = 8
 """How many files are run for one that is analysed; where more name a function, its callers are not known."""
 _MOST_IMPORTERS = 200
+_MOST_ON_THE_WAY = 40
+"""How many files may be on the ways from programs to a function."""
 _LARGEST = 200_000
 """A file with more characters is not run."""
 
@@ -43,22 +45,62 @@ class Callers:
     def give_cpu(self, function: ast.AST, argument: str) -> bool:
         """Whether others call a function, and what they give a parameter is on the CPU in all calls that are known.
 
-        So it is where only programs name the function, and neither they nor this file have to do with accelerators.
+        So it is where only programs come to the function, and nothing on the way has to do with accelerators.
         """
-        name = _public_names(self._tree).get(function)
-        if name is None or self._project is None or self._project.path.endswith(".ipynb"):
+        if self._project is None or self._project.path.endswith(".ipynb"):
             return False
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        naming = [each for each in self._files() if word.search(each.source.text)]
+        around = next((each for each in self._tree.body if function is each or function in inside(each)), None)
+        names = frozenset(() if around is None else bound_by(around))
+        own = self._project.library.get(self._project.path)
+        if own is not None and names and self._only_programs_come_to(own, names, {own.path}):
+            return True
+        name = _public_names(self._tree).get(function)
+        naming = [] if name is None else self._naming(self._files(), frozenset({name}))
         if not naming or len(naming) > MOST_CALLERS:
             return False
-        if all(functions_of_program(each.tree) for each in naming):
-            texts = [each.source.text for each in (*naming, *self._own())]
-            if not any(map(mentions_accelerators, texts)):
-                return True
         here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
         known = [given for file in naming if (given := self._given_by(file).get(here)) is not None]
         return bool(known) and all(known)
+
+    def _only_programs_come_to(self, file: ModuleFile, names: frozenset[str], seen: set[str]) -> bool:
+        """Whether all that leads to names of a file begins in programs, and nothing on the way speaks of accelerators.
+
+        What nobody imports and no program of its own runs is for users of the project.
+        """
+        names, runs = leading_to(file.tree, names)
+        if mentions_accelerators(file.source.text) or any(map(names_accelerators, self._texts_imported(file))):
+            return False
+        naming = [each for each in self._naming(self._importing(file.path), names) if each.path not in seen]
+        seen.update(each.path for each in naming)
+        if not naming or len(seen) > _MOST_ON_THE_WAY:
+            return runs and not naming
+        return all(self._only_programs_come_to(each, names, seen) for each in naming)
+
+    def _texts_imported(self, file: ModuleFile) -> Iterator[str]:
+        """The texts of the project's files from which a file imports."""
+        for path, module in self._imports_of(file).items():
+            if module is not None and path != file.path:
+                yield module.source.text
+
+    def _imports_of(self, file: ModuleFile) -> dict[str, ModuleFile | None]:
+        asked, found = self._asking(), dict[str, ModuleFile | None]()
+        paths = [
+            asked.locate(file.path, each.name, 0) for node in nodes_in(file.tree, ast.Import) for each in node.names
+        ]
+        for node in nodes_in(file.tree, ast.ImportFrom):
+            path = asked.locate(file.path, node.module or "", node.level)
+            paths += [path, *(asked.submodule(path, each.name) for each in node.names if path is not None)]
+        for path in paths:
+            if path is not None and path.endswith(".py"):
+                found[path] = asked.library.get(path)
+                asked.used(path, "", found[path])
+        return found
+
+    @staticmethod
+    def _naming(files: Iterable[ModuleFile], names: frozenset[str]) -> list[ModuleFile]:
+        """Those of the files that say one of these names."""
+        words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+        return [each for each in files if words.search(each.source.text)]
 
     def importers(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not."""
@@ -70,11 +112,6 @@ class Callers:
             if self._project is not None:
                 self._project.add(each)
 
-    def _own(self) -> Iterator[ModuleFile]:
-        module = self._project.library.get(self._project.path) if self._project is not None else None
-        if module is not None:
-            yield module
-
     def _files(self) -> list[ModuleFile]:
         """The files that import this one, or import one that does; the nearest first."""
         if self._importers is None:
@@ -82,21 +119,28 @@ class Callers:
         return self._importers
 
     def _through_imports(self) -> Iterator[ModuleFile]:
-        project = self._project
-        if project is None:
+        if self._project is None:
             return
-        asked = Project(project.path, project.library)
-        self._asked.append(asked)
-        seen, level = {project.path}, [project.path]
+        seen, level = {self._project.path}, [self._project.path]
         while level:
-            found = dict.fromkeys(path for home in level for path in asked.importers(home))
-            level = [path for path in found if path not in seen]
-            seen.update(level)
-            for path in level:
-                module = project.library.get(path)
-                asked.used(path, "", module)
-                if module is not None:
-                    yield module
+            found = {each.path: each for home in level for each in self._importing(home) if each.path not in seen}
+            seen.update(found)
+            level = list(found)
+            yield from found.values()
+
+    def _importing(self, home: str) -> list[ModuleFile]:
+        """The files that import the one at `home`, as far as they can be read."""
+        asked = self._asking()
+        read = {path: asked.library.get(path) for path in asked.importers(home)}
+        for path, module in read.items():
+            asked.used(path, "", module)
+        return [module for module in read.values() if module is not None]
+
+    def _asking(self) -> Project:
+        """What is asked for this file, apart from what its own analysis asks."""
+        if not self._asked and self._project is not None:
+            self._asked.append(Project(self._project.path, self._project.library))
+        return self._asked[0]
 
     def _given_by(self, file: ModuleFile) -> Given:
         """What the calls in a file give; nothing where that cannot be told."""

@@ -12,12 +12,21 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path, last_name
-from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.modules import bound_by, is_main_guard
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_TYPES = r"cuda|gpu|tpu|accelerat|rocm|\b(?:mps|xpu|npu|hpu|xla)\b|lightning|deepspeed|fastai|Trainer\b|Learner\b"
+_TYPES = (
+    r"cuda|gpu|(?<![a-z])tpu|accelerat|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
+    r"|lightning|deepspeed|fastai|Trainer\b|Learner\b"
+)
 """Accelerators by name, and libraries that place models and data themselves."""
 _CONVERSION = r"dtype|torch\.(?:u?int|float|double|half|bfloat|long|short|bool|complex)"
+_ASKED = re.compile(
+    r"torch\.(?:cuda|mps|xpu)\.(?:is_available|device_count|get_device_name|manual_seed\w*|seed\w*)\b"
+    r"|torch\.version\.cuda|torch\.backends\.\w+|\w*(?:cuda|gpu)\w*_(?:available|name|version|count)\b",
+    re.IGNORECASE,
+)
+"""Questions, and seeds for all devices: they place nothing."""
 _NAMED = re.compile(_TYPES, re.IGNORECASE)
 _MENTIONED = re.compile(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
 _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
@@ -29,12 +38,12 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 def mentions_accelerators(text: str) -> bool:
     """Whether the text of a file has to do with accelerators, be it by a device from outside or in a comment."""
-    return _MENTIONED.search(text) is not None
+    return _MENTIONED.search(_ASKED.sub("", text)) is not None
 
 
 def names_accelerators(text: str) -> bool:
     """Whether a text says accelerators by name: what it does with a device that it is given is its caller's choice."""
-    return _NAMED.search(text) is not None
+    return _NAMED.search(_ASKED.sub("", text)) is not None
 
 
 @once_a_node
@@ -51,6 +60,30 @@ def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
     if _runs(outside, known):
         level.update(_read_in([each for each in outside if not isinstance(each, _DEFINITIONS)], known))
     return _reached(level, known) | local
+
+
+def leading_to(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str], bool]:
+    """The names of the top level through which a file comes to those `names`, and whether its own program does."""
+    found, before = set(names), -1
+    while len(found) > before:
+        before = len(found)
+        for statement in tree.body:
+            if not is_main_guard(statement) and not found.isdisjoint(_read_by(statement)):
+                found.update(bound_by(statement))
+    outside = [each for each in tree.body if not is_main_guard(each)]
+    running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
+    if _runs(outside, _by_name(tree)):
+        running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
+    return frozenset(found), any(not found.isdisjoint(_read_by(each)) for each in running)
+
+
+@once_a_node
+def _read_by(statement: ast.stmt) -> frozenset[str]:
+    """The names and attributes that are read in a statement, and what it imports from other files."""
+    names = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
+    names.update(each.attr for each in nodes_in(statement, ast.Attribute))
+    names.update(each.name for each in nodes_in(statement, ast.alias))
+    return frozenset(names)
 
 
 def _is_trial(guard: ast.stmt) -> bool:
