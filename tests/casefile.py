@@ -4,7 +4,8 @@ A case file is named ``TDL001-unassigned-tensor-move.md`` after its rule. In it,
 its pytest id. A case holds
 
 * a sentence saying why the code is wrong or right;
-* a ```` ```python ```` block. A line that must be reported ends in ``# want: TDL001`` (several codes: commas);
+* a ```` ```python ```` block. A line that must be reported ends in ``# want: TDL001`` (several codes: commas), one
+  that a finding above must name as a further line of its cause in ``# also: TDL001``;
 * optionally, after a line ``fixed:``, a second block that must leave no finding;
 * optionally a line ``run: ...`` that says what calling the block's ``main(device)`` does on an accelerator (on the
   CPU it succeeds; with ``anywhere:`` in front, the symptom needs no accelerator, and with ``two accelerators:`` it
@@ -35,7 +36,7 @@ from torchdevlint.rules import all_rules, by_code
 CASES = Path(__file__).parent / "cases"
 
 _FILE = re.compile(r"(TDL\d{3})-([a-z0-9-]+)\.md$")
-_MARK = re.compile(r"#\s*(want|gap):\s*(TDL\d{3}(?:\s*,\s*TDL\d{3})*)\s*$")
+_MARK = re.compile(r"#\s*(want|also|gap):\s*(TDL\d{3}(?:\s*,\s*TDL\d{3})*)\s*$")
 _RUN = re.compile(
     r"(?:(?P<anywhere>anywhere:)|(?P<two>two accelerators:))?\s*"
     r"(?:raises \"(?P<raises>.+)\"|wrong:\s*(?P<wrong>.+)|(?P<ok>ok))$"
@@ -58,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One heading of a case file; `want` and `gaps` are rows and codes within `code`."""
+    """One heading of a case file; `want`, `also` and `gaps` are rows and codes within `code`."""
 
     file: str
     row: int
@@ -71,6 +72,7 @@ class Case:
     gap: str | None
     fixed: str | None
     run: Run | None
+    also: frozenset[Finding] = frozenset()
 
     @property
     def id(self) -> str:
@@ -94,6 +96,12 @@ def lint(text: str, settings: Settings, filename: str = "case.py") -> tuple[Diag
     result = check_bytes(text.encode(), filename, settings)
     assert not result.problems, result.problems
     return result.diagnostics
+
+
+def further_lines(diagnostic: Diagnostic) -> frozenset[Finding]:
+    """The lines that the message of a finding names beside its own."""
+    assert diagnostic.message.endswith(diagnostic.also)
+    return frozenset((int(row), diagnostic.code) for row in re.findall(r"\d+", diagnostic.also))
 
 
 def read_cases(folder: Path = CASES) -> list[Case]:
@@ -170,7 +178,7 @@ def _case(file: str, rule: str, lines: list[str], start: int, end: int) -> Case:
         raise fail(start, "a case that runs defines main(device)")
     return Case(
         file, start + 1, rule, lines[start][3:].strip(), " ".join(prose), blocks["code"], want, gaps, gap,
-        blocks.get("fixed"), run,
+        blocks.get("fixed"), run, _marks(blocks["code"], "also"),
     )  # fmt: skip
 
 

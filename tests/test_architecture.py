@@ -34,6 +34,7 @@ LAYERS: dict[str, int] = {
     "suppress": 8,
     "select": 8,
     "baseline": 8,
+    "joined": 8,
     "findings": 9,
     "engine": 10,
     "fix": 11,

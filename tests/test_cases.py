@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from tests.casefile import Case, lint, read_cases, settings_for
+from tests.casefile import Case, further_lines, lint, read_cases, settings_for
 from tests.conftest import Program, python
 from torchdevlint.config import Settings
 from torchdevlint.fix.choice import is_applicable
@@ -39,6 +39,8 @@ def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
     closed = case.gaps & reported
     assert not closed, f"{case.file}:{case.row}: a gap is closed, mark it `want`: {sorted(closed)}"
     assert reported == case.want, f"{case.file}:{case.row}: {case.why}"
+    named = [further_lines(one) for one in lint(case.code, settings_for(case.rule))]
+    assert frozenset().union(*named) == case.also, f"{case.file}:{case.row}: {case.why}"
 
 
 @each([case for case in CASES if case.fixed])

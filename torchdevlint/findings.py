@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torchdevlint import discover, rules, select
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.joined import joined, key
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
@@ -35,7 +36,8 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
             if rule.code not in codes:
                 continue
             try:
-                reports += [(rule.code, each) for each in rule.check(fact) if not each.span.file]
+                found = (replace(each, cause=fact.shared) for each in rule.check(fact) if not each.span.file)
+                reports += [(rule.code, each) for each in found]
             except Exception as error:  # noqa: BLE001 (the other rules still run)
                 message = f"internal error in rule {rule.code} ({rule.name}): {describe(error)}"
                 problems.setdefault(rule.code, Problem(filename, message, rule.code))
@@ -69,14 +71,14 @@ def of_reports(
     }
     crashed = {problem.rule for problem in problems}
     behind = set(suppressions.behind_file_noqa(diagnostics)) - unasked
-    silenced = len({(each.code, each.span) for each in behind})
+    silenced = len({key(each) for each in behind})
     kept, unused = suppressions.apply(diagnostics, ran - crashed)
     more, further = judged(unused, filename, codes) if unused else ([], [])
-    kept += suppressions.apply([_diagnostic(*each, filename, suppressions, severities) for each in more])[0]
-    first = {(each.code, each.span): each for each in reversed(kept) if each not in unasked}
-    ordered = sorted(first.values(), key=lambda diagnostic: diagnostic.sort_key)
-    if content.notebook is not None:
-        ordered = [content.notebook.in_cells(diagnostic) for diagnostic in ordered]
+    diagnostics += [_diagnostic(*each, filename, suppressions, severities) for each in more]
+    kept += suppressions.apply(diagnostics[len(graded) :])[0]
+    first = {(each.code, each.span): each for each in reversed(diagnostics) if each not in unasked}
+    placed = {each: content.notebook.in_cells(each) if content.notebook else each for each in first.values()}
+    ordered = joined(placed.values(), {placed[each] for each in kept if each in placed})
     said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
     return FileResult(filename, tuple(ordered), tuple(said), silenced)
 
@@ -114,6 +116,7 @@ def _diagnostic(
         noqa_row=suppressions.noqa_row(report.span.row),
         related=tuple(_related(note, filename) for note in report.notes),
         fix=report.fix,
+        cause=report.cause,
     )
 
 

@@ -73,7 +73,8 @@ class Report(Struct, frozen=True):
 
     `symptom` is what the user sees at run time (the exact exception text, or the silent effect) and `help` what to do.
     `severity` is that of the rule unless one is given; with `advice_in_tests` it is advice in the files of tests. What
-    is advice is reported only where the rule is selected by name.
+    is advice is reported only where the rule is selected by name. Reports of one rule with one `cause` are one finding,
+    at the first of them.
     """
 
     span: Span
@@ -84,6 +85,7 @@ class Report(Struct, frozen=True):
     fix: Fix | None = None
     severity: Severity | None = None
     advice_in_tests: bool = False
+    cause: str = ""
 
 
 class Related(Struct, frozen=True):
@@ -99,7 +101,8 @@ class Diagnostic(Struct, frozen=True):
     """One finding as every output format sees it.
 
     `filename` is as given on the command line, with ``/``; `cell` the 1-based notebook cell or None;
-    `noqa_row` the row on which a ``# noqa`` comment would suppress it.
+    `noqa_row` the row on which a ``# noqa`` comment would suppress it; `cause` is that of its report, `also` the end of
+    the message that names the further lines of this cause.
     """
 
     filename: str
@@ -115,6 +118,8 @@ class Diagnostic(Struct, frozen=True):
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     cell: int | None = None
+    cause: str = ""
+    also: str = ""
 
     @property
     def line(self) -> str:

@@ -12,7 +12,7 @@ from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
 from torchdevlint.flow.checks import draws, forwarding, hardcoded, lost_moves
-from torchdevlint.flow.checks.causes import nearest
+from torchdevlint.flow.checks.causes import nearest, with_causes
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
 from torchdevlint.flow.checks.grown_attributes import keep_grown
@@ -75,7 +75,7 @@ def analyse(
     if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, callers.importers())):
         facts = found(default_changed=True)
     callers.keep_what_was_asked()
-    return facts
+    return with_causes(facts)
 
 
 def _rests_on_the_default(fact: Fact) -> bool:

@@ -49,15 +49,15 @@ def _alike(run: Run) -> str:
     """The findings that one rule says in the same words in many places, most first, and where the first of them are."""
     groups: dict[tuple[str, str], list[Diagnostic]] = {}
     for diagnostic in run.diagnostics:
-        groups.setdefault((diagnostic.code, diagnostic.message), []).append(diagnostic)
-    many = sorted((each for each in groups.values() if len(each) >= _MANY), key=len, reverse=True)
-    return "".join(f"{_counted(each)}\n" for each in many)
+        groups.setdefault((diagnostic.code, diagnostic.message.removesuffix(diagnostic.also)), []).append(diagnostic)
+    many = sorted((each for each in groups.items() if len(each[1]) >= _MANY), key=lambda each: -len(each[1]))
+    return "".join(f"{_counted(message, alike)}\n" for (_, message), alike in many)
 
 
-def _counted(alike: list[Diagnostic]) -> str:
+def _counted(message: str, alike: list[Diagnostic]) -> str:
     first = alike[0]
     places = ", ".join(f"{escape(each.filename)} {each.line}" for each in alike[:_FIRST])
-    return f"{len(alike):,} are alike: {first.code} {escape(first.message)}\n  in {places}, ..."
+    return f"{len(alike):,} are alike: {first.code} {escape(message)}\n  in {places}, ..."
 
 
 def _silenced(run: Run, look: Look) -> str:

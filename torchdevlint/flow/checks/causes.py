@@ -2,15 +2,70 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
-from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.common import Fact, Operand
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.facts.modules import MovedParameter
 from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
-from torchdevlint.flow.facts.tensors import BatchNotMoved, DeadLoopMove, DiscardedMove, IgnoresGivenDevice, MixedDevices
+from torchdevlint.flow.facts.tensors import (
+    BatchNotMoved,
+    DeadLoopMove,
+    DiscardedMove,
+    IgnoresGivenDevice,
+    MixedDevices,
+    ReadOnHost,
+)
 from torchdevlint.model import Span
+
+_NAME = re.compile(r"\w+(?:\.\w+(?!\w*\())*")
+"""A name, or an attribute, at the beginning of an expression, without methods that are called on it."""
+
+
+def with_causes(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts, each with what it shares with the others that one decision would end."""
+    return [replace(fact, shared=":".join(map(str, held))) if (held := _shared(fact)) else fact for fact in facts]
+
+
+def _shared(fact: Fact) -> tuple[object, ...]:
+    """The value that is in the wrong place, or the decision that the function has not taken; nothing where it is alone.
+
+    Facts of different functions have nothing in common, but for an attribute, which is the business of its class. A
+    script, unlike a function, loads one thing after another, for many ends.
+    """
+    if isinstance(fact, IgnoresGivenDevice):
+        return fact.scope, fact.kind, fact.given
+    if isinstance(fact, CheckpointLoad):
+        return (fact.scope, fact.function) if fact.scope else ()
+    if isinstance(fact, ReadOnHost):
+        return fact.scope, _name(fact.value), _placed_at(fact.value)
+    return _shared_by_mixed(fact) if isinstance(fact, MixedDevices) else ()
+
+
+def _shared_by_mixed(fact: MixedDevices) -> tuple[object, ...]:
+    """The attribute that stays behind, the place for which a function makes its tensors, or what put one on the CPU."""
+    if not fact.creations:
+        return fact.scope, _placed_at(fact.stayed) or _name(fact.stayed)
+    first = fact.creations[0]
+    if first.where == "init" and first.attribute:
+        return first.scope.rpartition(".")[0], first.attribute
+    if first.where == "module" and fact.scope:
+        return ()
+    return first.scope, fact.other.device
+
+
+def _name(operand: Operand) -> str:
+    found = _NAME.match(operand.text)
+    return found[0] if found is not None else operand.text
+
+
+def _placed_at(operand: Operand) -> Span | None:
+    """What brought the operand where it is."""
+    return operand.evidence[-1][1] if operand.evidence else None
 
 
 def nearest(facts: Iterable[Fact]) -> list[Fact]:

@@ -63,6 +63,7 @@ def _record_load(
             None if given is None else machine.span_of(given[0]),
             only_place,
             name.rpartition(".")[2] in _FROM_ADDRESSES,
+            frame.scope,
         ),
     )
 

@@ -74,6 +74,7 @@ def note_host_read(
             of_list,
             value.opaque,
             is_surely_tensor(frame, state, value_node),
+            frame.scope,
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,

@@ -190,6 +190,7 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
             None if named is None else machine.span_of(named),
             not stays and (of_tensor or _is_named(frame, found, node)),
             of_tensor,
+            frame.scope,
         )
 
     machine.record(("literal", node), make, state)

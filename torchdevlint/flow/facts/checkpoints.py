@@ -23,6 +23,8 @@ class CheckpointLoad(Fact, frozen=True):
     none_at: Span | None = None
     only_place: bool = True
     published: bool = False
+    scope: str = ""
+    """The qualified name of the function that holds the call."""
 
 
 class WrappedStateDict(Fact, frozen=True):

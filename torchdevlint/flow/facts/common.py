@@ -7,7 +7,12 @@ from msgspec import Struct
 from torchdevlint.model import Span
 
 
-class Fact(Struct, frozen=True):
+class _Shared(Struct, frozen=True, kw_only=True):
+    shared: str = ""
+    """What it shares with the other facts that one decision would end; empty where it stands for itself."""
+
+
+class Fact(_Shared, frozen=True):
     """A claim about the place `at`."""
 
     at: Span

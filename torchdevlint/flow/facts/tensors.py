@@ -118,6 +118,8 @@ class ReadOnHost(Fact, frozen=True):
     of_list: bool = False
     opaque: bool = False
     surely: bool = True
+    scope: str = ""
+    """The qualified name of the function that holds the call."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):
@@ -139,6 +141,8 @@ class IgnoresGivenDevice(Fact, frozen=True):
     named_at: Span | None = None
     bound: bool = False
     of_tensor: bool = False
+    scope: str = ""
+    """The qualified name of the function that holds it."""
 
 
 class NonLeaf(Fact, frozen=True):
