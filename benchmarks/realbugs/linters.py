@@ -11,7 +11,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,15 @@ EXPRESSIONS = {
 class Finding:
     """A report on one file of one record.
 
-    `spans` are the first and last rows of the reported place and then of the related places in the same file.
+    `spans` are the first and last rows of the reported place and then of the related places in the same file. `lines`
+    is how many lines its message reports, since one finding may speak for several.
     """
 
     id: str
     kind: str
     code: str
     spans: tuple[tuple[int, int], ...]
+    lines: int = 1
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,14 @@ def _finding(path: str, code: str, spans: Sequence[tuple[int, int]]) -> Finding:
 
 
 def _read_ours(output: str) -> list[Finding]:
-    return [_finding(item["filename"], item["code"], spans_of(item)) for item in json.loads(output)]
+    items = json.loads(output)
+    return [replace(_finding(each["filename"], each["code"], spans_of(each)), lines=_lines(each)) for each in items]
+
+
+def _lines(item: Mapping[str, Any]) -> int:
+    """How many lines a finding of ours speaks for."""
+    also = re.search(r"\(also in lines? ([\d, ]+)(?: and (\d+) more)?\)$", item["message"])
+    return 1 if also is None else 2 + also[1].count(",") + int(also[2] or 0)
 
 
 def spans_of(item: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:

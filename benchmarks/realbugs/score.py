@@ -1,7 +1,7 @@
 """How a linter does on the records, and the stored scores.
 
 found      a finding, or a place that it names as related, lies within `SLACK` lines of a labelled line before the fix
-quiet      ... and its code is reported less often in the file after the fix
+quiet      ... and its code is reported for fewer lines of the file after the fix
 noise      findings in the files after the fix
 alarm      a look-alike one of whose labelled lines a finding's own place touches
 """
@@ -95,7 +95,11 @@ def _hits(finding: Finding, bug: Bug) -> bool:
 
 
 def _goes_quiet(hits: Iterable[Finding], before: Iterable[Finding], after: Iterable[Finding]) -> bool:
-    was, now = Counter(finding.code for finding in before), Counter(finding.code for finding in after)
+    was, now = Counter[str](), Counter[str]()
+    for finding in before:
+        was[finding.code] += finding.lines
+    for finding in after:
+        now[finding.code] += finding.lines
     return any(was[finding.code] > now[finding.code] for finding in hits)
 
 

@@ -63,6 +63,7 @@ class Net(nn.Module):
 {lines}
         return last
 """
-    assert found(code)[:2] == [(7, "TDL003"), (8, "TDL003")]
+    made = check_bytes(code.encode(), "case.py", Settings()).diagnostics[0]
+    assert (made.span.row, made.code, made.also) == (7, "TDL003", " (also in line 8)")
     device = found(code.replace("cuda:1", "cuda:01"))
     assert "TDL303" in {code for _, code in device}, "an invalid device is found however often others were given"
