@@ -106,6 +106,19 @@ def test_a_container_that_nobody_reads_has_no_note() -> None:
     assert only(tdl102_modules_in_python_container, replace(CONTAINER, used_at=None)).notes == ()
 
 
+def test_a_comma_at_the_end_is_named() -> None:
+    report = only(tdl102_modules_in_python_container, replace(CONTAINER, container="tuple", comma=True))
+    assert report.message == "`self.layers` is a plain tuple of modules, unregistered in `Net`"
+    assert "the comma at the end makes a tuple" in report.help
+
+
+def test_a_container_in_the_place_of_a_module_raises() -> None:
+    report = only(tdl102_modules_in_python_container, replace(CONTAINER, instead_of=AT))
+    assert "a plain list of modules cannot take the place of the module" in report.message
+    assert report.symptom.startswith("TypeError: cannot assign 'list' as child module 'layers'")
+    assert [note.span for note in report.notes] == [AT, MOVED]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("x", "x"), ("f(a, b)[1, 2]", "f(a, b)[1, 2]"), ("a + b", "(a + b)"), ("-x", "(-x)"), ("x == 0", "(x == 0)")],

@@ -3,7 +3,8 @@
 ## What it does
 Finds attributes of a `torch.nn.Module` that hold modules with parameters, or parameters, in a Python list, tuple or
 dict: `self.layers = [nn.Linear(8, 8) for _ in range(3)]`. The report stands at the assignment of the attribute, also
-when the container is filled later, by `append`, by index or by key.
+when the container is filled later, by `append`, by index or by key. A comma at the end makes a tuple of one:
+`self.layer = nn.Linear(8, 8),`.
 
 ## Why is this bad?
 A Module registers what is assigned to one of its attributes *directly*; it does not look into containers. So
@@ -14,7 +15,10 @@ A Module registers what is assigned to one of its attributes *directly*; it does
 or, from a convolution, `Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same`.
 On a machine without an accelerator it is silent and just as wrong: `parameters()` does not list them, so the optimizer
 never trains them; `state_dict()` does not save them; `eval()`, `half()` and `requires_grad_()` pass them over. Where
-nothing else is registered, the optimizer refuses with `ValueError: optimizer got an empty parameter list`.
+nothing else is registered, the optimizer refuses with `ValueError: optimizer got an empty parameter list`. Where the
+attribute is a module already, nothing but a Module replaces it:
+
+    TypeError: cannot assign 'tuple' as child module 'layer' (torch.nn.Module or None expected)
 
 ## Example
 ```python
@@ -107,17 +111,42 @@ def repaired(device):
 def check(fact: ModulesInContainer) -> Iterator[Report]:
     attribute = f"self.{fact.attribute}"
     used = () if fact.used_at is None else (Note(f"`{attribute}` is used here", fact.used_at),)
+    taken = () if fact.instead_of is None else (Note(f"`{attribute}` is registered as a module here", fact.instead_of),)
     yield Report(
         span=fact.at,
-        message=f"`{attribute}` is a plain {fact.container} of {fact.holds}, unregistered in `{fact.class_name}`",
-        symptom=(
-            "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
-            f"cuda:0 and cpu! Anywhere: the {fact.holds} are neither trained nor saved"
-        ),
-        help=f"keep them in `{fact.suggestion}`; `.to()`, `parameters()` and `state_dict()` then reach them",
-        notes=used,
+        message=_message(fact, attribute),
+        symptom=_symptom(fact),
+        help=_help(fact),
+        notes=(*taken, *used),
         fix=_fix(fact),
     )
+
+
+def _message(fact: ModulesInContainer, attribute: str) -> str:
+    if fact.instead_of is not None:
+        return (
+            f"a plain {fact.container} of {fact.holds} cannot take the place of the module that `{attribute}` is "
+            f"in `{fact.class_name}`"
+        )
+    return f"`{attribute}` is a plain {fact.container} of {fact.holds}, unregistered in `{fact.class_name}`"
+
+
+def _symptom(fact: ModulesInContainer) -> str:
+    if fact.instead_of is not None:
+        return (
+            f"TypeError: cannot assign '{fact.container}' as child module '{fact.attribute}' "
+            "(torch.nn.Module or None expected)"
+        )
+    return (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+        f"cuda:0 and cpu! Anywhere: the {fact.holds} are neither trained nor saved"
+    )
+
+
+def _help(fact: ModulesInContainer) -> str:
+    if fact.comma:
+        return f"the comma at the end makes a tuple: drop it, or keep several in `{fact.suggestion}`"
+    return f"keep them in `{fact.suggestion}`; `.to()`, `parameters()` and `state_dict()` then reach them"
 
 
 def _fix(fact: ModulesInContainer) -> Fix | None:

@@ -17,7 +17,7 @@ from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, on_cpu
-from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.joins import alternatives, is_module, is_number
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
@@ -63,6 +63,25 @@ def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> 
     return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
 
 
+def is_refused(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
+    """Whether what is assigned is a list or dict of modules, where the attribute holds a module: that raises."""
+    info, path = receiver.info, dotted_path(target)
+    before = state.paths.get(path) if path is not None else None
+    first = info.assigned_at.get(target.attr)
+    if before is None or first is None or not is_module(before) or "__setattr__" in info.all_methods:
+        return False
+    if not info.is_module or not isinstance(value, (Seq, Map)) or _holds(value, 1) != "modules":
+        return False
+    machine = frame.machine
+
+    def make() -> ModulesInContainer:
+        fact = _fact(machine, info, target.attr, target, _kind(info, target, value), "modules", None, value)
+        return replace(fact, instead_of=machine.span_of(first))
+
+    machine.record_anyway(("container", target), make)
+    return True
+
+
 def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
     """After ``__init__``: the attributes that hold lists or dicts of modules which nothing registers (TDL102)."""
     for path, value in state.paths.items():
@@ -71,7 +90,7 @@ def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
         if place is None or not path.startswith("self."):
             continue
         holds = _holds(value) if info.is_module else None
-        kind = "dict" if isinstance(value, Map) else "list"
+        kind = _kind(info, place, value)
         meant = holds is not None and _is_meant_there(info, place)
         if holds is None or meant:
             found = _told_by_text(info, attribute, value)
@@ -86,6 +105,22 @@ def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
         machine.record_anyway(
             ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
         )
+
+
+def _kind(info: ClassInfo, place: ast.AST, value: Value) -> str:
+    """``dict``, ``tuple`` or ``list``: what is assigned at `place`."""
+    written = _assigned_at(info, place)
+    return "dict" if isinstance(value, Map) else "tuple" if isinstance(written, ast.Tuple) else "list"
+
+
+def _assigned_at(info: ClassInfo, place: ast.AST) -> ast.expr | None:
+    assigned = (each for one in info.mro for each in nodes_in(one.node, ast.Assign) if each.targets[0] is place)
+    return next((each.value for each in assigned), None)
+
+
+def _ends_with_comma(machine: Machine, node: ast.expr | None) -> bool:
+    """Whether a tuple of one has no parentheses: ``self.layer = nn.Linear(4, 2),``."""
+    return isinstance(node, ast.Tuple) and len(node.elts) == 1 and not machine.text_of(node).startswith("(")
 
 
 def _told_by_text(info: ClassInfo, attribute: str, value: Value) -> str | None:
@@ -107,7 +142,7 @@ def _fact(
     place: ast.AST,
     kind: str,
     holds: str,
-    used: ast.AST,
+    used: ast.AST | None,
     value: Value,
 ) -> ModulesInContainer:
     is_dict = kind == "dict"
@@ -125,10 +160,11 @@ def _fact(
         kind,
         holds,
         names[holds, is_dict],
-        machine.span_of(used),
+        None if used is None else machine.span_of(used),
         "" if written is None else machine.text_of(written),
         None if written is None else machine.span_of(written),
         spelled(machine.tree, f"torch.{names[holds, is_dict]}"),
+        _ends_with_comma(machine, _assigned_at(info, place)),
     )
 
 
@@ -239,11 +275,8 @@ def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:
 
 
 def _is_meant_there(info: ClassInfo, place: ast.AST) -> bool:
-    return any(
-        node.targets[0] is place and _is_meant(node.value, each)
-        for each in info.mro
-        for node in nodes_in(each.node, ast.Assign)
-    )
+    value = _assigned_at(info, place)
+    return value is not None and any(_is_meant(value, each) for each in info.mro)
 
 
 def _is_meant(value: ast.expr, info: ClassInfo) -> bool:

@@ -12,7 +12,8 @@ class ModulesInContainer(Fact, frozen=True):
     `container` is ``list``, ``tuple`` or ``dict``, `holds` ``modules`` or ``parameters``, `suggestion` the class that
     registers them (``nn.ModuleList``), `used_at` where the attribute is read, if it is. `written`, at
     `written_at`, is what is assigned, if the class that registers can take its place, and `spelled` the name of that in
-    the file.
+    the file. `comma` says that a comma at the end makes the tuple, `instead_of` where the attribute holds a registered
+    module already, which nothing but a Module replaces.
     """
 
     attribute: str
@@ -24,6 +25,8 @@ class ModulesInContainer(Fact, frozen=True):
     written: str = ""
     written_at: Span | None = None
     spelled: str | None = None
+    comma: bool = False
+    instead_of: Span | None = None
 
 
 class MovedParameter(Fact, frozen=True):

@@ -115,6 +115,9 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
         return
     if isinstance(receiver, Obj):
+        if containers.is_refused(frame, target, receiver, value, state):
+            state.alive = False
+            return
         containers.note_assignment(frame, target, receiver, value, state)
         held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
         held = relocate(held, receiver.device) if receiver.info.is_module else held
