@@ -17,7 +17,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Value, nesting_of
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Unknown, Value, nesting_of
 
 
 def run_function(
@@ -128,8 +128,8 @@ def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
 def _observe(activation: Frame, state: State) -> None:
     """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
 
-    A list or dict of tensors counts as what it holds. What a script does when it is run, such as a trial on random
-    numbers, says nothing of other users.
+    A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU.
+    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
     """
     function, observed = activation.function, activation.machine.observed
     if function is None or activation.entry.kind == "module":
@@ -138,7 +138,12 @@ def _observe(activation: Frame, state: State) -> None:
         given = [each for each in tensors_in(value) if _is_placed(each)]
         if given:
             here = all(on_cpu(each.device) or _is_just_made(each) for each in given)
-            observed[function, name] = observed.get((function, name), True) and here
+            if not here or all(_is_told(each) for _, each in alternatives(value)):
+                observed[function, name] = observed.get((function, name), True) and here
+
+
+def _is_told(value: Value) -> bool:
+    return not isinstance(value, Unknown) and (not isinstance(value, Tensor) or _is_placed(value))
 
 
 def _is_placed(tensor: Tensor) -> bool:

@@ -47,7 +47,8 @@ class Creation(Struct, frozen=True):
     """The qualified name of the function that holds it, such as ``Net.forward``; empty at module level."""
     random: bool = False
     drawn: bool = False
-    """It is drawn from a generator that the code chose, which is of the CPU, since nothing else draws for the CPU."""
+    """It is drawn from a generator that the code chose, which is of the CPU, since nothing else draws for the CPU; or
+    made in a function that calculates with what is so drawn."""
     attribute: str | None = None
     """The attribute of the Module that keeps it, for what ``__init__`` made."""
     is_attribute: bool = True

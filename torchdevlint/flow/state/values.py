@@ -113,7 +113,7 @@ class Site(Struct, frozen=True):
     random: bool
     near: Near | None
     drawn: bool = False
-    """It is drawn from a generator that the code chose, and so is on the device of that one."""
+    """It is drawn from a generator that the code chose, or made in a function that calculates with such values."""
     converted: bool = False
     """It is made of what the function asks for its type: whoever gives it knows what goes with it."""
 

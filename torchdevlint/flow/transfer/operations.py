@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import environment, host_copies, lost_moves, placement
 from torchdevlint.flow.kinds.converted import asks_type
+from torchdevlint.flow.kinds.drawn import is_drawn
 from torchdevlint.flow.kinds.uses import is_read_as_vector
-from torchdevlint.flow.names import given_by_default
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import (
     CPU,
@@ -294,18 +294,6 @@ def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int 
     if device.origin is not Origin.DEFAULT:
         return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
     random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
-    drawn, converted = random and _has_generator(frame, node), asks_type(node, state.conditions)
+    drawn, converted = is_drawn(frame, node if random else None), asks_type(node, state.conditions)
     site = Site(node, function, frame.context, frame.scope, random, near(frame, state), drawn, converted)
     return Tensor(device, ndim, (site,), (Step(text, node, created=True),))
-
-
-def _has_generator(frame: Frame, node: ast.AST) -> bool:
-    """Whether a factory is given a generator in every call, not only where a caller has one: ``generator=None``."""
-    given = next((each.value for each in getattr(node, "keywords", ()) if each.arg == "generator"), None)
-    if given is None or frame.function is None or not isinstance(given, ast.Name):
-        return given is not None and not _is_none(given)
-    return not any(name == given.id and _is_none(default) for name, default in given_by_default(frame.function.args))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
