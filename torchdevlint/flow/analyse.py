@@ -23,6 +23,7 @@ from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds import pipeline
+from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.names import dotted_path, is_one_of, last_name
 from torchdevlint.flow.state.classes import ClassInfo, bind
@@ -227,7 +228,7 @@ def _enter_methods(
         reached = node in machine.reached and info.is_module
         if reached and name.startswith("_") and not name.endswith("__"):
             continue
-        kind = "forward" if reached else _entry_kind(info, name)
+        kind = "forward" if reached else _entry_kind(machine, info, name)
         info.evaluated.add(node)
         built = touched if name == "__init__" else touched or info.touched
         end = _enter_function(machine, function, Entry(kind, function.qualname, info), built)
@@ -239,10 +240,10 @@ def _enter_methods(
                 check_containers(machine, info, end)
 
 
-def _entry_kind(info: ClassInfo, name: str) -> str:
+def _entry_kind(machine: Machine, info: ClassInfo, name: str) -> str:
     if not info.is_module:
         return "function"
-    if name == "__init__":
+    if name == "__init__" or is_part_of_init(machine, info, name):
         return "init"
     hooks: set[str] = {"forward"}
     for base in info.library_bases:

@@ -11,6 +11,7 @@ from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.modules import call_module, where_made
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.checks import checkpoints, environment, losses
+from torchdevlint.flow.checks.constant_modules import holds_nothing
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
@@ -71,7 +72,7 @@ def _move_module(
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
     losses.note_moved(frame.machine, [target])
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
-    if device is None or without_parameters:
+    if device is None or without_parameters or holds_nothing(frame, target):
         return target
     environment.note_device(frame, state, node, device)
     if target.device == MODEL:

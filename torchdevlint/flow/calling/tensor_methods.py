@@ -110,10 +110,16 @@ def _other(
         gradient = arguments.get(0, "gradient")
         combine(frame, state, node, "`.backward()`", [(receiver_node, receiver), *([gradient] if gradient else [])])
         return NONE
-    if receiver.device == LOADER:
-        return receiver if name in ("get", "pop", "values", "items", "copy") else UNKNOWN
+    return _of_no_tensor(receiver, name)
+
+
+def _of_no_tensor(receiver: Tensor, name: str) -> Value:
+    """What a method gives that no tensor has: of a batch or an output, whose tensors are where that is."""
+    if receiver.opaque and name in ("get", "pop", "values", "items", "copy"):
+        return receiver
     counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
-    return receiver if receiver.opaque and not counted and name not in ("tolist", "numpy", "keys") else UNKNOWN
+    nothing = not receiver.opaque or receiver.device == LOADER or counted or name in ("tolist", "numpy", "keys")
+    return UNKNOWN if nothing else Unknown(given=receiver.device)
 
 
 def _operation(
@@ -133,13 +139,10 @@ def _operation(
         return without_ndim(name, result)
     ndim = method_ndim(name, receiver, arguments, result)
     shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place)
-    if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or _is_dimension(arguments)):
+    numbered = bool(arguments.positional) and is_number(arguments.positional[0][1])
+    if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or numbered):
         return sequence([shaped, shaped])
     return shaped
-
-
-def _is_dimension(arguments: Arguments) -> bool:
-    return bool(arguments.positional) and is_number(arguments.positional[0][1])
 
 
 def method_ndim(name: str, receiver: Tensor, arguments: Arguments, result: Tensor) -> int | None:
@@ -285,9 +288,7 @@ def _by_position(value: Choice) -> list[Value]:
 
 def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
     """The tensor that a move gives; `device` is None when only the dtype changes."""
-    if device is None:
-        return receiver
-    if device == DEFAULT:
+    if device is None or device == DEFAULT:
         return receiver
     environment.note_device(frame, state, node, device)
     return at(receiver, device, Step(f"moved to {device.describe()}", node))

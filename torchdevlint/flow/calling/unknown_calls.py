@@ -109,7 +109,7 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     if path is None and on_cpu(device):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     if path is None:
-        return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else UNKNOWN
+        return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else Unknown(given=device)
     if not _is_called(frame, receiver, path):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device, placed=step)

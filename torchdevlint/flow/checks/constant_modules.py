@@ -1,4 +1,4 @@
-"""Modules that have nothing to train and nothing to save: they hold buffers only, which stay as they were made."""
+"""Modules without parameters: those whose buffers stay as they were made, and those that hold nothing at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from torchdevlint.flow.checks.element_calls import calls_elements
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives, is_module, is_number
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Library, Map, Obj, Seq, Tensor, Text, Unknown, Value
+from torchdevlint.flow.transfer.objects import attribute_of_object
 from torchdevlint.source.nodes import nodes_in
 
 _MAX_DEPTH = 6
@@ -30,6 +33,23 @@ def is_constant(module: Value, depth: int = _MAX_DEPTH) -> bool:
         return False
     seen = bool(module.children) and not any(isinstance(each, ast.Starred) for each in made.args)
     return seen and depth > 0 and all(is_constant(child, depth - 1) for child in module.children)
+
+
+def holds_nothing(frame: Frame, module: Value) -> bool:
+    """Whether a module surely has neither parameters nor buffers, inside neither: then no move changes anything."""
+    if isinstance(module, Library):
+        return module.module and bool(module.name) and module.device is None and module.held is None
+    if not isinstance(module, Obj):
+        return False
+    for name in dict.fromkeys(name for info in module.info.mro for name in info.writers):
+        attribute_of_object(frame, module, name)
+    if not is_constant(module):
+        return False
+    held = [value for info in module.info.mro for value in info.attributes.values()]
+    inside = [each for value in held for _, each in alternatives(value) if is_module(each)]
+    return not any(True for value in held for _ in tensors_in(value)) and all(
+        holds_nothing(frame, each) for each in inside
+    )
 
 
 def _makes_constants(info: ClassInfo, depth: int) -> bool:

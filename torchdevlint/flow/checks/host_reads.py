@@ -9,7 +9,7 @@ from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.followed import followed_in, root_of
 from torchdevlint.flow.names import dotted_path, first_name
-from torchdevlint.flow.state.devices import MODEL, Origin
+from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -66,7 +66,7 @@ def note_host_read(
             machine.text_of(node),
             Operand(
                 machine.text_of(value_node),
-                value.device.describe(),
+                "the module's device" if _is_of_module(value) else value.device.describe(),
                 machine.span_of(value_node),
                 machine.evidence(value.steps),
             ),
@@ -165,7 +165,8 @@ def is_off_host(frame: Frame, value: Tensor) -> bool:
     device = value.device
     if device.origin is Origin.LITERAL:
         return device.name not in ("cpu", "meta")
-    if device == MODEL and frame.context != "forward" and _BEFORE_THE_MOVE.search(frame.scope.rpartition(".")[2]):
+    early = frame.context == "init" or _BEFORE_THE_MOVE.search(frame.scope.rpartition(".")[2])
+    if device == MODEL and frame.context != "forward" and early:
         return False
     if frame.entry.kind == "module" and _OF_A_NAME.fullmatch(device.name):
         return False
@@ -193,7 +194,12 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)
-    return value.device.origin is Origin.TOP and root is not None and root in followed
+    return _is_of_module(value) and root is not None and root in followed
+
+
+def _is_of_module(value: Tensor) -> bool:
+    """Whether it is what a module gave as its own, which nothing moved."""
+    return value.device == TOP and bool(value.steps) and value.steps[0].of_module and not value.moved
 
 
 def _is_method(read: ast.AST) -> bool:

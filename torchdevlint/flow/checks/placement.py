@@ -15,7 +15,7 @@ from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
 from torchdevlint.flow.state.devices import CPU, Origin
-from torchdevlint.flow.state.joins import is_module
+from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
@@ -161,7 +161,7 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
 def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: ast.AST) -> str:
     """An expression for the device of a tensor or module that can be written at `place`, or else here."""
     text = frame.machine.text_of(node)
-    if is_module(frame.evaluate(node, state)):
+    if any(is_module(each) for _, each in alternatives(frame.evaluate(node, state))):
         return f"next({text}.parameters()).device"
     around = remembered(frame, place)
     if around is not None and isinstance(value, Tensor):
@@ -275,7 +275,7 @@ def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
 
 
 def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
-    """``x.cpu().f().cuda()``: the right device is the one that `x` came from."""
+    """``x.cpu().f().cuda()``: the right device is the one that `x` came from, unless a literal put it there."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     value = frame.evaluate(receiver, state) if receiver is not None else None
     if not isinstance(value, Tensor) or value.device != CPU or len(value.steps) < 2:
@@ -284,7 +284,10 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
     stem = _stem(source) if source is not None else None
     path = dotted_path(stem) if stem is not None else None
-    if stem is None or path in (None, "self") or isinstance(frame.evaluate(stem, state), Ref):
+    if stem is None or path in (None, "self"):
+        return None
+    origin = frame.evaluate(stem, state)
+    if isinstance(origin, Ref) or (isinstance(origin, Tensor) and origin.device.origin is Origin.LITERAL):
         return None
     return Given(f"{path}.device", f"`{path}` came from there", down)
 

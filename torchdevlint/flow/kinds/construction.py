@@ -1,0 +1,59 @@
+"""Methods that run only while an object is made, when nothing can have moved it yet."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+
+
+def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozenset[str] = frozenset()) -> bool:
+    """Whether all that reads a method is a call in the ``__init__`` of its class, of a base or of a subclass.
+
+    Or in methods of these of which the same holds. A call in a function that ``__init__`` defines comes later, and what
+    another class reads from its `self` is its own.
+    """
+    if name.startswith("__") or name in around:
+        return False
+    below = [each for each in machine.classes.values() if info in each.mro]
+    family = list(dict.fromkeys(each for one in (info, *below) for each in one.mro))
+    places: list[ast.AST] = [machine.tree, *(each.node for each in family if each.node not in machine.classes)]
+    theirs = {id(each) for one in machine.classes.values() if one not in family for each in _own_reads(one.node)}
+    reads = [each for place in places for each in _reads_by_name(place).get(name, ())]
+    reads = [each for each in reads if id(each) not in theirs]
+    methods = {node: each for one in family for each, node in one.methods.items()}
+    holders = [_holder(methods, each) for each in reads]
+    callers = {each for each in holders if each != name}
+    return bool(callers) and all(
+        each == "__init__" or (each is not None and is_part_of_init(machine, info, each, around | {name}))
+        for each in callers
+    )
+
+
+def _holder(methods: dict[ast.FunctionDef | ast.AsyncFunctionDef, str], read: ast.Attribute) -> str | None:
+    """The name of the method that itself calls what is read; None if none does."""
+    for method, name in methods.items():
+        if any(call.func is read for call in own_nodes_in(method, ast.Call)):
+            return name
+    return None
+
+
+@once_a_node
+def _own_reads(owner: ast.ClassDef) -> list[ast.Attribute]:
+    """The attributes that the methods of a class read from `self` and ``super()``."""
+    roots = ((each, each.value.func if isinstance(each.value, ast.Call) else each.value) for each in _reads(owner))
+    return [each for each, root in roots if isinstance(root, ast.Name) and root.id in ("self", "super")]
+
+
+@once_a_node
+def _reads_by_name(scope: ast.AST) -> dict[str, list[ast.Attribute]]:
+    found: dict[str, list[ast.Attribute]] = {}
+    for node in _reads(scope):
+        found.setdefault(node.attr, []).append(node)
+    return found
+
+
+def _reads(scope: ast.AST) -> list[ast.Attribute]:
+    return [each for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Load)]
