@@ -186,7 +186,7 @@ def test_a_chain_of_helpers_begins_in_a_program(project: Project) -> None:
 
 
 def test_what_a_program_imports_may_place_tensors(project: Project) -> None:
-    program = "from helpers import Table, spread\nfrom read import rows\n\nspread(print(rows()))\nTable().look(rows())\n"
+    program = "from helpers import Table, spread\nfrom read import rows\nprint(spread(rows()))\nTable().look(rows())\n"
     asks = "import torch\n\n\ndef rows():\n    torch.cuda.manual_seed_all(1)\n    return READ[0]\n"
     assert project({"show.py": program, "read.py": asks}) == set()
     assert project({"read.py": asks + "\n\ndef place(x):\n    return x.cuda()\n"}) == ROWS

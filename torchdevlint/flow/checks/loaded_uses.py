@@ -15,6 +15,10 @@ _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join
 _TAKES_PARTS = frozenset({"get", "pop"})
 
 
+Source = ast.expr | str
+"""What an expression is taken out of: a call, or the name of a variable."""
+
+
 def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     """Whether the function reads what it has loaded, or a part of it, in a way that refuses tensors of an accelerator.
 
@@ -22,50 +26,84 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     such data, whatever else is done with it.
     """
     scope = frame.function or frame.machine.tree
-    names = _names_of_parts(scope, load)
-    read = False
-    for call in nodes_in(scope, ast.Call):
-        given = [each for each in call.args if _is_part(each, load, names)]
-        method = call.func if isinstance(call.func, ast.Attribute) else None
-        if method is not None and given and method.attr == "load_state_dict":
-            return False
-        of_part = method is not None and _is_part(method.value, load, names)
-        if of_part and method is not None:
-            read = read or method.attr in _OF_TEXT or (method.attr == "numpy" and not call.keywords)
-        elif given and not read:
-            called = frame.evaluate(call.func, State({}))
-            read = isinstance(called, Ref) and (reads_on_host(called.name) or called.name in _TAKES_HOST_DATA)
-    return read
+    given, asked = _calls_by_source(scope)
+    sources: tuple[Source, ...] = (load, *sorted(_names_of_parts(scope, load)))
+    takes = [call for source in sources for call in given.get(source, ())]
+    if any(isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" for call in takes):
+        return False
+    methods = [(method, call) for source in sources for method, call in asked.get(source, ())]
+    if any(method in _OF_TEXT or (method == "numpy" and not call.keywords) for method, call in methods):
+        return True
+    return any(_takes_host_data(frame, call) for call in takes)
+
+
+def _takes_host_data(frame: Frame, call: ast.Call) -> bool:
+    called = frame.evaluate(call.func, State({}))
+    return isinstance(called, Ref) and (reads_on_host(called.name) or called.name in _TAKES_HOST_DATA)
 
 
 @once_a_node
-def _bound_in(scope: ast.AST) -> list[tuple[str, ast.expr]]:
-    """The names that values are bound to, by assignment or by the rounds of a loop."""
+def _calls_by_source(
+    scope: ast.AST,
+) -> tuple[dict[Source, list[ast.Call]], dict[Source, list[tuple[str, ast.Call]]]]:
+    """The calls that are given something, and the methods that are called of it, by what that is taken out of."""
+    given: dict[Source, list[ast.Call]] = {}
+    asked: dict[Source, list[tuple[str, ast.Call]]] = {}
+    for call in nodes_in(scope, ast.Call):
+        receiver = _source_of(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        if receiver is not None and isinstance(call.func, ast.Attribute):
+            asked.setdefault(receiver, []).append((call.func.attr, call))
+        for each in call.args:
+            source = _source_of(each)
+            if source is not None and source != receiver:
+                given.setdefault(source, []).append(call)
+    return given, asked
+
+
+@once_a_node
+def _bound_in(scope: ast.AST) -> dict[str, list[Source | None]]:
+    """What the values of a name are taken out of, which assignments or the rounds of a loop bind to it."""
     bound = [(each.targets[0], each.value) for each in nodes_in(scope, ast.Assign)]
     bound += [(each.target, each.iter) for each in nodes_in(scope, ast.For)]
     bound += [(each.target, each.iter) for each in nodes_in(scope, ast.comprehension)]
-    return [(target.id, value) for target, value in bound if isinstance(target, ast.Name)]
+    found: dict[str, list[Source | None]] = {}
+    for target, value in bound:
+        if isinstance(target, ast.Name):
+            found.setdefault(target.id, []).append(_source_of(value))
+    return found
+
+
+@once_a_node
+def _names_by_source(scope: ast.AST) -> dict[Source, list[str]]:
+    found: dict[Source, list[str]] = {}
+    for name, sources in _bound_in(scope).items():
+        for source in sources:
+            if source is not None:
+                found.setdefault(source, []).append(name)
+    return found
 
 
 def _names_of_parts(scope: ast.AST, load: ast.Call) -> frozenset[str]:
     """The names that hold nothing but what the load gave, or parts of it."""
-    bound = _bound_in(scope)
-    names: frozenset[str] = frozenset()
+    bound, taken = _bound_in(scope), _names_by_source(scope)
+    names: set[str] = set()
+    new: list[Source] = [load]
+    while new:
+        for name in taken.get(new.pop(), ()):
+            if name not in names and all(each is load or each == name or each in names for each in bound[name]):
+                names.add(name)
+                new.append(name)
+    return frozenset(names)
+
+
+def _source_of(node: ast.expr) -> Source | None:
+    """What an expression takes parts out of: ``load(..)["x"].get("y")`` is taken out of the first call."""
     while True:
-        found = {name for name, value in bound if _is_part(value, load, names)}
-        found -= {name for name, value in bound if not _is_part(value, load, frozenset(found))}
-        if names >= found:
-            return names
-        names |= found
-
-
-def _is_part(node: ast.expr, load: ast.Call, names: frozenset[str]) -> bool:
-    """Whether an expression is what the load gave, or taken out of it."""
-    while node is not load:
         if isinstance(node, ast.Subscript):
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES_PARTS:
             node = node.func.value
+        elif isinstance(node, ast.Name):
+            return node.id
         else:
-            return isinstance(node, ast.Name) and node.id in names
-    return True
+            return node if isinstance(node, ast.Call) else None
