@@ -120,7 +120,7 @@ def _read_ours(output: str) -> list[Finding]:
 
 def _lines(item: Mapping[str, Any]) -> int:
     """How many lines a finding of ours speaks for."""
-    also = re.search(r"\(also in lines? ([\d, ]+)(?: and (\d+) more)?\)$", item["message"])
+    also = re.search(r"\(also in lines? ([\d, ]+)(?: and (\d+) more)?\)$", item.get("message", ""))
     return 1 if also is None else 2 + also[1].count(",") + int(also[2] or 0)
 
 
