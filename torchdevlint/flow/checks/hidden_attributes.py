@@ -159,6 +159,8 @@ def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at:
     path = dotted_path(model)
     if path is None:
         return False
+    if path.startswith("self.") and path not in state.paths and _runs_around_wrap(frame, path.removeprefix("self.")):
+        return None
     seen = state.copy()
     seen.conditions = ()
     held = alternatives(frame.evaluate(model, seen))
@@ -174,6 +176,20 @@ def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at:
 
 def _is_wrapper(value: Value) -> bool:
     return isinstance(value, Library) and bool(value.prefix)
+
+
+def _runs_around_wrap(frame: Frame, attribute: str) -> bool:
+    """Whether this method is run by one that wraps the model, or runs one: what it reads first is not wrapped yet.
+
+    After the wrap the path knows what the attribute holds.
+    """
+    owner, function = frame.owner, frame.function
+    if owner is None or function is None:
+        return False
+    writers = {method for each in owner.mro for method in each.writers.get(attribute, ())}
+    methods = [method for each in owner.mro for method in each.methods.values()]
+    wraps = [each for each in methods if each in writers or not writers.isdisjoint(reached_from(owner, each))]
+    return any(function is each or function in reached_from(owner, each) for each in wraps)
 
 
 def _is_in_order(frame: Frame, attribute: str) -> bool:

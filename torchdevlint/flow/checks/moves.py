@@ -79,7 +79,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             target = like.device
     elif method in torch_api.DEVICE_METHODS:
         target = method_device(frame, method, evaluate_arguments(frame, call, state))
-    if method == "to" and target is not None and _is_there(frame, receiver, target, state):
+    if target is not None and _is_there(frame, receiver, target, state):
         return
     machine = frame.machine
     if moves:
@@ -120,9 +120,14 @@ def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr, state: St
 
 
 def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:
-    """Whether the tensor is where the statement would put it: a buffer, and the device of an input of forward."""
-    value = frame.evaluate(node, state)
-    return isinstance(value, Tensor) and not on_cpu(target) and relation(value.device, target) is Relation.AGREE
+    """Whether the tensor is where the statement would put it, on all paths that come here.
+
+    So is a buffer on the device of an input of forward, and what was made of a tensor that was moved there before.
+    """
+    held = [each for _, each in alternatives(frame.evaluate(node, state), state.conditions) if each != NONE]
+    return not on_cpu(target) and all(
+        isinstance(each, Tensor) and relation(each.device, target) is Relation.AGREE for each in held
+    )
 
 
 def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:
