@@ -20,7 +20,7 @@ from torchdevlint.flow.checks import (
     scalar_losses,
 )
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import child_of, element_of, sequence
+from torchdevlint.flow.state.joins import child_of, choose, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
@@ -44,7 +44,7 @@ from torchdevlint.flow.vouch.devices import remember
 
 def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
-    inner = arguments.value(0, "module")
+    inner = _not_wrapped_yet(arguments.value(0, "module"), node)
     if name == "torch.compile" and not arguments.positional:
         return UNKNOWN
     device = inner.device if isinstance(inner, (Library, Obj)) else TOP
@@ -56,6 +56,14 @@ def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
     replicas.note_wrap(frame, state, node, wrapper)
     return wrapper
+
+
+def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:
+    """What an attribute held before a call wrapped it: what this very call gave is no part of it."""
+    if not isinstance(model, Choice):
+        return model
+    left = [each for each in model.alternatives if not (isinstance(each[1], Library) and each[1].made_at is node)]
+    return choose(left) if left else model
 
 
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
