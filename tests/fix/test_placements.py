@@ -264,6 +264,35 @@ def test_no_fix_takes_a_comment_along(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "state = torch.load(p)\n    m.load_state_dict(state)",
+        "c = torch.load(p)\n    m.load_state_dict(c['model'])\n    o.load_state_dict(c.get('optimizer'))",
+        "c = torch.load(p)\n    if 'ema' in c:\n        state = c.pop('ema')\n        m.load_state_dict(state)",
+    ],
+)
+def test_what_only_feeds_load_state_dict_is_safely_read_to_the_cpu(body: str) -> None:
+    code = f"def f(m, o, p):\n    {body}\n"
+    assert fixed(code, unsafe=False) == code.replace("torch.load(p)", 'torch.load(p, map_location="cpu")')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "state = torch.load(p)\n    m.load_state_dict(state)\n    return state",
+        "c = torch.load(p)\n    m.load_state_dict(c['model'])\n    return c['mean'] + 1",
+        "c = torch.load(p)\n    o = c['model']\n    m.load_state_dict(o)\n    return o['weight']",
+        "c = torch.load(p)\n    m.load_state_dict(c['model'], assign=True)",
+        "c = torch.load(p)\n    m.load_state_dict(strip(c))",
+        "global o\n    o = torch.load(p)\n    m.load_state_dict(o)",
+    ],
+)
+def test_what_is_used_otherwise_is_not_safely_read_to_the_cpu(body: str) -> None:
+    code = f"def f(m, p):\n    {body}\n"
+    assert fixed(code, unsafe=False) == code
+
+
+@pytest.mark.parametrize(
     "call",
     ["m.load_state_dict(torch.load(p), True, True)", "m.load_state_dict(torch.load(p), **given)"],
 )

@@ -15,6 +15,7 @@ from torchdevlint.flow.checks import draws, forwarding, hardcoded, lost_moves
 from torchdevlint.flow.checks.causes import nearest, with_causes
 from torchdevlint.flow.checks.containers import check_containers
 from torchdevlint.flow.checks.contents import is_composite
+from torchdevlint.flow.checks.fed_loads import only_fed
 from torchdevlint.flow.checks.grown_attributes import keep_grown
 from torchdevlint.flow.checks.overrides import check_classes
 from torchdevlint.flow.checks.returns import check_returns
@@ -159,20 +160,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
     hardcoded.collect(machine, tree)
-    fed: set[ast.AST] = set()
-    own = any(each.name == "load_state_dict" for each in nodes_in(tree, ast.FunctionDef))
-    for node in nodes_in(tree, ast.Call):
-        if not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr == "load_state_dict" and not own and _copies(node):
-            fed.update(node.args[:1])
+    machine.fed = only_fed(tree)
     machine.default_changed |= _changes_default(tree)
-    machine.fed = frozenset(fed)
-
-
-def _copies(call: ast.Call) -> bool:
-    """Whether ``load_state_dict`` leaves the parameters where they are: its third argument is `assign`."""
-    return len(call.args) < 3 and not any(each.arg in (None, "assign") for each in call.keywords)
 
 
 def _changes_default(tree: ast.Module) -> bool:
