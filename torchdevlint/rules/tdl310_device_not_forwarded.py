@@ -4,7 +4,8 @@
 Finds functions with a parameter `device` or `map_location` that stands nowhere in their bodies, where
 
 - what they return is made on the default device, by `torch.zeros(..)` and its kin without `device=`;
-- they read a checkpoint with `map_location="cpu"`, and give it back;
+- they read a checkpoint with `map_location="cpu"`, and give it back, or take `map_location` and read weights from an
+  address without any (a file that is read without any is TDL201's);
 - they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
   default for it, and is not given it.
 

@@ -51,11 +51,26 @@ def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, argument
 
 
 def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
-    """A load to the CPU by name, in a function that is told where to."""
+    """A load to the CPU by name, or to nowhere in particular, in a function that is told where to."""
     given = arguments.get(torch_api.LOADERS[name], "map_location")
-    if given is not None and given[1] == Const("cpu") and _unread(frame) == "map_location":
-        keeps = _same(_default_of(frame.function, "map_location"), given[0])
-        _record(frame, state, given[0], "map_location", "load", name, "map_location", keeps=keeps)
+    default = _default_of(frame.function, "map_location")
+    if given is not None:
+        if given[1] == Const("cpu") and _unread(frame) == "map_location":
+            _record(
+                frame, state, given[0], "map_location", "load", name, "map_location", keeps=_same(default, given[0])
+            )
+    elif not (arguments.starred or arguments.double_starred) and _forgets_place(frame):
+        handed = "map_location=map_location"
+        _record(frame, state, node, "map_location", "call", name, handed, keeps=_same(default, _NONE))
+
+
+def _forgets_place(frame: Frame) -> bool:
+    """Whether a function takes the place of a load and never reads it, whoever asks it to take one."""
+    function = frame.function
+    if not isinstance(function, Functions) or "map_location" not in argument_names(function):
+        return False
+    forgotten = not _reads(function, "map_location") and not _reads_all(function)
+    return forgotten and not _is_dismissed(frame, function, "map_location")
 
 
 def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
