@@ -44,6 +44,16 @@ def importers(home: str) -> tuple[str, ...] | None:
     return tuple(path for path, written, size in files if path != home and _imports(path, written, size, home, name))
 
 
+def saving(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The other files of the project of `home` that save something and say all `words`; None where it is not known."""
+    files = files_below(root_of(os.path.dirname(home)))
+    if files is None:
+        return None
+    saved = (path for path, written, size in files if path != home and _saves(path, written, size))
+    said = [each.encode("utf-8", "surrogatepass") for each in words]
+    return tuple(path for path in saved if all(map(_text(path).__contains__, said)))
+
+
 def stamp(home: str) -> str:
     """What changes whenever a file of the project of `home` is written, added or removed."""
     return _stamp(root_of(os.path.dirname(home)))
@@ -64,7 +74,7 @@ def files_below(root: str) -> tuple[File, ...] | None:
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     places.forget()
-    for cached in (files_below, _stamp, _imports):
+    for cached in (files_below, _stamp, _imports, _text):
         cached.cache_clear()
 
 
@@ -119,6 +129,20 @@ def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
     except OSError:
         return ()
     return tuple(_imports_in(text))
+
+
+@lru_cache(maxsize=8192)
+def _saves(path: str, written: int, size: int) -> bool:
+    return size <= _LARGEST and b"save" in _text(path)
+
+
+@lru_cache(maxsize=512)
+def _text(path: str) -> bytes:
+    """The bytes of a file, as long as files are taken not to change; none if it cannot be read."""
+    try:
+        return content(path)
+    except OSError:
+        return b""
 
 
 def _imports_in(text: str) -> Iterator[Import]:

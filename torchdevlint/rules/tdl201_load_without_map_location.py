@@ -40,16 +40,22 @@ through (unless `assign=True` is given). A checkpoint whose tensors are used as 
 them: `torch.load(path, map_location=device)`.
 
 ## Fix safety
-The fix adds `map_location="cpu"`, or writes it in place of None. It is safe where the call only feeds
-`load_state_dict`, which copies into the parameters wherever they are, unless it is told to `assign`, or the file has
-one of its own. Elsewhere it is unsafe: tensors that are used as they are, are on the CPU then, and what used them has
-to move them. There is none for a function of one's own that does more with its parameter than to hand it on.
+The fix adds `map_location="cpu"`, or writes it in place of None. It is safe where what is loaded, or each part of it
+that the function takes out, only feeds `load_state_dict`, which copies into the parameters wherever they are, unless it
+is told to `assign`, or the file has one of its own. Elsewhere it is unsafe: tensors that are used as they are, are on
+the CPU then, and what used them has to move them. There is none for a function of one's own that does more with its
+parameter than to hand it on.
 
 ## What it cannot see
 Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless. It is
 silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__` or is
 asked for as a resource of the package and nothing in the file saves to such a path, or what is loaded is read as NumPy
-or as text at once. A place that is given only to machines without an accelerator is enough.
+or as text at once. It is silent as well where the project writes files of that name (the last part of the path, as far
+as it is written down) and saves nothing but data of the CPU in them: `v.cpu()`, tensors that are made there and not
+moved, numbers. One writer that may save anything else is enough for a finding. A place that is given only to machines
+without an accelerator is enough. A program that sends something to CUDA by name on its only path, and takes no device
+from outside, ends without CUDA anyway: what it loads is not reported, unless it is one of several processes, or fills a
+model with a checkpoint, of which there would be a second copy.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.

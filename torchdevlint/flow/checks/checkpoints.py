@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
+from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
+from torchdevlint.flow.kinds.cuda_programs import is_of_cuda_program
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -36,10 +38,29 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     if _placed(frame, name, arguments):
         _note_handed_on(frame, arguments.get(torch_api.LOADERS[name], "map_location"))
         return result
-    if path in frame.saved or holds_data(frame, node, arguments):
+    if path in frame.saved or _is_read_anyway(frame, node, arguments):
         return result
     _record_load(frame, node, name, "map_location", arguments.get(torch_api.LOADERS[name], "map_location"))
     return result
+
+
+def _is_for_cuda(frame: Frame) -> bool:
+    others = frame.machine.others
+    notebook = others is not None and others.home.endswith(".ipynb")
+    return is_of_cuda_program(frame.machine.tree, frame.function, notebook)
+
+
+def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
+    """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA.
+
+    A checkpoint that a model is filled from is a second copy of it on the accelerator, whatever the code is for.
+    """
+    machine = frame.machine
+    if holds_data(frame, node, arguments):
+        return True
+    if "load_state_dict" not in machine.words and _is_for_cuda(frame):
+        return True
+    return bool(arguments.positional) and is_written_from_cpu(frame, node, arguments.positional[0][1])
 
 
 def _record_load(
@@ -78,7 +99,7 @@ def note_call(frame: Frame, state: State, node: ast.AST, function: Func, argumen
     given = arguments.get(place, parameter)
     if given is not None:
         _note_handed_on(frame, given)
-    elif not (state.guarded or state.without_accelerator or holds_data(frame, node, arguments)):
+    elif not (state.guarded or state.without_accelerator or _is_read_anyway(frame, node, arguments)):
         _record_load(frame, node, function.qualname, parameter, None, _is_only_handed_on(function.node, parameter))
 
 

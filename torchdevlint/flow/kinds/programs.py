@@ -47,6 +47,14 @@ def names_accelerators(text: str) -> bool:
 
 
 @once_a_node
+def is_program(tree: ast.Module) -> bool:
+    """Whether this file does by itself what a program does; a trial of what is meant for others is none."""
+    guards = [each for each in tree.body if is_main_guard(each)]
+    outside = [each for each in tree.body if not is_main_guard(each)]
+    return any(not _is_trial(each) for each in guards) or _runs(outside, _by_name(tree))
+
+
+@once_a_node
 def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
     """The functions that the program of this file calls, by whatever name they are read, and those inside of them.
 

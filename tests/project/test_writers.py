@@ -1,0 +1,95 @@
+"""Which other files of a project write what is loaded, and results that depend on it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from torchdevlint.cache import Cache
+from torchdevlint.config import Settings
+from torchdevlint.engine import Run, check_paths
+from torchdevlint.project import tree
+
+READER = "import torch\n\ntables = torch.load('runs/tables.pt')\n"
+OF_CPU = "import torch\n\ndef save(found):\n    torch.save({k: v.cpu() for k, v in found.items()}, f'{A}/tables.pt')\n"
+OF_MODEL = "import torch\n\ndef save(model):\n    torch.save(model.state_dict(), 'other/tables.pt')\n"
+
+
+def project(root: Path, **files: str) -> Path:
+    (root / "pyproject.toml").write_text("")
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.with_suffix(".py") if not path.suffix else path).write_text(text)
+    return root
+
+
+def lint(root: Path, folder: Path | None = None, jobs: int = 1) -> Run:
+    files = [path.as_posix() for path in sorted(root.rglob("*.py"))]
+    settings = Settings(root=root, select=("TDL201",))
+    if folder is None:
+        return check_paths(files, settings, jobs=jobs)
+    with Cache(folder, settings) as cache:
+        return check_paths(files, settings, jobs=jobs, cache=cache)
+
+
+def reported(root: Path) -> list[str]:
+    return sorted(Path(each.filename).name for each in lint(root).diagnostics)
+
+
+def test_another_script_writes_from_the_cpu(tmp_path: Path) -> None:
+    assert reported(project(tmp_path, read=READER)) == ["read.py"]
+    assert reported(project(tmp_path, tools__write=OF_CPU)) == []
+
+
+def test_one_writer_that_may_be_elsewhere_is_enough(tmp_path: Path) -> None:
+    assert reported(project(tmp_path, a__read=READER, write=OF_CPU, z__train=OF_MODEL)) == ["read.py"]
+
+
+def test_names_with_holes_are_held_against_each_other(tmp_path: Path) -> None:
+    reader = "import torch\n\ndef read(k):\n    return torch.load(f'codes_k{k}.pt')\n"
+    written_out = reader.replace("f'codes_k{k}.pt'", "'codes_k8.pt'")
+    assert reported(project(tmp_path, read=reader, other=written_out)) == ["other.py", "read.py"]
+    assert reported(project(tmp_path, write=OF_CPU.replace("tables.pt", "codes_k{SIZE}.pt"))) == []
+
+
+def test_environments_and_hidden_folders_are_no_part_of_the_project(tmp_path: Path) -> None:
+    root = project(tmp_path, read=READER)
+    for folder in ("env/lib", ".old"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "write.py").write_text(OF_CPU)
+    assert [each.filename for each in lint(root).diagnostics if each.filename.endswith("read.py")]
+
+
+def test_too_many_files_are_not_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = project(tmp_path, read=READER, write=OF_CPU)
+    monkeypatch.setattr(tree, "MOST_FILES", 1)
+    assert reported(root) == ["read.py"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kept_results_depend_on_who_writes(tmp_path: Path, seed: int) -> None:
+    choose = random.Random(seed)
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    root.mkdir()
+    project(root, a__read=READER, read=READER)
+    found = set()
+    for _ in range(25):
+        path = root / choose.choice(("write.py", "a/write.py", "tools/train.py", "text.py"))
+        if choose.random() < 0.4 and path.exists():
+            path.unlink()
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(choose.choice((OF_CPU, OF_CPU, OF_CPU, OF_MODEL, "x = 1\n")))
+        fresh = lint(root)
+        assert lint(root, folder) == fresh
+        assert lint(root, folder) == fresh
+        found.add(len(fresh.diagnostics))
+    assert found == {0, 2}
+
+
+def test_order_and_processes_change_nothing(tmp_path: Path) -> None:
+    root = project(tmp_path, a__read=READER, read=READER, write=OF_CPU, z__other=READER.replace("tables", "weights"))
+    assert lint(root, jobs=2) == lint(root)
