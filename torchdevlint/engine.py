@@ -189,7 +189,8 @@ def _check_document(
     """The result for a file that is Python; `module` is what the library has of it, to which a `saved` one is added."""
     content, tree, codes = document.content, document.tree, select.selected_for(settings, filename)
     part = "file" if content.notebook is None else "cell"
-    errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in document.errors]
+    shown = document.errors if part == "file" or b"torch" in data else ()
+    errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in shown]
     reports, problems = judged(errors, filename, codes)
     suppressions = suppress.read(content.text, ignore_noqa=settings.ignore_noqa)
     entry = None

@@ -48,6 +48,7 @@ def test_syntax_of_later_pythons_parses(text: str) -> None:
         ("a = 1\rb = 2\r\nc = = 3\n", 3, 5),
         ("if a:\n    x\n      y\n", 3, 7),
         ("print 'a'\n", 1, 1),
+        ("def f(x):\n    y = \n\n    # what is missing\n    return x\n", 2, 9),
         ("def f(:\n", 1, 7),
         ("a = '''\n", 1, 5),
         ("if a:\n", 1, 6),

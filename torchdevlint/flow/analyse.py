@@ -68,6 +68,7 @@ def analyse(
         machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
+        machine.explained.update(machine.arrivals.unfounded())
         check_classes(machine)
         facts = sorted(nearest(_consistent(machine, callers)), key=lambda fact: (fact.at, type(fact).__name__))
         _let_go(machine)

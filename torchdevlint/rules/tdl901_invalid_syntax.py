@@ -24,9 +24,10 @@ def forward(self, x):
 There is no fix.
 
 ## What it cannot see
-It reports the first error of a file only, and of each cell of a notebook. Errors that Python finds after parsing, such
-as a `return` outside of a function, are not looked for. A file that is nested too deeply to be analysed is no finding
-but a problem of the run.
+It reports the first error of a file only, and of each cell of a notebook. Half-typed cells of a notebook that has
+nothing to do with torch are left alone, since its other cells run without them. Errors that Python finds after
+parsing, such as a `return` outside of a function, are not looked for. A file that is nested too deeply to be analysed
+is no finding but a problem of the run.
 
 ## References
 - [The Python Language Reference: full grammar](https://docs.python.org/3/reference/grammar.html)

@@ -72,15 +72,19 @@ def _second_opinion(text: str, refusal: SyntaxError) -> ast.Module:
 def _invalid(text: str, refusal: SyntaxError, opinion: str) -> InvalidSyntaxError:
     """The error to show: Python's words and place, unless it stumbled over new syntax and libcst got further down.
 
-    libcst names the place after the token that it could not read, which may be in the next row.
+    libcst names the place after the token that it could not read, which may be in the next row that holds code.
     """
     rows = _NEWLINE.split(text)
     row, column, reason = refusal.lineno or 1, refusal.offset or 1, refusal.msg
     place = re.search(r"error at (\d+):(\d+)", opinion)
-    if place and int(place[1]) > row + 1 and reason.startswith(_NEW_SYNTAX):
+    if place and any(map(_holds_code, rows[row : int(place[1]) - 1])) and reason.startswith(_NEW_SYNTAX):
         row, column, reason = int(place[1]), int(place[2]), "invalid syntax"
     row = min(max(row, 1), len(rows))
     return InvalidSyntaxError(reason, row, min(max(column, 1), len(rows[row - 1]) + 1))
+
+
+def _holds_code(row: str) -> bool:
+    return not row.lstrip().startswith("#") and bool(row.strip())
 
 
 def _error_at(text: str, index: int, reason: str) -> InvalidSyntaxError:

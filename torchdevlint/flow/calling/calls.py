@@ -179,7 +179,15 @@ def _method_of_unknown(
     found = unknown_method(frame, state, node, callee, arguments)
     if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
         return found if given is None else _looked_up(given, callee, arguments) or found
-    return receiver if given is not None else of_inputs(frame, node, arguments)
+    if given is None:
+        return of_inputs(frame, node, arguments)
+    return receiver if given.origin is not Origin.ARGUMENT or callee.attr.rstrip("_") in _OF_TENSORS else UNKNOWN
+
+
+_OF_TENSORS = frozenset({"items", "values", "copy"}).union(
+    torch_api.METHOD_TENSOR, torch_api.METHOD_TUPLE, torch_api.METHOD_LIST, torch_api.METHOD_PLAIN
+)
+"""Methods of tensors, and of dicts of them; of what has another one, nothing says that it holds tensors."""
 
 
 def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:

@@ -132,12 +132,14 @@ def _observe(activation: Frame, state: State) -> None:
     What a script does when it is run, such as a trial on random numbers, says nothing of other users.
     """
     function, observed = activation.function, activation.machine.observed
+    caller = activation.called_at[1].function if activation.called_at is not None else None
     if function is None or activation.entry.kind == "module":
         return
     for name, value in state.env.items():
         given = [each for each in tensors_in(value) if _is_placed(each)]
         if given:
             here = all(on_cpu(each.device) or _is_just_made(each) for each in given)
+            activation.machine.arrivals.note_parameter(function, name, caller, given)
             if not here or all(_is_told(each) for _, each in alternatives(value)):
                 observed[function, name] = observed.get((function, name), True) and here
 

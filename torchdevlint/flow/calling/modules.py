@@ -19,6 +19,7 @@ from torchdevlint.flow.checks import (
     replicas,
     scalar_losses,
 )
+from torchdevlint.flow.kinds import own_moves
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, choose, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -27,6 +28,7 @@ from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     UNKNOWN,
     Choice,
+    Cls,
     Const,
     Library,
     Map,
@@ -37,6 +39,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.flow.transfer.imports import resolve
 from torchdevlint.flow.transfer.mixing import what_is_filled
 from torchdevlint.flow.transfer.operations import Operands, combine
 from torchdevlint.flow.vouch.devices import remember
@@ -221,7 +224,7 @@ def _call_unknown_class(
     frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
-    stayed = [each for each in operands if loaders.is_input(frame, *each)]
+    stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:
@@ -232,6 +235,16 @@ def _call_unknown_class(
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device, given_by(module, device, node))
     return Tensor(device, None, (), given_by(module, device, node), opaque=True)
+
+
+def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
+    """Whether one of the Modules that the file names takes such an argument and moves it itself."""
+    for each in (resolve(frame, value) for value in list(frame.machine.globals.values())):
+        if isinstance(each, Cls) and each.info.is_module and "forward" in each.info.all_methods:
+            places = {place for place, value in own_moves.given(each.info, "forward", node) if value is argument}
+            if places & own_moves.moved_inputs(each.info):
+                return True
+    return False
 
 
 def _is_made_here(value: Value) -> bool:

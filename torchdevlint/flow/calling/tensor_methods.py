@@ -291,6 +291,7 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
     if device is None or device == DEFAULT:
         return receiver
     environment.note_device(frame, state, node, device)
+    frame.machine.arrivals.note_move(frame.function, node, receiver, device)
     return at(receiver, device, Step(f"moved to {device.describe()}", node))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
+from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.cuda_programs import is_of_cuda_program
@@ -33,7 +34,7 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     path_node = arguments.positional[0][0] if arguments.positional else None
     path = frame.machine.text_of(path_node) if path_node is not None else ""
     result = Loaded(node, path)
-    if state.guarded or state.without_accelerator:
+    if state.guarded or state.without_accelerator or (path_node is not None and is_temporary(frame, path_node)):
         return result
     if _placed(frame, name, arguments):
         _note_handed_on(frame, arguments.get(torch_api.LOADERS[name], "map_location"))

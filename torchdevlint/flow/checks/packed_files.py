@@ -1,9 +1,9 @@
-"""Files that come with the code that reads them: their paths are made from where the module is."""
+"""Where a path begins: files that come with the code that reads them, and those of a temporary directory."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.names import argument_names, dotted_path
@@ -15,46 +15,73 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 _OF_RESOURCES = ("importlib.resources.", "importlib_resources.", "pkg_resources.resource_", "pkgutil.get_data")
 _MAKE_PATHS = frozenset("join dirname abspath realpath normpath Path PurePath str fspath open BytesIO".split())
 _GIVE_PATHS = frozenset("joinpath resolve absolute with_name with_suffix open read_bytes as_posix format".split())
+_TEMPORARY = ("tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile")
 _MOST_NAMES = 6
+
+Begins = Callable[[Frame, ast.expr], bool]
+"""Whether a path begins with an expression."""
 
 
 def is_packed(frame: Frame, path: ast.expr) -> bool:
     """Whether a path leads to a resource: a file of the package, which nothing in this file writes."""
-    return _leads_into_package(frame, frame.function, path, _MOST_NAMES) and not any(
-        _leads_into_package(frame, scope, written, _MOST_NAMES) for scope, written in _written(frame.machine.tree)
-    )
+    return _begins(frame, frame.function, path, _in_package) and not _writes(frame, _in_package)
 
 
-def _leads_into_package(frame: Frame, scope: ast.AST | None, node: ast.expr, names: int) -> bool:
-    """Whether a path begins where the module is, or was asked for as a resource; `names` is how many are followed."""
-    if isinstance(node, ast.Name) and node.id in ("__file__", "__path__"):
+def is_temporary(frame: Frame, path: ast.expr) -> bool:
+    """Whether a path leads into a temporary directory that this file saves to: the same run wrote what is there.
+
+    What is brought there otherwise, such as a download, may come from any machine.
+    """
+    return _begins(frame, frame.function, path, _is_temporary) and _writes(frame, _is_temporary)
+
+
+def _writes(frame: Frame, begins: Begins) -> bool:
+    return any(_begins(frame, scope, written, begins) for scope, written in _written(frame.machine.tree))
+
+
+def _in_package(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is where the module is, or asks for a resource."""
+    if isinstance(node, ast.Name):
+        return node.id in ("__file__", "__path__")
+    return isinstance(node, ast.Call) and _calls(frame, node, _OF_RESOURCES)
+
+
+def _is_temporary(frame: Frame, node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _calls(frame, node, _TEMPORARY)
+
+
+def _calls(frame: Frame, node: ast.Call, names: tuple[str, ...]) -> bool:
+    called = frame.evaluate(node.func, State({}))
+    return isinstance(called, Ref) and called.name.startswith(names)
+
+
+def _begins(
+    frame: Frame, scope: ast.AST | None, node: ast.expr, begins: Begins, names: int = _MOST_NAMES
+) -> bool:
+    """Whether a path begins so; `names` is how many are followed."""
+    if begins(frame, node):
         return True
-    if isinstance(node, ast.Call):
-        return _call_leads_into_package(frame, scope, node, names)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Add)):
-        return _leads_into_package(frame, scope, node.left, names)
-    if isinstance(node, ast.Subscript):
-        return _leads_into_package(frame, scope, node.value, names)
-    if isinstance(node, ast.JoinedStr):
-        first = node.values[0] if node.values else None
-        return isinstance(first, ast.FormattedValue) and _leads_into_package(frame, scope, first.value, names)
-    if isinstance(node, ast.Attribute) and node.attr in ("parent", "parents"):
-        return _leads_into_package(frame, scope, node.value, names)
+    if any(_begins(frame, scope, each, begins, names) for each in _before(node)):
+        return True
     if isinstance(node, (ast.Name, ast.Attribute)) and names:
         bound = list(_bound(frame, scope, node))
-        return bool(bound) and all(_leads_into_package(frame, scope, each, names - 1) for each in bound)
+        return bool(bound) and all(_begins(frame, scope, each, begins, names - 1) for each in bound)
     return False
 
 
-def _call_leads_into_package(frame: Frame, scope: ast.AST | None, node: ast.Call, names: int) -> bool:
-    called = frame.evaluate(node.func, State({}))
-    if isinstance(called, Ref) and called.name.startswith(_OF_RESOURCES):
-        return True
-    last = (dotted_path(node.func) or "").rpartition(".")[2]
-    if last in _MAKE_PATHS and node.args and _leads_into_package(frame, scope, node.args[0], names):
-        return True
-    method = isinstance(node.func, ast.Attribute) and node.func.attr in _GIVE_PATHS
-    return method and _leads_into_package(frame, scope, node.func.value, names)  # type: ignore[attr-defined]
+def _before(node: ast.expr) -> Iterator[ast.expr]:
+    """What a path that is made here may begin with: ``d`` in ``os.path.join(d, name)``, ``d / name``, ``d.parent``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Add)):
+        yield node.left
+    elif isinstance(node, ast.JoinedStr):
+        yield from (each.value for each in node.values[:1] if isinstance(each, ast.FormattedValue))
+    elif isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in ("parent", "parents")):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        if (dotted_path(node.func) or "").rpartition(".")[2] in _MAKE_PATHS:
+            yield from node.args[:1]
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _GIVE_PATHS:
+            yield node.func.value
 
 
 def _bound(frame: Frame, scope: ast.AST | None, node: ast.expr) -> Iterator[ast.expr]:

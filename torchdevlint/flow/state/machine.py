@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators, names_accelerators
+from torchdevlint.flow.state.arrivals import Arrivals
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.near import Near
@@ -181,6 +182,7 @@ class Machine:
         """For each place that takes batches from a loader: the call that made the loader, if it is known."""
         self.explained: set[tuple[object, ...]] = set()
         """Keys of facts that another fact says more about."""
+        self.arrivals = Arrivals()
         self.looked_at: set[ast.AST] = set()
         """Functions that were entered on their own."""
         self.reached: set[ast.AST] = set()
@@ -300,9 +302,7 @@ class Machine:
             assumed, owner = self._assumes.get(key), self._owners.get(key)
             if (owner is not None and owner.in_pipeline) or key in self.explained:
                 continue
-            if key in self.moved:
-                continue
-            if key[-1] in self.left_behind:
+            if key in self.moved or key[-1] in self.left_behind:
                 continue
             if assumed is None or not self._gets_nothing_elsewhere(*assumed, is_given_cpu_elsewhere):
                 yield fact

@@ -12,7 +12,7 @@ from torchdevlint.flow.checks import hidden_attributes, leaves, module_devices
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.decorators import is_property
-from torchdevlint.flow.state.devices import LOADER, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
@@ -128,6 +128,8 @@ def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
     texts = [each for each in held if isinstance(each, Const) and isinstance(each.value, str)]
     if not known or len(known) + len(texts) < len(held) or frame.function in frame.machine.pipeline:
         return value
+    if not node.attr.startswith("_") and all(each.device == CPU for each in known) and len(known) == len(held):
+        return Dev(TOP)
     if len(held) == 1 and known[0].device != TOP:
         return value
     return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))

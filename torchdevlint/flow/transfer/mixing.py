@@ -68,10 +68,11 @@ def record_mixed(
             scalar=_scalar(frame, operation, stayed[1], written),
         )
 
-    for site in sites:
-        machine.record(("mixed", site), partial(make, site), state, argument)
-    if not sites:
-        machine.record(("mixed", node), partial(make, None), state, argument)
+    shown: list[Site | None] = [*sites] or [None]
+    for site in shown:
+        key = "mixed", site or node
+        machine.record(key, partial(make, site), state, argument)
+        machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
 
 
 def _creation(frame: Frame, site: Site) -> Creation:

@@ -134,6 +134,8 @@ def _combine(
     if not tensors:
         values = [value for _, value in operands]
         return NUMBER if all(is_number(value) for value in values) else _unknown_of(values)
+    if len(tensors) > 1:
+        frame.machine.arrivals.note_operands(frame.function, (value for _, value in tensors))
     for one, other in combinations(tensors[:MAX_OPERANDS], 2):
         check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
     if in_place and isinstance(operands[0][1], Tensor):

@@ -1,0 +1,93 @@
+"""Arguments that a function places itself: a move would do nothing if they were there, so they come from elsewhere.
+
+What is moved may be made of several arguments, which were together before. That is known only when a function has run,
+so findings that rest on the place of an argument are noted until then.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.values import Tensor
+from torchdevlint.source.nodes import nodes_in
+
+Key = tuple[object, ...]
+
+
+class Arrivals:
+    """What the run of a file shows of the places in which arguments arrive."""
+
+    def __init__(self) -> None:
+        self._moved: set[ast.arg] = set()
+        self._at_model: set[ast.arg] = set()
+        """Arguments that meet a parameter, or what a layer gave, as they came."""
+        self._with: dict[ast.arg, set[ast.arg]] = {}
+        """For each argument those that it meets in an operation."""
+        self._handed_on: dict[tuple[ast.AST, str], set[ast.arg]] = {}
+        """For each parameter the arguments that calls of this file hand on to it."""
+        self._resting: dict[Key, tuple[int, set[ast.arg | None]]] = {}
+        """What findings rest on, with the standing of the code that shows them."""
+
+    def note_move(self, function: ast.AST | None, call: ast.Call, tensor: Tensor, device: Device) -> None:
+        """A move of a tensor; one to where another argument is makes that the reference: ``y.to(x.device)``.
+
+        ``y.type_as(x)`` is there to convert.
+        """
+        argument = _argument(function, tensor)
+        converts = isinstance(call.func, ast.Attribute) and call.func.attr == "type_as"
+        if argument is None or converts or on_cpu(device):
+            return
+        names = {each.id for given in call.args for each in nodes_in(given, ast.Name)}
+        if device != tensor.device or "self" in names:
+            self._moved.add(argument)
+
+    def note_operands(self, function: ast.AST | None, operands: Iterable[Tensor]) -> None:
+        """Tensors that an operation takes together."""
+        tensors = list(operands)
+        arguments = {each for tensor in tensors if (each := _argument(function, tensor)) is not None}
+        for each in arguments:
+            self._with.setdefault(each, set()).update(arguments)
+        if any(tensor.steps and tensor.steps[0].of_module and not tensor.moved for tensor in tensors):
+            self._at_model |= arguments
+
+    def note_parameter(self, function: ast.AST, name: str, caller: ast.AST | None, given: Iterable[Tensor]) -> None:
+        """A call gives a parameter what may be made of arguments of its caller."""
+        arguments = {each for tensor in given if (each := _argument(caller, tensor)) is not None}
+        if arguments:
+            self._handed_on.setdefault((function, name), set()).update(arguments)
+
+    def note_finding(self, function: ast.AST | None, key: Key, standing: int, other: Tensor) -> None:
+        """A finding that holds if `other` is not where what it meets is; the highest standing tells."""
+        known, rests_on = self._resting.get(key, (standing, set()))
+        if standing >= known:
+            self._resting[key] = standing, {*(rests_on if standing == known else ()), _argument(function, other)}
+
+    def unfounded(self) -> Iterator[Key]:
+        """The findings that rest on nothing but arguments which the file moves itself."""
+        moved = self._together(self._moved) - self._together(self._at_model)
+        for (function, name), given in self._handed_on.items():
+            if given & moved:
+                moved |= {each for each in nodes_in(function, ast.arg) if each.arg == name}
+        return (key for key, (_, rests_on) in self._resting.items() if rests_on <= moved)
+
+    def _together(self, arguments: set[ast.arg]) -> set[ast.arg | None]:
+        """These arguments and all that are where they are."""
+        found: set[ast.arg | None] = set()
+        level = set(arguments)
+        while level:
+            found |= level
+            level = {each for argument in level for each in self._with.get(argument, ())} - found
+        return found
+
+
+def _argument(function: ast.AST | None, tensor: Tensor) -> ast.arg | None:
+    """The argument of which a tensor is made, if nothing has moved it yet.
+
+    One that turned out to be a tensor by its use is known by its name in the `function` that is run.
+    """
+    node = tensor.steps[0].node if tensor.steps and not tensor.moved else None
+    if isinstance(node, ast.Name) and function is not None:
+        return next((each for each in nodes_in(function, ast.arg) if each.arg == node.id), None)
+    return node if isinstance(node, ast.arg) else None
