@@ -13,13 +13,11 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.joined import joined, key
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
+from torchdevlint.project.test_files import is_of_tests
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import Suppressions
 
-_TESTS = frozenset({"test", "tests"})
-_TEST_FILE = re.compile(r"test_.*\.py|.*_tests?\.py")
-_TEST = re.compile(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 Reports = tuple[list[tuple[str, Report]], list[Problem]]
@@ -60,7 +58,7 @@ def of_reports(
     """
     severities = select.severities(settings)
     lines = _NEWLINE.split(content.text)
-    in_tests = _is_of_tests(discover.relative(filename, settings), content.text)
+    in_tests = is_of_tests(discover.relative(filename, settings), content.text)
     whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     graded = [(code, _graded(each, in_tests)) for code, each in whole]
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in graded]
@@ -86,17 +84,6 @@ def of_reports(
 def _graded(report: Report, in_tests: bool) -> Report:
     """The report as severe as it is in this file; one that is advice, although its rule is not, is for who asks."""
     return replace(report, severity=Severity.ADVICE) if in_tests and report.advice_in_tests else report
-
-
-def _is_of_tests(path: str, text: str) -> bool:
-    """Whether a file belongs to tests: it is below a folder of them, or is called as pytest wants it and has some.
-
-    What evaluates a model on the test split of its data is often called ``..._test.py`` as well, and has none.
-    """
-    *folders, name = path.split("/")
-    if not _TESTS.isdisjoint(folders) or name == "conftest.py":
-        return True
-    return _TEST_FILE.fullmatch(name) is not None and _TEST.search(text) is not None
 
 
 def _diagnostic(

@@ -162,12 +162,25 @@ def test_the_default_that_a_program_sets_is_that_of_what_it_imports(
     assert project({"middle.py": middle, "main.py": program}) == rows
 
 
+def test_the_default_that_a_part_of_a_library_sets_is_not_that_of_all_its_users(project: Project) -> None:
+    part = "import torch\nfrom helpers import spread\n\n\ndef worker():\n    torch.set_default_device('cuda')\n"
+    assert project({"part.py": part, "api.py": "import part\n"}) == ROWS
+
+
 def test_kept_results_follow_who_calls(project: Project) -> None:
     assert project() == ROWS
     assert project({"loads.py": LOADS}) == set()
     assert project({"loads.py": LOADS.replace("zeros(3)", "zeros(3).cuda()")}) == ROWS
     (project.root / "loads.py").unlink()
     assert project() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("tests/loads.py", ROWS), ("test_loads.py", ROWS), ("loads_test.py", set())]
+)
+def test_tests_say_nothing_of_other_users(project: Project, name: str, rows: set[int]) -> None:
+    text = LOADS + ("\n    def test_it(): ...\n" if name.startswith("test_") else "")
+    assert project({name: text}) == rows
 
 
 def test_a_caller_that_cannot_be_parsed_says_nothing(project: Project) -> None:
@@ -189,4 +202,4 @@ def test_what_a_program_imports_may_place_tensors(project: Project) -> None:
     program = "from helpers import Table, spread\nfrom read import rows\nprint(spread(rows()))\nTable().look(rows())\n"
     asks = "import torch\n\n\ndef rows():\n    torch.cuda.manual_seed_all(1)\n    return READ[0]\n"
     assert project({"show.py": program, "read.py": asks}) == set()
-    assert project({"read.py": asks + "\n\ndef place(x):\n    return x.cuda()\n"}) == ROWS
+    assert project({"read.py": asks + "import deep\n", "deep.py": "def place(x):\n    return x.cuda()\n"}) == ROWS

@@ -75,7 +75,7 @@ def analyse(
         return facts
 
     facts = found(default_changed=False)
-    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, callers.importers())):
+    if any(map(_rests_on_the_default, facts)) and any(map(_changes_default, callers.entry_scripts())):
         facts = found(default_changed=True)
     callers.keep_what_was_asked()
     return with_causes(facts)

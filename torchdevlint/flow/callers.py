@@ -14,6 +14,8 @@ from itertools import islice
 
 from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
 from torchdevlint.project.modules import ModuleFile, bound_by
+from torchdevlint.project.test_files import is_of_tests
+from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
@@ -68,7 +70,7 @@ class Callers:
         What nobody imports and no program of its own runs is for users of the project.
         """
         names, runs = leading_to(file.tree, names)
-        if mentions_accelerators(file.source.text) or any(map(names_accelerators, self._texts_imported(file))):
+        if mentions_accelerators(file.source.text) or self._uses_accelerators(file):
             return False
         naming = [each for each in self._naming(self._importing(file.path), names) if each.path not in seen]
         seen.update(each.path for each in naming)
@@ -76,11 +78,16 @@ class Callers:
             return runs and not naming
         return all(self._only_programs_come_to(each, names, seen) for each in naming)
 
-    def _texts_imported(self, file: ModuleFile) -> Iterator[str]:
-        """The texts of the project's files from which a file imports."""
-        for path, module in self._imports_of(file).items():
-            if module is not None and path != file.path:
-                yield module.source.text
+    def _uses_accelerators(self, file: ModuleFile) -> bool:
+        """Whether what a file imports of the project, directly or not, names accelerators, or is too much to tell."""
+        level, seen = [file], {file.path}
+        while level and len(seen) <= _MOST_ON_THE_WAY:
+            found = {path: each for home in level for path, each in self._imports_of(home).items() if path not in seen}
+            level = [each for each in found.values() if each is not None]
+            if any(names_accelerators(each.source.text) for each in level):
+                return True
+            seen.update(found)
+        return bool(level)
 
     def _imports_of(self, file: ModuleFile) -> dict[str, ModuleFile | None]:
         asked, found = self._asking(), dict[str, ModuleFile | None]()
@@ -102,9 +109,9 @@ class Callers:
         words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
         return [each for each in files if words.search(each.source.text)]
 
-    def importers(self) -> Iterator[ast.Module]:
-        """The files that import this one, directly or not."""
-        return (each.tree for each in self._files())
+    def entry_scripts(self) -> Iterator[ast.Module]:
+        """The files that import this one, directly or not, and that nobody imports."""
+        return (each.tree for each in self._files() if not self._importing(each.path))
 
     def keep_what_was_asked(self) -> None:
         """Let the result depend on all that was asked of other files."""
@@ -129,12 +136,13 @@ class Callers:
             yield from found.values()
 
     def _importing(self, home: str) -> list[ModuleFile]:
-        """The files that import the one at `home`, as far as they can be read."""
+        """The files that import the one at `home`, as far as they can be read; not its tests."""
         asked = self._asking()
         read = {path: asked.library.get(path) for path in asked.importers(home)}
         for path, module in read.items():
             asked.used(path, "", module)
-        return [module for module in read.values() if module is not None]
+        modules = [module for module in read.values() if module is not None]
+        return [each for each in modules if not is_of_tests(from_root(each.path), each.source.text)]
 
     def _asking(self) -> Project:
         """What is asked for this file, apart from what its own analysis asks."""

@@ -59,6 +59,11 @@ def stamp(home: str) -> str:
     return _stamp(root_of(os.path.dirname(home)))
 
 
+def from_root(path: str) -> str:
+    """The path of a file from the root of its project, with ``/``."""
+    return os.path.relpath(path, root_of(os.path.dirname(path))).replace(os.sep, "/")
+
+
 @lru_cache(maxsize=64)
 def files_below(root: str) -> tuple[File, ...] | None:
     """The ``.py`` files of a project, sorted by path; None if there are too many."""

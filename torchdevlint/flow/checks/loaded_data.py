@@ -24,6 +24,8 @@ _OF_WEIGHTS = frozenset("load state_dict parameters named_parameters modules".sp
 _OF_MODELS = frozenset(
     "load_state_dict state_dict parameters train eval cuda to zero_grad step backward register_buffer".split()
 )
+_READERS = frozenset("json np numpy pickle yaml".split())
+"""Modules whose `load` gives no tensors of an accelerator, or reads what the same program keeps twice."""
 _TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state set_sampler".split())
 
 
@@ -160,7 +162,8 @@ def _may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
     """Whether weights, or something that is moved to a device, are among what a value is made of."""
     parts = list(inside(value))
     called = [each.func for each in parts if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
-    if any(each.attr in _OF_WEIGHTS for each in called) or any(_moves(each) for each in parts):
+    weights = (each for each in called if each.attr in _OF_WEIGHTS and dotted_path(each.value) not in _READERS)
+    if any(weights) or any(_moves(each) for each in parts):
         return True
     return not {dotted_path(each) for each in parts}.isdisjoint(_weighty(scope))
 

@@ -1,0 +1,21 @@
+"""Which files of a project are tests: what they do with its functions says nothing of how others use them."""
+
+from __future__ import annotations
+
+import re
+
+_FOLDERS = frozenset({"test", "tests"})
+_NAME = re.compile(r"test_.*\.py|.*_tests?\.py")
+_TEST = re.compile(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
+
+
+def is_of_tests(path: str, text: str) -> bool:
+    """Whether a file belongs to tests: it is below a folder of them, or is called as pytest wants it and has some.
+
+    What evaluates a model on the test split of its data is often called ``..._test.py`` as well, and has none. `path`
+    is that from the root of the project, with ``/``.
+    """
+    *folders, name = path.split("/")
+    if not _FOLDERS.isdisjoint(folders) or name == "conftest.py":
+        return True
+    return _NAME.fullmatch(name) is not None and _TEST.search(text) is not None
