@@ -221,7 +221,7 @@ def test_tensors_from_before_are_known_to_be_nowhere() -> None:
     before = torch.ones(2)
     with simulate(1):
         assert before.device.type == "cpu"
-        together = before + torch.ones(2, device="cuda")  # torchdevlint: ignore[TDL004]
+        together = before + torch.ones(2, device="cuda")
         assert together.device.type == "cuda"  # it makes no error
     assert getattr(before.untyped_storage(), ATTRIBUTE, None) is None
 
