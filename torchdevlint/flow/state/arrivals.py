@@ -9,11 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import nodes_in
 
 Key = tuple[object, ...]
+
+_CHOSEN = (Origin.EXPRESSION, Origin.LITERAL, Origin.MODEL)
+"""Places that the code chooses, unlike that of another argument."""
 
 
 class Arrivals:
@@ -31,13 +34,13 @@ class Arrivals:
         """What findings rest on, with the standing of the code that shows them."""
 
     def note_move(self, function: ast.AST | None, call: ast.Call, tensor: Tensor, device: Device) -> None:
-        """A move of a tensor; one to where another argument is makes that the reference: ``y.to(x.device)``.
+        """A move of a tensor; one to where another argument is says nothing of the rest: ``y.to(x.device)``.
 
         ``y.type_as(x)`` is there to convert.
         """
         argument = _argument(function, tensor)
         converts = isinstance(call.func, ast.Attribute) and call.func.attr == "type_as"
-        if argument is None or converts or on_cpu(device):
+        if argument is None or converts or on_cpu(device) or device.origin not in _CHOSEN:
             return
         names = {each.id for given in call.args for each in nodes_in(given, ast.Name)}
         if device != tensor.device or "self" in names:
