@@ -149,8 +149,8 @@ LINES = {
         ),
         ("x = torch.ones(2).view(1, 2).to('cuda')", "x = torch.ones(2, device='cuda').view(1, 2)"),
         (
-            "def f(x):\n    y = x.rows()\n    return y - torch.ones(2).type_as(y)",
-            "def f(x):\n    y = x.rows()\n    return y - torch.ones(2, device=y.device, dtype=y.dtype)",
+            "def f(x):\n    y = x.clone()\n    return y - torch.ones(2).type_as(y)",
+            "def f(x):\n    y = x.clone()\n    return y - torch.ones(2, device=y.device, dtype=y.dtype)",
         ),
         ("x = torch.ones(\n    2\n).to('cuda')", "x = torch.ones(\n    2, device='cuda'\n)"),
     ],

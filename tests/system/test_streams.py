@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     ("command", "code", "errors"),
     [
         ("LINT bug.py >&-", 1, ""),
-        ("LINT bug.py gone.py 2>&- | wc -l >&2", 2, "302"),
+        ("LINT bug.py gone.py 2>&- | wc -l >&2", 2, "304"),
         ("LINT - <&- >&- 2>&-", 0, ""),
         ("LINT bug.py >/dev/full", 2, FULL),
         ("LINT bug.py -o /dev/full", 2, ON_DISK),
