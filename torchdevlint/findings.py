@@ -13,7 +13,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.joined import joined, key
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
-from torchdevlint.project.test_files import is_of_tests
+from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import Suppressions

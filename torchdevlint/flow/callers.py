@@ -14,7 +14,7 @@ from itertools import islice
 
 from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
 from torchdevlint.project.modules import ModuleFile, bound_by
-from torchdevlint.project.test_files import is_of_tests
+from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
