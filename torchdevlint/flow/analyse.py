@@ -42,7 +42,6 @@ from torchdevlint.source.text import Source
 
 _STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
 _LONGEST_WORD = 40
-_CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
 def analyse(
@@ -167,7 +166,7 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
 
 def _changes_default(tree: ast.Module) -> bool:
     """Whether a program puts what it and its imports make without ``device=`` elsewhere than on the CPU."""
-    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in _CHANGES_DEFAULT)
+    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in torch_api.CHANGES_DEFAULT)
     return not all(map(_stays_on_cpu, calls))
 
 

@@ -43,6 +43,9 @@ class Callers:
         self._asked: list[Project] = []
         self._given: dict[str, Given | None] = {}
         self._importers: list[ModuleFile] | None = None
+        self._importing_of: dict[str, list[ModuleFile]] = {}
+        self._of_programs: dict[frozenset[str], bool] = {}
+        """Whether only programs come to what a statement of the top level binds, by those names."""
 
     def give_cpu(self, function: ast.AST, argument: str) -> bool:
         """Whether others call a function, and what they give a parameter is on the CPU in all calls that are known.
@@ -53,8 +56,10 @@ class Callers:
             return False
         around = next((each for each in self._tree.body if function is each or function in inside(each)), None)
         names = frozenset(() if around is None else bound_by(around))
-        own = self._project.library.get(self._project.path)
-        if own is not None and names and self._only_programs_come_to(own, names, {own.path}):
+        if names not in self._of_programs:
+            own = self._project.library.get(self._project.path) if names else None
+            self._of_programs[names] = own is not None and self._only_programs_come_to(own, names, {own.path})
+        if self._of_programs[names]:
             return True
         name = _public_names(self._tree).get(function)
         naming = [] if name is None else self._naming(self._files(), frozenset({name}))
@@ -69,9 +74,9 @@ class Callers:
 
         What nobody imports and no program of its own runs is for users of the project.
         """
-        names, runs = leading_to(file.tree, names)
         if mentions_accelerators(file.source.text) or self._uses_accelerators(file):
             return False
+        names, runs = leading_to(file.tree, names)
         naming = [each for each in self._naming(self._importing(file.path), names) if each.path not in seen]
         seen.update(each.path for each in naming)
         if not naming or len(seen) > _MOST_ON_THE_WAY:
@@ -137,6 +142,12 @@ class Callers:
 
     def _importing(self, home: str) -> list[ModuleFile]:
         """The files that import the one at `home`, as far as they can be read; not its tests."""
+        found = self._importing_of.get(home)
+        if found is None:
+            found = self._importing_of[home] = self._read_importers(home)
+        return found
+
+    def _read_importers(self, home: str) -> list[ModuleFile]:
         asked = self._asking()
         read = {path: asked.library.get(path) for path in asked.importers(home)}
         for path, module in read.items():

@@ -103,3 +103,9 @@ def is_one_of(name: str, configured: tuple[str, ...]) -> bool:
         return False
     plain = name.lstrip(".")
     return any(plain == each or each.endswith(f".{plain}") for each in configured)
+
+
+def places_in(call: ast.Call) -> list[ast.expr]:
+    """Where a call puts what it makes or moves: the argument of ``x.to(..)``, or its ``device``."""
+    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    return [each.value for each in call.keywords if each.arg == "device"] + (call.args[:1] if moves else [])

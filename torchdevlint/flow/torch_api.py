@@ -438,6 +438,8 @@ DEVICE_TYPES = frozenset(
 """The types that a device string may start with, beside the name that a program gives to ``privateuseone``."""
 NO_DEVICE_TYPES = frozenset("auto gpu metal nvidia rocm".split())
 """What is written for a device elsewhere, and is none of PyTorch's types."""
+CHANGES_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
+"""Functions after which factories without ``device=`` make their tensors elsewhere."""
 DEVICE_ARGUMENTS: dict[str, tuple[int, str]] = {
     "torch.device": (0, "device"),
     "torch.Generator": (0, "device"),

@@ -11,7 +11,7 @@ from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
-from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device
+from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device, places_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
@@ -173,8 +173,8 @@ def _moves(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    given = [each.value for each in node.keywords if each.arg == "device"] + (node.args[:1] if name == "to" else [])
-    named = [str(each.value) if isinstance(each, ast.Constant) else dotted_path(each) or "" for each in given]
+    places = places_in(node)
+    named = [str(each.value) if isinstance(each, ast.Constant) else dotted_path(each) or "" for each in places]
     return name == "cuda" or any(each != "cpu" and (mentions_device(each) or mentions_cuda(each)) for each in named)
 
 

@@ -27,13 +27,12 @@ _PLAIN = frozenset("shape ndim dtype".split())
 _CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SETS_DEFAULT = frozenset({"set_default_device", "set_default_tensor_type"})
 _MOST_CALLS = 3
 
 
 def is_of_cpu(tree: ast.Module, value: ast.expr, call: ast.Call) -> bool:
     """Whether the argument `value` of a call in a file holds nothing but tensors of the CPU, numbers and texts."""
-    if any(last_name(each.func) in _SETS_DEFAULT for each in nodes_in(tree, ast.Call)):
+    if any(last_name(each.func) in torch_api.CHANGES_DEFAULT for each in nodes_in(tree, ast.Call)):
         return False
     return _Judge(tree).holds(scopes_of(tree, call), value)
 

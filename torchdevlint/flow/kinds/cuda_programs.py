@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.kinds.programs import functions_of_program, is_program
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.names import dotted_path, places_in
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
 
@@ -52,18 +52,12 @@ def _chooses(tree: ast.Module) -> bool:
     words.update(part for each in nodes_in(tree, ast.alias) for part in each.name.split("."))
     if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in words):
         return True
-    placing = {id(each) for call in nodes_in(tree, ast.Call) for each in _places_in(call)}
+    placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
     constants = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in placing)
     if any(isinstance(each, str) and (_ANOTHER.fullmatch(each) or _OPTION.match(each)) for each in constants):
         return True
     compared = (part for each in nodes_in(tree, ast.Compare) for part in inside(each) if isinstance(part, ast.Constant))
     return any(isinstance(each.value, str) and _CUDA.fullmatch(each.value) for each in compared)
-
-
-def _places_in(call: ast.Call) -> list[ast.expr]:
-    """Where a call puts what it makes or moves: the argument of ``x.to(..)``, or its ``device``."""
-    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
-    return [each.value for each in call.keywords if each.arg == "device"] + (call.args[:1] if moves else [])
 
 
 def _sends_to_cuda(tree: ast.Module, node: ast.AST) -> bool:
@@ -72,7 +66,7 @@ def _sends_to_cuda(tree: ast.Module, node: ast.AST) -> bool:
         return False
     if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
         return not node.keywords and all(isinstance(each, ast.Constant) for each in node.args)
-    return any(_is_cuda(tree, each) for each in _places_in(node))
+    return any(_is_cuda(tree, each) for each in places_in(node))
 
 
 def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
