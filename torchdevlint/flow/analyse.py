@@ -26,6 +26,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
+from torchdevlint.flow.kinds.programs import functions_apart_from
 from torchdevlint.flow.names import dotted_path, is_one_of, last_name
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
@@ -84,9 +85,10 @@ def _rests_on_the_default(fact: Fact) -> bool:
     return isinstance(fact, MixedDevices) and bool(fact.creations)
 
 
-def _calls_in(module: ModuleFile, project: Project, settings: Settings) -> Given:
-    """What the calls in another file of the project give the parameters of functions."""
+def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
+    """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
     machine = Machine(module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, frozenset(), project)
+    machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
     given = {}
     for (function, name), here in machine.observed.items():

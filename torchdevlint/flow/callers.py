@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
-from torchdevlint.project.modules import ModuleFile, bound_by
+from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
@@ -32,18 +32,21 @@ Given = dict[tuple[str, int, str], bool]
 
 
 class Callers:
-    """The callers of the functions of one file; `run` analyses another file and gives what its calls give."""
+    """The callers of the functions of one file.
+
+    `run` analyses another file, as far as it leads to calls by a name, and gives what its calls give.
+    """
 
     def __init__(
-        self, tree: ast.Module, project: Project | None, run: Callable[[ModuleFile, Project], Given]
+        self, tree: ast.Module, project: Project | None, run: Callable[[ModuleFile, Project, str], Given]
     ) -> None:
         self._tree = tree
         self._project = project
         self._run = run
         self._asked: list[Project] = []
-        self._given: dict[str, Given | None] = {}
-        self._importers: list[ModuleFile] | None = None
-        self._importing_of: dict[str, list[ModuleFile]] = {}
+        self._given: dict[tuple[str, str], Given] = {}
+        self._importers: list[ModuleText] | None = None
+        self._importing_of: dict[str, list[ModuleText]] = {}
         self._of_programs: dict[frozenset[str], bool] = {}
         """Whether only programs come to what a statement of the top level binds, by those names."""
 
@@ -62,11 +65,13 @@ class Callers:
         if self._of_programs[names]:
             return True
         name = _public_names(self._tree).get(function)
-        naming = [] if name is None else self._naming(self._files(), frozenset({name}))
+        if name is None:
+            return False
+        naming = self._parsed(self._naming(self._files(), frozenset({name})))
         if not naming or len(naming) > MOST_CALLERS:
             return False
         here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
-        known = [given for file in naming if (given := self._given_by(file).get(here)) is not None]
+        known = [given for file in naming if (given := self._given_by(file, name).get(here)) is not None]
         return bool(known) and all(known)
 
     def _only_programs_come_to(self, file: ModuleFile, names: frozenset[str], seen: set[str]) -> bool:
@@ -77,7 +82,8 @@ class Callers:
         if mentions_accelerators(file.source.text) or self._uses_accelerators(file):
             return False
         names, runs = leading_to(file.tree, names)
-        naming = [each for each in self._naming(self._importing(file.path), names) if each.path not in seen]
+        texts = [each for each in self._importing(file.path) if each.path not in seen]
+        naming = self._parsed(self._naming(texts, names))
         seen.update(each.path for each in naming)
         if not naming or len(seen) > _MOST_ON_THE_WAY:
             return runs and not naming
@@ -109,14 +115,20 @@ class Callers:
         return found
 
     @staticmethod
-    def _naming(files: Iterable[ModuleFile], names: frozenset[str]) -> list[ModuleFile]:
+    def _naming(files: Iterable[ModuleText], names: frozenset[str]) -> list[ModuleText]:
         """Those of the files that say one of these names."""
         words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-        return [each for each in files if words.search(each.source.text)]
+        return [each for each in files if words.search(each.text)]
+
+    def _parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
+        """The files as trees; what cannot be parsed calls nothing."""
+        library = self._asking().library
+        return [module for each in files if (module := library.get(each.path)) is not None]
 
     def entry_scripts(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not, and that nobody imports."""
-        return (each.tree for each in self._files() if not self._importing(each.path))
+        entries = (each for each in self._files() if not self._importing(each.path))
+        return (module.tree for each in entries for module in self._parsed([each]))
 
     def keep_what_was_asked(self) -> None:
         """Let the result depend on all that was asked of other files."""
@@ -124,13 +136,13 @@ class Callers:
             if self._project is not None:
                 self._project.add(each)
 
-    def _files(self) -> list[ModuleFile]:
+    def _files(self) -> list[ModuleText]:
         """The files that import this one, or import one that does; the nearest first."""
         if self._importers is None:
             self._importers = list(islice(self._through_imports(), _MOST_IMPORTERS))
         return self._importers
 
-    def _through_imports(self) -> Iterator[ModuleFile]:
+    def _through_imports(self) -> Iterator[ModuleText]:
         if self._project is None:
             return
         seen, level = {self._project.path}, [self._project.path]
@@ -140,20 +152,18 @@ class Callers:
             level = list(found)
             yield from found.values()
 
-    def _importing(self, home: str) -> list[ModuleFile]:
+    def _importing(self, home: str) -> list[ModuleText]:
         """The files that import the one at `home`, as far as they can be read; not its tests."""
         found = self._importing_of.get(home)
         if found is None:
             found = self._importing_of[home] = self._read_importers(home)
         return found
 
-    def _read_importers(self, home: str) -> list[ModuleFile]:
+    def _read_importers(self, home: str) -> list[ModuleText]:
         asked = self._asking()
-        read = {path: asked.library.get(path) for path in asked.importers(home)}
-        for path, module in read.items():
-            asked.used(path, "", module)
-        modules = [module for module in read.values() if module is not None]
-        return [each for each in modules if not is_of_tests(from_root(each.path), each.source.text)]
+        read = {path: asked.text_of(path) for path in asked.importers(home)}
+        texts = [each for each in read.values() if each is not None]
+        return [each for each in texts if not is_of_tests(from_root(each.path), each.text)]
 
     def _asking(self) -> Project:
         """What is asked for this file, apart from what its own analysis asks."""
@@ -161,20 +171,20 @@ class Callers:
             self._asked.append(Project(self._project.path, self._project.library))
         return self._asked[0]
 
-    def _given_by(self, file: ModuleFile) -> Given:
-        """What the calls in a file give; nothing where that cannot be told."""
-        found = self._given.get(file.path)
-        if found is None:
-            found = self._given[file.path] = self._told_by(file)
-        return found
+    def _given_by(self, file: ModuleFile, name: str) -> Given:
+        """What the calls in a file give that lie on the ways to `name`; nothing where that cannot be told."""
+        key = file.path, name
+        if key not in self._given:
+            self._given[key] = self._told_by(file, name)
+        return self._given[key]
 
-    def _told_by(self, file: ModuleFile) -> Given:
+    def _told_by(self, file: ModuleFile, name: str) -> Given:
         if self._project is None or len(file.source.text) > _LARGEST:
             return {}
         asked = Project(file.path, self._project.library)
         self._asked.append(asked)
         try:
-            return self._run(file, asked)
+            return self._run(file, asked, name)
         except (RecursionError, MemoryError):
             return {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 _DTYPES = frozenset(
     """
@@ -27,6 +28,7 @@ _DEVICE_WORDS = re.compile(
 _CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
+@lru_cache(maxsize=8192)
 def canonical(name: str) -> str:
     """One public name for the several under which torch exports the same object."""
     if name.startswith("torch."):
@@ -43,6 +45,7 @@ def is_dtype_name(name: str) -> bool:
     return head == "torch" and tail in _DTYPES
 
 
+@lru_cache(maxsize=8192)
 def mentions_device(name: str) -> bool:
     """Whether a name is by convention that of a device: ``device``, ``_device``, ``device_``, ``train_device``."""
     return bool(_DEVICE_WORDS.search(name))

@@ -25,6 +25,23 @@ _OF_TENSORS = re.compile(
 _OF_DEVICES = re.compile(r"device|cuda|\.cpu\(|\.to\(")
 
 
+class ModuleText:
+    """One file of a project as it is written, for what asks its words alone."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.bytes_digest = digest_of(data)
+        self.text = decode(data)
+
+    def digest(self, name: str) -> str:
+        """That of the whole text, whatever the name: who asks for a file's words depends on all of them."""
+        return _digest(self.text_of(name))
+
+    def text_of(self, name: str) -> str:
+        """The whole text, whatever the name."""
+        return self.text
+
+
 class ModuleFile:
     """One file of a project, parsed."""
 

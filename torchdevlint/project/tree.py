@@ -15,6 +15,8 @@ from functools import lru_cache
 from torchdevlint.files import content
 from torchdevlint.project import locate as places
 from torchdevlint.project.locate import locate, root_of, submodule
+from torchdevlint.project.modules import ModuleText
+from torchdevlint.source.text import UndecodableError
 
 MOST_FILES = 3000
 _MOST_FOLDERS = 3000
@@ -37,11 +39,12 @@ Import = tuple[str, int, tuple[str, ...]]
 
 def importers(home: str) -> tuple[str, ...] | None:
     """The files of a project that import the module at `home`, sorted; None where that is not known."""
-    files = files_below(root_of(os.path.dirname(home)))
-    if files is None:
+    root = root_of(os.path.dirname(home))
+    if files_below(root) is None:
         return None
     name = _name_of(home)
-    return tuple(path for path, written, size in files if path != home and _imports(path, written, size, home, name))
+    naming = _naming(root).get(name, ())
+    return tuple(path for path, written, size in naming if path != home and _imports(path, written, size, home, name))
 
 
 def saving(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -51,7 +54,7 @@ def saving(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
         return None
     saved = (path for path, written, size in files if path != home and _saves(path, written, size))
     said = [each.encode("utf-8", "surrogatepass") for each in words]
-    return tuple(path for path in saved if all(map(_text(path).__contains__, said)))
+    return tuple(path for path in saved if all(map(bytes_of(path).__contains__, said)))
 
 
 def stamp(home: str) -> str:
@@ -79,7 +82,7 @@ def files_below(root: str) -> tuple[File, ...] | None:
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     places.forget()
-    for cached in (files_below, _stamp, _imports, _text):
+    for cached in (files_below, _stamp, _naming, _imports, bytes_of, text_of):
         cached.cache_clear()
 
 
@@ -111,6 +114,26 @@ def _name_of(home: str) -> str:
     return os.path.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
 
 
+@lru_cache(maxsize=64)
+def _naming(root: str) -> dict[str, tuple[File, ...]]:
+    """The files of a project whose imports may lead to a module, by the last part of its name."""
+    found: dict[str, list[File]] = {}
+    for file in files_below(root) or ():
+        for name in {name for each in imports_of(*file) for name in _may_lead_to(each, os.path.dirname(file[0]))}:
+            found.setdefault(name, []).append(file)
+    return {name: tuple(files) for name, files in found.items()}
+
+
+def _may_lead_to(imported: Import, beside: str) -> Iterator[str]:
+    """The last parts of the names of modules that an import may lead to; of ``from .. import x`` also the package."""
+    module, level, names = imported
+    yield from names
+    if module:
+        yield module.rpartition(".")[2]
+    elif level:
+        yield os.path.basename(os.path.normpath(os.path.join(beside, *[os.pardir] * (level - 1))))
+
+
 @lru_cache(maxsize=65536)
 def _imports(path: str, written: int, size: int, home: str, name: str) -> bool:
     """Whether the file at `path` imports the module at `home`, or something from it."""
@@ -138,16 +161,26 @@ def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
 
 @lru_cache(maxsize=8192)
 def _saves(path: str, written: int, size: int) -> bool:
-    return size <= _LARGEST and b"save" in _text(path)
+    return size <= _LARGEST and b"save" in bytes_of(path)
 
 
 @lru_cache(maxsize=512)
-def _text(path: str) -> bytes:
+def bytes_of(path: str) -> bytes:
     """The bytes of a file, as long as files are taken not to change; none if it cannot be read."""
     try:
         return content(path)
     except OSError:
         return b""
+
+
+@lru_cache(maxsize=512)
+def text_of(path: str) -> ModuleText | None:
+    """A file's text, as long as files are taken not to change; None if it cannot be read or decoded."""
+    try:
+        data = content(path)
+        return ModuleText(path, data) if len(data) <= _LARGEST else None
+    except (OSError, UndecodableError):
+        return None
 
 
 def _imports_in(text: str) -> Iterator[Import]:

@@ -7,8 +7,8 @@ import os
 from msgspec import Struct, field
 
 from torchdevlint.project.locate import is_elsewhere, locate, submodule
-from torchdevlint.project.modules import Library, ModuleFile
-from torchdevlint.project.tree import importers, saving, stamp
+from torchdevlint.project.modules import Library, ModuleFile, ModuleText
+from torchdevlint.project.tree import importers, saving, stamp, text_of
 
 BELOW = -1
 """In the place of the number of dots: a module below a package."""
@@ -37,7 +37,7 @@ class Project(Struct):
     library: Library
     imports: dict[tuple[str, str, int], str | None] = field(default_factory=dict)
     """Where imports led: see `Uses`."""
-    names: dict[str, tuple[ModuleFile | None, dict[str, None]]] = field(default_factory=dict)
+    names: dict[str, tuple[ModuleFile | ModuleText | None, dict[str, None]]] = field(default_factory=dict)
     """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
     imported_by: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     """Who imports a module: see `Uses`."""
@@ -62,8 +62,17 @@ class Project(Struct):
         found = self.saved_by[words] = saving(self.path, words)
         return found
 
-    def used(self, path: str, name: str, module: ModuleFile | None) -> None:
-        self.names.setdefault(path, (module, {}))[1][name] = None
+    def used(self, path: str, name: str, module: ModuleFile | ModuleText | None) -> None:
+        held, names = self.names.setdefault(path, (module, {}))
+        names[name] = None
+        if isinstance(held, ModuleText) and isinstance(module, ModuleFile):
+            self.names[path] = (module, names)
+
+    def text_of(self, path: str) -> ModuleText | None:
+        """The text of another file, without parsing it; None if it cannot be read."""
+        text = text_of(path)
+        self.used(path, "", text)
+        return text
 
     def importers(self, home: str) -> tuple[str, ...]:
         """The files that import the module at `home`; none where that is not known."""
@@ -90,7 +99,7 @@ class Project(Struct):
         return Uses(imports, files, asked, saved)
 
 
-def _digests(module: ModuleFile | None, names: dict[str, None]) -> dict[str, str]:
+def _digests(module: ModuleFile | ModuleText | None, names: dict[str, None]) -> dict[str, str]:
     return {} if module is None else {name: module.digest(name) for name in names}
 
 

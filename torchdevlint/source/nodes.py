@@ -10,6 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -85,6 +86,11 @@ def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
 def nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The nodes below `scope` whose class is `kind`, nearer ones first. All of a scope are found in one walk."""
     return _walked(scope)[0].get(kind, [])
+
+
+def ids_below(scope: ast.AST) -> frozenset[int]:
+    """What tells the very nodes below `scope` from those of other trees."""
+    return frozenset(map(id, chain.from_iterable(_walked(scope)[0].values())))
 
 
 def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -39,6 +40,7 @@ def draws(function: ast.AST) -> bool:
     return any(may_draw(each) or last_name(each.func) in torch_api.RANDOM_FACTORIES for each in calls)
 
 
+@lru_cache(maxsize=4096)
 def _is_drawing(name: str) -> bool:
     return "drop" in name.lower() or name.removesuffix("_") in torch_api.DRAWING
 

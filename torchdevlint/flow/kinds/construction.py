@@ -20,8 +20,10 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
     below = [each for each in machine.classes.values() if info in each.mro]
     family = list(dict.fromkeys(each for one in (info, *below) for each in one.mro))
     places: list[ast.AST] = [machine.tree, *(each.node for each in family if each.node not in machine.classes)]
-    theirs = {id(each) for one in machine.classes.values() if one not in family for each in _own_reads(one.node)}
     reads = [each for place in places for each in _reads_by_name(place).get(name, ())]
+    if not reads:
+        return False
+    theirs = {id(each) for one in machine.classes.values() if one not in family for each in _own_reads(one.node)}
     reads = [each for each in reads if id(each) not in theirs]
     methods = {node: each for one in family for each, node in one.methods.items()}
     holders = [_holder(methods, each) for each in reads]

@@ -33,6 +33,7 @@ _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_
 """What programs call, and modules that are imported do not."""
 _TRIAL = re.compile(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -83,6 +84,17 @@ def leading_to(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str],
     if _runs(outside, _by_name(tree)):
         running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
     return frozenset(found), any(not found.isdisjoint(_read_by(each)) for each in running)
+
+
+def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
+    """The functions from which nothing leads to what goes by `name`, as far as the names that they read tell."""
+    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    names, _ = leading_to(tree, frozenset({name}))
+    apart = {each for each in functions if each.name != "__init__"}
+    while leading := {each for each in apart if not names.isdisjoint(_read_by(each))}:
+        apart -= leading
+        names |= {each.name for each in leading}
+    return frozenset(apart)
 
 
 @once_a_node

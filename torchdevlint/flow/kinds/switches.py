@@ -36,6 +36,19 @@ def outcome_without(tree: ast.Module, test: ast.expr) -> bool | None:
 
     A part of it decides, as it does for a test of ``torch.cuda.is_available()`` and something else.
     """
+    known = _outcomes_without(tree)
+    if test not in known:
+        known[test] = _outcome_without(tree, test)
+    return known[test]
+
+
+@once_a_node
+def _outcomes_without(tree: ast.Module) -> dict[ast.expr, bool | None]:
+    """The outcomes of the tests that were asked for, since loops and calls come by the same tests again."""
+    return {}
+
+
+def _outcome_without(tree: ast.Module, test: ast.expr) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = outcome_without(tree, test.operand)
         return None if inner is None else not inner

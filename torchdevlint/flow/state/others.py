@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import below, once_a_node
+from torchdevlint.source.nodes import ids_below, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.machine import Machine
@@ -188,9 +188,4 @@ def holds(tree: ast.Module, node: ast.AST) -> bool:
 
 @once_a_node
 def _ids_in(tree: ast.Module) -> frozenset[int]:
-    level: list[ast.AST] = [tree]
-    ids: set[int] = set()
-    while level:
-        ids.update(map(id, level))
-        level = below(level)
-    return frozenset(ids)
+    return ids_below(tree) | {id(tree)}

@@ -11,8 +11,10 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import at
 from torchdevlint.flow.state.values import Choice, Dev, Tensor, Value
+from torchdevlint.source.nodes import once_a_node
 
 
+@once_a_node
 def compares_devices(test: ast.expr) -> bool:
     """``a.device == b.device``: what a test of it allows runs only where they agree."""
     while isinstance(test, ast.UnaryOp):
