@@ -35,12 +35,12 @@ from torchdevlint.files import content
 from torchdevlint.model import Report
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, digest_of
-from torchdevlint.project.tree import importers, saving, stamp
+from torchdevlint.project.tree import importers, saying, stamp
 from torchdevlint.project.uses import BELOW, Uses
 
 __all__ = ["FOLDER", "Cache", "Entry", "Kept", "clean"]
 
-_LAYOUT = "6"
+_LAYOUT = "7"
 """Changes with the form of what is kept."""
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file that is written once more has another time, on every file system."""
@@ -104,12 +104,12 @@ class Cache:
             row = self._results.get(os.fsencode(path))
             if row is None or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
                 return None
-            _, _, pragmas, reports, joined, imports, used, names, importing, saved = row
+            _, _, pragmas, reports, joined, imports, used, names, importing, asked = row
             if not (self._lead_as_before(array("q", imports)) and self._are_as_used(array("q", used), names)):
                 return None
             if importing != "[]" and not all(map(self._is_imported_as_before, json.loads(importing))):
                 return None
-            if saved != "[]" and not all(self._is_saved_as_before(path, each) for each in json.loads(saved)):
+            if asked != "[]" and not all(self._is_said_as_before(path, each) for each in json.loads(asked)):
                 return None
             if reports == "[]":
                 return Kept(row[0], bool(pragmas), (), ())
@@ -129,9 +129,9 @@ class Cache:
 
     @cached_property
     def _results(self) -> dict[bytes, Row]:
-        """Digest, codes, pragmas, reports, joined rows, imports, used files, names, importers, savers, by path."""
+        """Digest, codes, pragmas, reports, joined rows, imports, used files, names, importers, sayers, by path."""
         rows = self._database.rows(
-            "SELECT path, digest, codes, pragmas, reports, joined, imports, used, names, importers, saving"
+            "SELECT path, digest, codes, pragmas, reports, joined, imports, used, names, importers, saying"
             " FROM results WHERE context = ?",
             self._context,
         )
@@ -175,7 +175,7 @@ class Cache:
                     _numbered(((os.fsencode(file), digest) for file, digest, _ in uses.files), used),
                     json.dumps([names for _, _, names in uses.files]),
                     json.dumps(uses.importers),
-                    json.dumps(uses.saving),
+                    json.dumps(uses.saying),
                 )
             )
         stamps = [(os.fsencode(path), stamp, self._digests[path]) for path, stamp in self._stamps.items()]
@@ -199,10 +199,10 @@ class Cache:
         home, then, found = asked
         return stamp(home) == then or importers(home) == (None if found is None else tuple(found))
 
-    def _is_saved_as_before(self, path: str, asked: list[Any]) -> bool:
-        """Whether the same files of the project of `path` say some words and save something."""
+    def _is_said_as_before(self, path: str, asked: list[Any]) -> bool:
+        """Whether the same files of the project of `path` say some words."""
         words, then, found = asked
-        return stamp(path) == then or saving(path, tuple(words)) == (None if found is None else tuple(found))
+        return stamp(path) == then or saying(path, tuple(words)) == (None if found is None else tuple(found))
 
     def _are_as_used(self, files: array[int], names: str) -> bool:
         """Whether each file is as it was, or what was used of it is."""

@@ -17,7 +17,7 @@ _TABLES = {
     "imports": "id INTEGER PRIMARY KEY, beside BLOB, name TEXT, level INTEGER, found BLOB",
     "results": (
         "path BLOB PRIMARY KEY, context TEXT, digest TEXT, codes TEXT, pragmas INTEGER, reports TEXT, joined TEXT,"
-        " imports BLOB, used BLOB, names TEXT, importers TEXT, saving TEXT"
+        " imports BLOB, used BLOB, names TEXT, importers TEXT, saying TEXT"
     ),
     "used": "id INTEGER PRIMARY KEY, path BLOB, digest TEXT",
 }

@@ -47,14 +47,12 @@ def importers(home: str) -> tuple[str, ...] | None:
     return tuple(path for path, written, size in naming if path != home and _imports(path, written, size, home, name))
 
 
-def saving(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The other files of the project of `home` that save something and say all `words`; None where it is not known."""
+def saying(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The other files of the project of `home` whose texts hold all `words`; None where it is not known."""
     files = files_below(root_of(os.path.dirname(home)))
     if files is None:
         return None
-    saved = (path for path, written, size in files if path != home and _saves(path, written, size))
-    said = [each.encode("utf-8", "surrogatepass") for each in words]
-    return tuple(path for path in saved if all(map(bytes_of(path).__contains__, said)))
+    return tuple(file[0] for file in files if file[0] != home and all(_says(*file, each) for each in words))
 
 
 def stamp(home: str) -> str:
@@ -159,9 +157,9 @@ def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
     return tuple(_imports_in(text))
 
 
-@lru_cache(maxsize=8192)
-def _saves(path: str, written: int, size: int) -> bool:
-    return size <= _LARGEST and b"save" in bytes_of(path)
+@lru_cache(maxsize=65536)
+def _says(path: str, written: int, size: int, word: str) -> bool:
+    return size <= _LARGEST and word.encode("utf-8", "surrogatepass") in bytes_of(path)
 
 
 @lru_cache(maxsize=512)

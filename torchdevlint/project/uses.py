@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from torchdevlint.project.locate import is_elsewhere, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile, ModuleText
-from torchdevlint.project.tree import importers, saving, stamp, text_of
+from torchdevlint.project.tree import importers, saying, stamp, text_of
 
 BELOW = -1
 """In the place of the number of dots: a module below a package."""
@@ -20,14 +20,14 @@ class Uses(Struct, frozen=True):
     `imports` are the folder of the importing file (or for `BELOW`, the package), the name, the number of dots, and the
     file that it led to; `files` a path, the digest of its bytes (empty if it could not be read), and for each name that
     was used the digest of what binds it; `importers` a module, the stamp of its project, and who imports it there,
-    None for a project that is too large to tell; `saving` the words that were looked for, the stamp, and the files that
-    say them and save something, None likewise.
+    None for a project that is too large to tell; `saying` the words that were looked for, the stamp, and the files that
+    say them all, None likewise.
     """
 
     imports: tuple[tuple[str, str, int, str | None], ...] = ()
     files: tuple[tuple[str, str, dict[str, str]], ...] = ()
     importers: tuple[tuple[str, str, tuple[str, ...] | None], ...] = ()
-    saving: tuple[tuple[tuple[str, ...], str, tuple[str, ...] | None], ...] = ()
+    saying: tuple[tuple[tuple[str, ...], str, tuple[str, ...] | None], ...] = ()
 
 
 class Project(Struct):
@@ -41,8 +41,8 @@ class Project(Struct):
     """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
     imported_by: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     """Who imports a module: see `Uses`."""
-    saved_by: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
-    """Which other files say some words and save something: see `Uses`."""
+    said_by: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
+    """Which other files say some words: see `Uses`."""
 
     def locate(self, importer: str, module: str, level: int) -> str | None:
         """The file that an import of the file `importer` leads to."""
@@ -57,9 +57,9 @@ class Project(Struct):
         found = self.imports[package, name, BELOW] = submodule(package, name)
         return found
 
-    def saving(self, words: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The other files of the project that say all `words` and save something; None where that is not known."""
-        found = self.saved_by[words] = saving(self.path, words)
+    def saying(self, words: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The other files of the project whose texts hold all `words`; None where that is not known."""
+        found = self.said_by[words] = saying(self.path, words)
         return found
 
     def used(self, path: str, name: str, module: ModuleFile | ModuleText | None) -> None:
@@ -95,8 +95,8 @@ class Project(Struct):
             for path, (module, names) in self.names.items()
         )
         asked = tuple((home, stamp(home), found) for home, found in self.imported_by.items())
-        saved = tuple((words, stamp(self.path), found) for words, found in self.saved_by.items())
-        return Uses(imports, files, asked, saved)
+        said = tuple((words, stamp(self.path), found) for words, found in self.said_by.items())
+        return Uses(imports, files, asked, said)
 
 
 def _digests(module: ModuleFile | ModuleText | None, names: dict[str, None]) -> dict[str, str]:

@@ -18,8 +18,10 @@ torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedErr
 it beside the model that is already there.
 
 Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the
-CPU, and files of tests are written where the tests run. Both are *advice*: they are reported where TDL201 is selected
-(`extend-select = ["TDL201"]`), and not by default.
+CPU, as were files with the name of published weights: it has the hash that `torch.hub` checks
+(`resnet50-0676ba61.pth`), or an address in a comment or text of the project ends in it, and nothing in the project
+writes such a file. Files of tests are written where the tests run. All of these are *advice*: they are reported where
+TDL201 is selected (`extend-select = ["TDL201"]`), and not by default.
 
 In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
 with as many copies as there are ranks.
@@ -47,15 +49,17 @@ the CPU then, and what used them has to move them. There is none for a function 
 parameter than to hand it on.
 
 ## What it cannot see
-Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless. It is
-silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__` or is
-asked for as a resource of the package and nothing in the file saves to such a path, or what is loaded is read as NumPy
-or as text at once. It is silent as well where the project writes files of that name (the last part of the path, as far
-as it is written down) and saves nothing but data of the CPU in them: `v.cpu()`, tensors that are made there and not
-moved, numbers. One writer that may save anything else is enough for a finding. A place that is given only to machines
-without an accelerator is enough. A program that sends something to CUDA by name on its only path, and takes no device
-from outside, ends without CUDA anyway: what it loads is not reported, unless it is one of several processes, or fills a
-model with a checkpoint, of which there would be a second copy.
+Where the file came from. A checkpoint that was saved from the CPU loads anywhere, so the finding can be harmless. It
+is silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__`
+or is asked for as a resource of the package and nothing in the file saves to such a path, or what is loaded is read as
+NumPy or as text at once. It is silent as well where the project writes files of that name (the last part of the path,
+as far as it is written down) and saves nothing but data of the CPU in them: `v.cpu()`, tensors that are made there and
+not moved, numbers. One writer that may save anything else is enough for a finding. In an application, which nothing
+installs, the callers of a function are all seen: a path that is a parameter stands for what they give, and where none
+gives one, nothing is read. A place that is given only to machines without an accelerator is enough. A program that
+sends something to CUDA by name on its only path, and takes no device from outside, ends without CUDA anyway: what it
+loads is not reported, unless it is one of several processes, or fills a model with a checkpoint, of which there would
+be a second copy.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.

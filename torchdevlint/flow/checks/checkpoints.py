@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.packed_files import is_temporary
+from torchdevlint.flow.checks.published_files import is_never_given, is_published
 from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.cuda_programs import is_of_cuda_program
@@ -41,7 +42,7 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
         return result
     if path in frame.saved or _is_read_anyway(frame, node, arguments):
         return result
-    _record_load(frame, node, name, "map_location", arguments.get(torch_api.LOADERS[name], "map_location"))
+    _record_load(frame, node, name, arguments, "map_location", arguments.get(torch_api.LOADERS[name], "map_location"))
     return result
 
 
@@ -61,6 +62,8 @@ def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
         return True
     if "load_state_dict" not in machine.words and _is_for_cuda(frame):
         return True
+    if is_never_given(frame, node):
+        return True
     return bool(arguments.positional) and is_written_from_cpu(frame, node, arguments.positional[0][1])
 
 
@@ -68,11 +71,13 @@ def _record_load(
     frame: Frame,
     node: ast.Call,
     name: str,
+    arguments: Arguments,
     parameter: str,
     given: tuple[ast.expr, Value] | None = None,
     only_place: bool = True,
 ) -> None:
     machine = frame.machine
+    path = arguments.positional[0][1] if arguments.positional else UNKNOWN
     machine.record_anyway(
         ("load", node),
         lambda: CheckpointLoad(
@@ -84,7 +89,7 @@ def _record_load(
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
-            name.rpartition(".")[2] in _FROM_ADDRESSES,
+            name.rpartition(".")[2] in _FROM_ADDRESSES or is_published(frame, node, path),
             frame.scope,
         ),
     )
@@ -101,7 +106,8 @@ def note_call(frame: Frame, state: State, node: ast.AST, function: Func, argumen
     if given is not None:
         _note_handed_on(frame, given)
     elif not (state.guarded or state.without_accelerator or _is_read_anyway(frame, node, arguments)):
-        _record_load(frame, node, function.qualname, parameter, None, _is_only_handed_on(function.node, parameter))
+        handed_on = _is_only_handed_on(function.node, parameter)
+        _record_load(frame, node, function.qualname, arguments, parameter, None, handed_on)
 
 
 def _is_only_handed_on(function: ast.AST, parameter: str) -> bool:

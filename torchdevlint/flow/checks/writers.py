@@ -22,7 +22,7 @@ def is_written_from_cpu(frame: Frame, load: ast.Call, path: Value) -> bool:
     In a file that has the name, what is written under an unknown name counts as well.
     """
     tree = frame.machine.tree
-    name = _name_of(tree, load, path)
+    name = name_of(tree, load, path)
     if name is None:
         return False
     found = False
@@ -33,13 +33,18 @@ def is_written_from_cpu(frame: Frame, load: ast.Call, path: Value) -> bool:
     return found
 
 
+def is_written(frame: Frame, name: str) -> bool:
+    """Whether the project writes files of this name, or may do so as far as is known."""
+    return any(verdict is not None for verdict in _verdicts(frame, name))
+
+
 def _verdicts(frame: Frame, name: str) -> Iterator[bool | None]:
     """What this file and the others of the project that have a name say of it."""
     yield _verdict(frame.machine.tree, name)
     others = frame.machine.others
     if others is None:
         return
-    paths = others.project.saving(words_of(name))
+    paths = others.project.saying(("save", *words_of(name)))
     if paths is None or len(paths) > _MOST_FILES:
         yield False
         return
@@ -49,7 +54,8 @@ def _verdicts(frame: Frame, name: str) -> Iterator[bool | None]:
         yield module is not None and _verdict(module.tree, name)
 
 
-def _name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
+def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
+    """The last part of the path that a load reads, with holes; None for one that is not written down."""
     if isinstance(path, Const) and isinstance(path.value, str):
         name = path.value.rpartition("/")[2]
         return name if is_telling(name) else None

@@ -1,0 +1,105 @@
+"""Files that are known to be published weights, or that no caller names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_writers import lint
+from torchdevlint.model import Severity
+from torchdevlint.project import tree
+
+BACKBONE = """import torch
+from torch import nn
+
+class Backbone(nn.Module):
+    def __init__(self, weights=""):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        if weights:
+            self.load_state_dict(torch.load(weights))
+
+def backbone(path=None):
+    return Backbone(weights=path)
+"""
+TRAIN = """from backbone import backbone
+
+# weights: https://example.org/models/wide50-0676ba61.pth
+net = backbone("./weights/wide50.pth").cuda()
+"""
+SAVE = "import torch\n\ndef save(model):\n    torch.save(model.state_dict(), 'runs/wide50.pth')\n"
+
+
+NOT_GIVEN = "from backbone import backbone\n\nnet = backbone().cuda()\n"
+
+
+def reported(root: Path, kept: Path | None = None) -> list[str]:
+    """The files with findings that are reported by default, where those on published weights are not."""
+    found = [each for each in lint(root, kept).diagnostics if each.severity is not Severity.ADVICE]
+    return sorted(Path(each.filename).name for each in found)
+
+
+def application(root: Path, **files: str) -> Path:
+    for name, text in {"torchdevlint.toml": "", **files}.items():
+        (root / (name if "." in name else f"{name}.py")).write_text(text)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tree.forget()
+
+
+def test_all_callers_give_a_file_of_which_a_comment_says_the_address(tmp_path: Path) -> None:
+    assert reported(application(tmp_path, backbone=BACKBONE, train=TRAIN)) == []
+
+
+def test_one_caller_gives_a_file_of_unknown_origin(tmp_path: Path) -> None:
+    other = "from backbone import backbone\n\nnet = backbone('./weights/best_model.pth').cuda()\n"
+    assert reported(application(tmp_path, backbone=BACKBONE, train=TRAIN, test=other)) == ["backbone.py"]
+
+
+def test_a_file_that_the_project_writes_itself_is_its_own(tmp_path: Path) -> None:
+    assert reported(application(tmp_path, backbone=BACKBONE, train=TRAIN, save=SAVE)) == ["backbone.py"]
+
+
+def test_no_caller_gives_a_path(tmp_path: Path) -> None:
+    assert reported(application(tmp_path, backbone=BACKBONE, train=NOT_GIVEN)) == []
+
+
+def test_what_a_caller_has_from_its_own_user_is_not_known(tmp_path: Path) -> None:
+    train = "import sys\nfrom backbone import backbone\n\nnet = backbone(sys.argv[1]).cuda()\n"
+    assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == ["backbone.py"]
+
+
+@pytest.mark.parametrize(
+    "text", ["kinds = {'small': backbone}\n", "from backbone import backbone as small\n", "name = 'backbone'\n"]
+)
+def test_a_function_that_goes_by_other_ways_may_be_given_anything(tmp_path: Path, text: str) -> None:
+    train = f"from backbone import backbone\n{text}\nnet = backbone().cuda()\n"
+    assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == ["backbone.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.py", "from setuptools import setup\n\nsetup(name='backbone')\n"),
+        ("pyproject.toml", '[project]\nname = "backbone"\n'),
+        ("setup.cfg", "[metadata]\nname = backbone\n"),
+    ],
+)
+def test_what_is_installed_has_callers_elsewhere(tmp_path: Path, name: str, text: str) -> None:
+    assert reported(application(tmp_path, backbone=BACKBONE, train=NOT_GIVEN)) == []
+    (tmp_path / name).write_text(text)
+    tree.forget()
+    assert reported(tmp_path) == ["backbone.py"]
+
+
+def test_a_result_depends_on_whether_the_project_is_installed(tmp_path: Path) -> None:
+    root, kept = application(tmp_path, backbone=BACKBONE, train=NOT_GIVEN), tmp_path / "kept"
+    assert reported(root, kept) == []
+    (root / "pyproject.toml").write_text('[project]\nname = "backbone"\n')
+    tree.forget()
+    assert reported(root, kept) == ["backbone.py"]

@@ -1,0 +1,92 @@
+"""Which files a load may read, and whether they are published weights, nearly all of which were saved from the CPU.
+
+Published weights are known by their names: by the hash that ``torch.hub`` checks, or since an address in the project,
+be it in a comment, ends in that name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.checks.file_names import HOLE, file_name, scopes_of
+from torchdevlint.flow.checks.writers import is_written, name_of
+from torchdevlint.flow.kinds.call_sites import Function, call_sites
+from torchdevlint.flow.names import argument_names
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import Value
+from torchdevlint.project.uses import Project
+
+_HASH = re.compile(r"-[0-9a-f]{8,}(?=\.\w+$)")
+_ADDRESS = re.compile(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
+_MOST_CALLS = 3
+"""How many functions a path is followed through that hand it on."""
+
+
+def is_published(frame: Frame, load: ast.Call, path: Value) -> bool:
+    """Whether all files that a load may read are published under their names, and nothing in the project writes one."""
+    name = name_of(frame.machine.tree, load, path)
+    names = {name} if name is not None else set(_given(frame, load) or ())
+    names.discard("")
+    return bool(names) and all(_is_published(frame, each) for each in names)
+
+
+def is_never_given(frame: Frame, load: ast.Call) -> bool:
+    """Whether the path is a parameter that no call in the application gives, so that nothing is read."""
+    given = _given(frame, load)
+    return given is not None and given == {""}
+
+
+def _given(frame: Frame, load: ast.Call) -> set[str] | None:
+    """The names of files that callers give for the path, "" for none; None where one is not known."""
+    function, others = frame.function, frame.machine.others
+    path = load.args[0] if load.args else None
+    if others is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return None
+    if not isinstance(path, ast.Name) or path.id not in argument_names(function):
+        return None
+    names = list(_names_given(frame.machine.tree, function, path.id, others.project, _MOST_CALLS))
+    return {each for each in names if each is not None} if names and None not in names else None
+
+
+def _names_given(
+    tree: ast.Module, function: Function, parameter: str, project: Project, calls: int
+) -> Iterator[str | None]:
+    for site in call_sites(tree, function, project):
+        given = site.argument(function, parameter)
+        scopes = scopes_of(site.tree, site.call)
+        around = next((each for each in scopes if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+        if isinstance(given, ast.Constant) and not given.value:
+            yield ""
+        elif given is None:
+            yield None
+        elif (name := file_name(scopes, given)) is not None:
+            yield name
+        elif calls and isinstance(given, ast.Name) and around is not None and given.id in argument_names(around):
+            handed = list(_names_given(site.tree, around, given.id, project, calls - 1))
+            yield from handed or [None]
+        else:
+            yield None
+
+
+def _is_published(frame: Frame, name: str) -> bool:
+    if HOLE in name or is_written(frame, name):
+        return False
+    return _HASH.search(name) is not None or _plain(name) in _addressed(frame, name)
+
+
+def _plain(name: str) -> str:
+    return _HASH.sub("", name).lower()
+
+
+def _addressed(frame: Frame, name: str) -> frozenset[str]:
+    """The last parts of the addresses in the files of the project that say a name, without their hashes."""
+    machine = frame.machine
+    texts = [machine.reading.source.text]
+    stem = _HASH.sub("", name).rpartition(".")[0]
+    project = machine.others.project if machine.others is not None else None
+    for path in (project.saying(("://", stem)) or ()) if project is not None else ():
+        text = project.text_of(path)  # type: ignore[union-attr]
+        texts += [] if text is None else [text.text]
+    return frozenset(_plain(each[1]) for text in texts for each in _ADDRESS.finditer(text))
