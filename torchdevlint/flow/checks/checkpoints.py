@@ -12,7 +12,7 @@ from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.published_files import is_never_given, is_published
 from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
-from torchdevlint.flow.kinds.cuda_programs import is_of_cuda_program
+from torchdevlint.flow.kinds.cuda_programs import ends_without_cuda, is_of_cuda_program
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
@@ -46,10 +46,11 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     return result
 
 
-def _is_for_cuda(frame: Frame) -> bool:
+def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
     others = frame.machine.others
     notebook = others is not None and others.home.endswith(".ipynb")
-    return is_of_cuda_program(frame.machine.tree, frame.function, notebook)
+    tree, function = frame.machine.tree, frame.function
+    return is_of_cuda_program(tree, function, notebook) or (not notebook and ends_without_cuda(tree, function, node))
 
 
 def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
@@ -60,7 +61,7 @@ def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     machine = frame.machine
     if holds_data(frame, node, arguments):
         return True
-    if "load_state_dict" not in machine.words and _is_for_cuda(frame):
+    if "load_state_dict" not in machine.words and _is_for_cuda(frame, node):
         return True
     if is_never_given(frame, node):
         return True

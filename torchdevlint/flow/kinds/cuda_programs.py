@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.kinds.programs import functions_of_program, is_program
 from torchdevlint.flow.names import dotted_path, places_in
 from torchdevlint.project.modules import is_main_guard
-from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import below, ids_below, inside, nodes_in, once_a_node
 
 _CUDA = re.compile(r"cuda(?::\d+)?")
 _ANOTHER = re.compile(r"cpu|mps|xpu|npu|xla|device|auto")
@@ -26,7 +27,16 @@ _CHOICE = re.compile(
 _OPTION = re.compile(r"-\S*(?:device|cuda|gpu|cpu|rank)", re.IGNORECASE)
 _PROCESSES = re.compile(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
 _OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
+_ONLY_WITH_CUDA = frozenset(
+    f"torch.cuda.{name}"
+    for name in "current_device get_device_capability get_device_name get_device_properties init mem_get_info "
+    "set_device synchronize".split()
+)
+"""What raises on a machine without CUDA."""
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _NOT_RUN = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
@@ -39,6 +49,54 @@ def is_of_cuda_program(tree: ast.Module, function: ast.AST | None, notebook: boo
     return is_program(tree) if function is None else function in functions_of_program(tree)
 
 
+def ends_without_cuda(tree: ast.Module, function: ast.AST | None, node: ast.AST) -> bool:
+    """Whether one process asks a GPU for its name or the like on every way to a place, or right on from there.
+
+    What chooses a device, and may choose the CPU, ends there as well.
+    """
+    if any(_PROCESSES.search(each) for each in _words(tree)):
+        return False
+    if function is not None and _asks_gpu(tree.body):
+        return True
+    return _asks_gpu_beside(getattr(tree if function is None else function, "body", ()), node)
+
+
+def _asks_gpu_beside(block: object, node: ast.AST) -> bool:
+    """Whether a block that holds `node` asks a GPU before it, or after it if nothing leaves in between."""
+    for place, statement in enumerate(block if isinstance(block, list) else ()):
+        if id(node) not in ids_below(statement):
+            continue
+        after = takewhile(lambda each: not _leaves(each), block[place + 1 :])  # type: ignore[index]
+        if _asks_gpu([*block[:place], *([] if _leaves(statement) else after)]):  # type: ignore[index]
+            return True
+        return any(_asks_gpu_beside(inner, node) for inner in _blocks_of(statement))
+    return False
+
+
+def _asks_gpu(statements: list[ast.stmt]) -> bool:
+    """Whether statements that run one after the other ask the first GPU, or the one of a number, for something."""
+    return any(
+        isinstance(each, ast.Call)
+        and dotted_path(each.func) in _ONLY_WITH_CUDA
+        and all(isinstance(given, ast.Constant) for given in (*each.args, *(one.value for one in each.keywords)))
+        for each in _on_every_path(each for each in statements if not isinstance(each, _LOOPS))
+    )
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    calls = (dotted_path(each.func) for each in nodes_in(statement, ast.Call))
+    return any(isinstance(each, _LEAVES) for each in inside(statement)) or not _EXITS.isdisjoint(calls)
+
+
+def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement; not what is tried, since its errors may be caught, nor what is only defined."""
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        return
+    names = ("orelse", "finalbody") if isinstance(statement, ast.Try) else ("body", "orelse")
+    yield from (getattr(statement, name, []) for name in names)
+    yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
+
+
 @once_a_node
 def _is_for_cuda_alone(tree: ast.Module) -> bool:
     return not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in _surely_run(tree))
@@ -46,11 +104,7 @@ def _is_for_cuda_alone(tree: ast.Module) -> bool:
 
 def _chooses(tree: ast.Module) -> bool:
     """Whether a file names another device or several processes, asks for the machine, or is told of a device."""
-    words = {each.attr for each in nodes_in(tree, ast.Attribute)} | {each.id for each in nodes_in(tree, ast.Name)}
-    words.update(each.arg for each in nodes_in(tree, ast.keyword) if each.arg)
-    words.update(each.arg for each in nodes_in(tree, ast.arg))
-    words.update(part for each in nodes_in(tree, ast.alias) for part in each.name.split("."))
-    if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in words):
+    if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)):
         return True
     placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
     constants = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in placing)
@@ -58,6 +112,16 @@ def _chooses(tree: ast.Module) -> bool:
         return True
     compared = (part for each in nodes_in(tree, ast.Compare) for part in inside(each) if isinstance(part, ast.Constant))
     return any(isinstance(each.value, str) and _CUDA.fullmatch(each.value) for each in compared)
+
+
+@once_a_node
+def _words(tree: ast.Module) -> frozenset[str]:
+    """The names of a file: variables, attributes, parameters, and what it imports."""
+    words = {each.attr for each in nodes_in(tree, ast.Attribute)} | {each.id for each in nodes_in(tree, ast.Name)}
+    words.update(each.arg for each in nodes_in(tree, ast.keyword) if each.arg)
+    words.update(each.arg for each in nodes_in(tree, ast.arg))
+    words.update(part for each in nodes_in(tree, ast.alias) for part in each.name.split("."))
+    return frozenset(words)
 
 
 def _sends_to_cuda(tree: ast.Module, node: ast.AST) -> bool:
