@@ -277,6 +277,11 @@ def test_tables_say_what_schemas_return(space: Any, prefix: str) -> None:
             assert not any("Tensor" in each for row in given for each in row), name
 
 
+def test_what_tensors_have() -> None:
+    assert all(torch_api.is_of_tensors(name) for name in dir(torch.Tensor))
+    assert not any(torch_api.is_of_tensors(name) for name in "parameters attach astype tensors batch_sizes".split())
+
+
 def test_pairs_with_a_dimension_are_those_with_both_overloads() -> None:
     both = {
         name

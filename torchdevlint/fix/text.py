@@ -57,16 +57,24 @@ def fix_bytes(data: bytes, filename: str, settings: Settings) -> Fixed:
 
 
 def apply_all(data: bytes, filename: str, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
-    """The content after all of the fixes, or after the first that leaves it whole alone, and which were applied."""
+    """The content after all of the fixes, or else after those that leave it whole together, and which were applied."""
+    whole = _applied(data, filename, wanted)
+    if whole is not None:
+        return whole
+    best: tuple[bytes, list[Diagnostic]] = data, []
+    for each in wanted:
+        best = _applied(data, filename, [*best[1], each]) or best
+    return best
+
+
+def _applied(data: bytes, filename: str, wanted: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]] | None:
+    """The content after as many of the fixes as fit beside each other, and which those are; None if it is not whole."""
     make = cells.with_fixes if filename.endswith(NOTEBOOK) else _with_fixes
-    for tried in (wanted, *([each] for each in wanted)):
-        try:
-            new, accepted = make(data, filename, [each.fix for each in tried if each.fix is not None])
-        except (UndecodableError, ParseError, RecursionError, MemoryError):
-            continue
-        if new is not None:
-            return new, [each for each in tried if each.fix in accepted]
-    return data, []
+    try:
+        new, accepted = make(data, filename, [each.fix for each in wanted if each.fix is not None])
+    except (UndecodableError, ParseError, RecursionError, MemoryError):
+        return None
+    return None if new is None else (new, [each for each in wanted if each.fix in accepted])
 
 
 def _with_fixes(data: bytes, _filename: str, fixes: Sequence[Fix]) -> tuple[bytes | None, tuple[Fix, ...]]:

@@ -427,6 +427,24 @@ MODULE_ONLY_ATTRIBUTES = frozenset(
     """.split()
 )
 SHAPE_ATTRIBUTES = frozenset("shape ndim dtype device layout itemsize nbytes is_cuda requires_grad".split())
+_OTHER_OF_TENSORS = frozenset(
+    """
+    apply_ as_subclass const_data_ptr dim_order eig grad_dtype hpu is_cpu is_ipu is_maia is_meta is_mkldnn is_mps
+    is_mtia is_nested is_quantized is_shared is_sparse_csr is_vulkan is_xla is_xpu lstsq lu map2_ map_ mlu module_load
+    mps name names narrow_copy npu numpy output_nr record_stream register_hook register_post_accumulate_grad_hook
+    reinforce retains_grad solve storage storage_type symeig tolist unique untyped_storage volatile
+    """.split()
+)
+_OF_TENSORS = frozenset[str]().union(
+    *(METHOD_TENSOR, METHOD_TUPLE, METHOD_LIST, METHOD_PLAIN, NEW_METHODS, MOVE_METHODS, DTYPE_METHODS),
+    *(TENSOR_ATTRIBUTES, TENSOR_ONLY_ATTRIBUTES, TENSOR_ONLY_METHODS, SHAPE_ATTRIBUTES, _OTHER_OF_TENSORS),
+)
+
+
+def is_of_tensors(name: str) -> bool:
+    """Whether tensors have a public attribute or method of that name, or may have a private one."""
+    return name in _OF_TENSORS or name.startswith("_") or (name.endswith("_") and name[:-1] in _OF_TENSORS)
+
 
 # --- what names a device -------------------------------------------------------------------------------------------
 

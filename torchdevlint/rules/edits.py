@@ -42,8 +42,13 @@ def added_after(span: Span, content: str) -> Edit:
     return inserted(span.end_row, span.end_column, content, span.file)
 
 
-def cut_after(span: Span, whole: Span) -> Edit:
-    """Nothing in place of what stands behind an expression, up to the end of the `whole` around it."""
+def cut_after(span: Span, whole: Span) -> Edit | None:
+    """Nothing in place of what stands behind an expression, up to the end of the `whole` that starts with it.
+
+    None where the expression is in parentheses, of which one would be left.
+    """
+    if (span.row, span.column) != (whole.row, whole.column):
+        return None
     return Edit("", Span(span.end_row, span.end_column, whole.end_row, whole.end_column, span.file))
 
 
@@ -95,7 +100,7 @@ def argument_removed(call: str, span: Span, name: str) -> Edit | None:
     """
     arguments = _arguments(list(_tokens(call)))
     found = next((at for at, each in enumerate(arguments) if [one.string for one in each[:2]] == [name, "="]), None)
-    if found is None or "#" in call:
+    if found is None or "#" in call or any(one.string == ":=" for one in arguments[found]):
         return None
     begin, end = arguments[found][0].start, arguments[found][-1].end
     if found + 1 < len(arguments):

@@ -42,7 +42,8 @@ Where the values have to be computed first, `.requires_grad_()` stands last: `(t
 The fix lets `.requires_grad_()` come last, with the same numbers; where `requires_grad=True` is not written in the same
 expression, it cuts the tensor off by `.detach()` first. It is safe for a move, after which nothing that worked is
 different: on the CPU the tensor was that leaf already. It is unsafe behind other operations, where the tensor before
-them may be the one that is meant, and for a Parameter, which on the CPU the result was.
+them may be the one that is meant, for a Parameter, which on the CPU the result was, and where the tensor is written in
+place, which a leaf refuses.
 
 ## What it cannot see
 Tensors that are made in one function and given to an optimizer in another one, or whose name is assigned more than
@@ -118,6 +119,6 @@ def _fix(fact: NonLeaf) -> Fix | None:
     asked = None if fact.leaf_at is None else _asked(fact.leaf, fact.leaf_at)
     last = _METHOD if asked is not None else f".detach(){_METHOD}"
     edits = (*([] if asked is None else [asked]), *call_added(fact.text, fact.at, last))
-    safe = fact.why == "move" and "Parameter" not in fact.leaf
+    safe = fact.why == "move" and "Parameter" not in fact.leaf and not fact.written
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
     return fix(applicability, "let it require a gradient last", *edits)

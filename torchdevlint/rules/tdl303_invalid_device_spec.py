@@ -43,9 +43,10 @@ makes on any device.
 ## Fix safety
 The fix writes the device that is meant. It is safe for `"gpu"` and other spellings of a type where they are given, and
 for the comma behind a device: both raise whenever they are reached. It is unsafe where the string has a name first,
-which other code may read; for a number, a name that is not bound, and `torch.cuda.device(..)`, where the device that is
-meant is the likely one, not the only one; and for a constructor such as `torch.LongTensor`, given a list, which becomes
-`torch.tensor` with that type. A negative number, and a string that names several devices, have none.
+which other code may read, and where other code reads the tuple that the comma makes; for a number, a name that is not
+bound, and `torch.cuda.device(..)`, where the device that is meant is the likely one, not the only one; and for a
+constructor such as `torch.LongTensor`, given a list, which becomes `torch.tensor` with that type. A negative number,
+and a string that names several devices, have none.
 
 ## What it cannot see
 Strings that are read from a command line, a configuration or another file. Types that PyTorch itself does not know,
@@ -123,7 +124,7 @@ def _fix(fact: InvalidDevice) -> Fix | None:
         dtype = f", dtype={fact.written.rpartition('.')[0]}.{fact.suggestion}"
         edits = (replaced(fact.callee_at, fact.written), added_after(fact.at, dtype))
         return fix(Applicability.UNSAFE, f"call {edit(fact.written)}", *edits)
-    safe = fact.problem == "tuple" or (fact.problem == "type" and fact.used_at is None)
+    safe = (fact.problem == "tuple" and not fact.read) or (fact.problem == "type" and fact.used_at is None)
     applicability = Applicability.SAFE if safe else Applicability.UNSAFE
     return fix(applicability, f"write {edit(fact.written)}", replaced(fact.at, fact.written))
 

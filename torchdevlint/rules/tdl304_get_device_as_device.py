@@ -28,8 +28,9 @@ def offsets(x):
 
 ## Fix safety
 The fix writes `x.device`, and `.to(x.device)` in place of `.cuda(..)`, which is where the number leads as long as there
-is one. It is safe where the number stands in the call that takes it. Where it is kept under a name first the fix is
-unsafe, since the name then holds a device, and other places may want the number.
+is one. It is safe where the number stands in the call that takes it, and what is moved is a tensor or a module. Where
+it is kept under a name first the fix is unsafe, since the name then holds a device, and other places may want the
+number.
 
 ## What it cannot see
 Helpers of other files that give such a number, such as `get_device_of` of AllenNLP, and tensors that nothing tells to
@@ -99,7 +100,7 @@ def _fix(fact: DeviceNumber) -> Fix | None:
         if fact.callee_at is None or fact.given_at is None:
             return None
         edits = (attribute_renamed(fact.callee_at, "cuda", "to"), replaced(fact.given_at, device))
-        return fix(Applicability.SAFE, message, *edits)
+        return fix(Applicability.SAFE if fact.of_torch else Applicability.UNSAFE, message, *edits)
     if fact.given_at is not None:
         return fix(Applicability.SAFE, message, replaced(fact.given_at, device))
     return None if fact.text else fix(Applicability.UNSAFE, message, replaced(fact.at, device))

@@ -31,7 +31,8 @@ Where the device is known by its variable, `torch.amp.autocast(device.type)`.
 ## Fix safety
 A call that is written with its whole name gets a safe fix: the classes of `torch.cuda.amp` do nothing but call those of
 `torch.amp`. The first argument of `torch.cuda.amp.autocast` is `enabled`, that of `torch.amp.autocast` the device type,
-so that the fix writes `enabled=`. Names that were imported have no fix, since the import would have to change too.
+so that the fix writes `enabled=`. Names that were imported have no fix, since the import would have to change too; nor
+has a class that the file asks an object for, since the new one is its base.
 
 ## What it cannot see
 For which releases of PyTorch the code is written, unless `target-torch` says so: `torch.amp.GradScaler` is there since

@@ -185,3 +185,8 @@ def move_target(frame: Frame, node: ast.expr, value: Value) -> Device | None:
 
 def _text(frame: Frame, node: ast.expr) -> str:
     return dotted_path(node) or frame.machine.text_of(node)
+
+
+def as_argument(node: ast.expr, text: str) -> str:
+    """The text of an expression as it may stand behind the ``=`` of a keyword argument."""
+    return f"({text})" if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) else text

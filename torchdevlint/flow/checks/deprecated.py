@@ -6,13 +6,13 @@ import ast
 import re
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.arguments import Arguments, as_argument
 from torchdevlint.flow.facts.portability import DefaultTensorType, DeprecatedAmp
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Ref, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _AMP = {"autocast": (2, 4), "GradScaler": (2, 4), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
 """Names of ``torch.cuda.amp``, and the release that deprecated them."""
@@ -55,9 +55,12 @@ def _replaced(frame: Frame, node: ast.Call, name: str) -> str | None:
     if any(isinstance(each, ast.Starred) for each in node.args):
         return None
     text = frame.machine.text_of
+    if name in _classes_asked_for(frame.machine.tree):
+        return None
     positional = [text(each) for each in node.args]
     if name == "autocast" and positional:
-        positional = [f"{keyword}={value}" for keyword, value in zip(_AUTOCAST, positional, strict=False)]
+        given = [as_argument(each, text(each)) for each in node.args]
+        positional = [f"{keyword}={value}" for keyword, value in zip(_AUTOCAST, given, strict=False)]
     device = 'device_type="cuda"' if name.startswith("custom") else '"cuda"'
     rest = [*positional, *(text(each) for each in node.keywords)]
     if name.startswith("custom"):
@@ -65,6 +68,16 @@ def _replaced(frame: Frame, node: ast.Call, name: str) -> str | None:
     else:
         rest.insert(0, device)
     return f"torch.amp.{name}({', '.join(rest)})"
+
+
+@once_a_node
+def _classes_asked_for(tree: ast.Module) -> frozenset[str]:
+    """The last names of the classes that a file asks an object for: the new class is another one."""
+    kinds: list[ast.expr] = [side for test in nodes_in(tree, ast.Compare) for side in (test.left, *test.comparators)]
+    for call in nodes_in(tree, ast.Call):
+        if dotted_path(call.func) in ("isinstance", "issubclass") and len(call.args) == 2:
+            kinds += call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
+    return frozenset((dotted_path(each) or "").rpartition(".")[2] for each in kinds)
 
 
 _AUTOCAST = ("enabled", "dtype", "cache_enabled")

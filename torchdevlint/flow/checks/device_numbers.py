@@ -9,10 +9,10 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.names import dotted_path, mentions_cuda
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Dev, Value
+from torchdevlint.flow.state.values import Dev, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _IGNORE_NEGATIVE = frozenset({"torch.cuda.set_device", "torch.cuda.device", "torch.autocast", "torch.amp.autocast"})
@@ -34,11 +34,14 @@ def _method(
 ) -> None:
     assert isinstance(node.func, ast.Attribute)
     given = arguments.keywords.get("device") if keyword_only else arguments.get(0, "device")
+    of_torch = isinstance(receiver, Tensor) or is_module(receiver)
     if given is not None:
-        _look(frame, state, node, f".{node.func.attr}", *given)
+        _look(frame, state, node, f".{node.func.attr}", *given, of_torch=of_torch)
 
 
-def _look(frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value) -> None:
+def _look(
+    frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value, of_torch: bool = True
+) -> None:
     inside = isinstance(node, ast.JoinedStr)
     if isinstance(node, ast.JoinedStr):
         parts = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
@@ -66,6 +69,7 @@ def _look(frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr,
             None if here else machine.span_of(call),
             machine.span_of(given) if whole else None,
             machine.span_of(call.func) if whole and only else None,
+            of_torch,
         ),
         state,
     )

@@ -15,6 +15,7 @@ from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
+from torchdevlint.flow.vouch.names import is_read_otherwise
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
@@ -270,7 +271,11 @@ def _record(frame: Frame, call: ast.Call, node: ast.expr, name: str, problem: Pr
     written = _rewritten(node, machine.text_of(node), problem)
     machine.record_anyway(
         ("invalid device", node),
-        lambda: InvalidDevice(machine.span_of(node), problem[0], problem[1], name, problem[2], used_at, written),
+        lambda: InvalidDevice(
+            machine.span_of(node),
+            *(problem[0], problem[1], name, problem[2], used_at, written),
+            read=used_at is not None and is_read_otherwise(machine.tree, node),
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from difflib import SequenceMatcher
 
 from msgspec.structs import replace
@@ -185,6 +186,18 @@ def _check(
         _late(frame, state.touched, node)
 
 
+def _is_relied_on(tree: ast.Module, name: str) -> bool:
+    """Whether the file reads the variable by its wrong name, or names a GPU that the right one may hide."""
+    given = {id(each.slice) for each in nodes_in(tree, ast.Subscript) if isinstance(each.ctx, ast.Store)}
+    calls = (each for each in nodes_in(tree, ast.Call) if (dotted_path(each.func) or "") in _SETTERS)
+    given.update(id(each.args[0]) for each in calls if each.args)
+    given.update(id(key) for each in nodes_in(tree, ast.Dict) for key in each.keys)
+    texts = [each for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)]
+    if any(each.value == name and id(each) not in given for each in texts):
+        return True
+    return any(re.fullmatch(r"cuda:0*[1-9]\d*", str(each.value)) for each in texts)
+
+
 def _respelt(frame: Frame, node: ast.expr | ast.keyword | None, name: str) -> tuple[Span | None, str]:
     """Where a name is written out, and what to write there."""
     right = torch_api.VISIBLE_DEVICES
@@ -192,7 +205,7 @@ def _respelt(frame: Frame, node: ast.expr | ast.keyword | None, name: str) -> tu
         place = frame.machine.span_of(node)
         return replace(place, end_row=place.row, end_column=place.column + len(name)), right
     text = "" if node is None else frame.machine.text_of(node)
-    if node is None or text[1:-1] != name:
+    if node is None or text[1:-1] != name or _is_relied_on(frame.machine.tree, name):
         return None, ""
     return frame.machine.span_of(node), f"{text[0]}{right}{text[-1]}"
 

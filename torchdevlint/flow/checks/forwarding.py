@@ -18,6 +18,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
+from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NAMES = ("map_location", "device")
@@ -40,6 +41,8 @@ def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, argument
     if name is None or arguments.starred or arguments.double_starred or isinstance(callee.node, ast.Lambda):
         return
     bound = callee.receiver is not None
+    if name in [each.arg for each in callee.node.args.posonlyargs]:
+        return
     taken = positional_names(callee.node)[: len(arguments.positional) + bound]
     if name in (*taken, *arguments.keywords) or name not in _with_defaults(callee.node):
         return
@@ -47,7 +50,14 @@ def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, argument
         return
     called = frame.machine.text_of(node.func)
     keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name)) and not draws(callee.node)
+    keeps = keeps and not (bound and _is_overridden_without(frame, callee.node, name))
     _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
+
+
+def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:
+    """Whether a class of the file has another method of that name, which does not take the parameter."""
+    others = (info.methods.get(method.name) for info in frame.machine.classes.values())
+    return any(each is not None and each is not method and name not in argument_names(each) for each in others)
 
 
 def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
@@ -198,6 +208,8 @@ def _find_unread(frame: Frame, function: Function) -> str | None:
     if found is None or any(name in names and _reads(function, name) for name in _NAMES):
         return None
     if _reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
+        return None
+    if is_rebound(function, found):
         return None
     return found
 

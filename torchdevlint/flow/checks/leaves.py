@@ -14,7 +14,7 @@ from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 _ARITHMETIC = (ast.Mult, ast.Div, ast.Add, ast.Sub)
 _RETAINS = frozenset({"retain_grad", "requires_grad_"})
@@ -64,6 +64,7 @@ def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str
         machine.span_of(use),
         "" if leaf is None else machine.text_of(leaf),
         None if leaf is None else machine.span_of(leaf),
+        _is_written(frame, path),
     )
     machine.record(("leaf", expression), fact, state)
 
@@ -115,6 +116,19 @@ def _is_changed(frame: Frame, path: str) -> bool:
     uses = [each for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path]
     written = ("requires_grad", "data")
     return any(each.attr in _RETAINS or (each.attr in written and isinstance(each.ctx, ast.Store)) for each in uses)
+
+
+def _is_written(frame: Frame, path: str) -> bool:
+    """Whether the tensor is written in place where gradients are recorded, which a leaf refuses."""
+    scope = frame.function or frame.machine.tree
+    blocks = [each for each in nodes_in(scope, ast.With) if "no_grad" in ast.dump(each.items[0])]
+    aside = {id(each) for block in blocks for each in inside(block)}
+    stored = (each for each in nodes_in(scope, ast.Subscript) if isinstance(each.ctx, ast.Store))
+    written: list[tuple[ast.AST, ast.expr]] = [(each, each.value) for each in stored]
+    written += [(each.target, each.target) for each in nodes_in(scope, ast.AugAssign)]
+    callees = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    written += [(each, each.value) for each in callees if each.attr.endswith("_") and each.attr not in _RETAINS]
+    return any(dotted_path(base) == path and id(each) not in aside for each, base in written)
 
 
 def _peeled(node: ast.expr) -> tuple[ast.expr | None, str]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.arguments import Arguments, as_argument
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import FactoryThenMove
 from torchdevlint.flow.names import dotted_path, mentions_device
@@ -101,14 +101,15 @@ def _arguments(frame: Frame, node: ast.Call, method: str, arguments: Arguments) 
         given = arguments.get(0, "device")
         if given is None or device.origin is Origin.LITERAL:
             return f'device="{device.describe()}"'
-        return f"device={text(given[0])}"
+        return f"device={as_argument(given[0], text(given[0]))}"
     first = arguments.keywords.get("device") or arguments.keywords.get("other") or arguments.positional[0]
     if isinstance(first[1], Tensor) or method == "type_as" or "other" in arguments.keywords:
         if dotted_path(first[0]) is None:
             return None
         return f"device={text(first[0])}.device, dtype={text(first[0])}.dtype"
     of_dtype = [each for each, value in arguments.pairs if isinstance(value, Dtype)]
-    return ", ".join([f"device={text(first[0])}", *(f"dtype={text(each)}" for each in of_dtype)])
+    said = [("device", first[0]), *(("dtype", each) for each in of_dtype)]
+    return ", ".join(f"{name}={as_argument(each, text(each))}" for name, each in said)
 
 
 METHODS: dict[str, Callable[..., None]] = dict.fromkeys(("to", "type_as", *sorted(torch_api.DEVICE_METHODS)), _move)

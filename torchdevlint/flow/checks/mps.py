@@ -26,6 +26,9 @@ _OF_NUMPY = frozenset(
 _KEEPS = frozenset("view reshape unsqueeze squeeze expand permute transpose t flatten contiguous clone detach".split())
 _TAKES_DATA = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray"})
 
+_SAYS_NO_PLACE = frozenset({"dtype", "copy", "non_blocking", "memory_format"})
+"""Keywords of a conversion that say nothing of a device."""
+
 Why = tuple[str, ast.AST]
 
 
@@ -86,6 +89,8 @@ def _fact(
     fact = DoubleOnMps(span(node), *device, why[0], span(why[1]), None)
     if cast is None or moved is None or not text(cast).startswith(text(node)):
         return fact
+    if text(cast).lstrip("bBfFrRuU").startswith(('"', "'")):
+        return fact  # all that is known of the place is that of an f-string
     fact = replace(fact, cast_after=text(cast)[len(text(node)) :].strip())
     if not text(node).startswith(text(moved)):
         return fact
@@ -156,6 +161,8 @@ def _cast_after(frame: Frame, node: ast.Call) -> ast.Call | None:
     for call in nodes_in(scope, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.value is node:
             types = {dotted_path(each) or "" for each in call.args}
+            if {each.arg for each in call.keywords} - _SAYS_NO_PLACE or len(call.args) > 1:
+                continue
             casts = call.func.attr in torch_api.DTYPE_METHODS - {"double"} or "torch.float32" in types
             if casts and call.func.attr in torch_api.DTYPE_METHODS | {"to", "type"}:
                 return call

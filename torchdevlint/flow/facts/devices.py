@@ -42,7 +42,8 @@ class DeviceNumber(Fact, frozen=True):
 
     `tensor` is the text of `x`, `function` what the number is given to, `moves` whether that is ``.cuda(..)``, `text`
     whether the number is put into a string, `used_at` the call, where `at` is not in it; `given_at` is all that is
-    given for the device, and `callee_at` what it is given to, where they are one expression with `at`.
+    given for the device, and `callee_at` what it is given to, where they are one expression with `at`; `of_torch` tells
+    whether what is moved surely is a tensor or a module that has ``.to`` too.
     """
 
     tensor: str
@@ -52,6 +53,7 @@ class DeviceNumber(Fact, frozen=True):
     used_at: Span | None = None
     given_at: Span | None = None
     callee_at: Span | None = None
+    of_torch: bool = True
 
 
 class MaybeCpuDevice(Fact, frozen=True):
@@ -112,7 +114,7 @@ class InvalidDevice(Fact, frozen=True):
     many), ``name`` (not bound) or ``legacy`` (a constructor that makes tensors of the CPU only). `found` is what was
     given, `function` what it was given to, `suggestion` what to write in its place, or empty, `used_at` the call, where
     `at` is somewhere else. `written` is what to write at `at`, if the whole of that is known, and for ``legacy`` what
-    to call at `callee_at` instead.
+    to call at `callee_at` instead. `read` tells whether the name that holds it is read as something else than a device.
     """
 
     problem: str
@@ -122,3 +124,4 @@ class InvalidDevice(Fact, frozen=True):
     used_at: Span | None = None
     written: str = ""
     callee_at: Span | None = None
+    read: bool = False

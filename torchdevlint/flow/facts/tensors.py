@@ -150,7 +150,7 @@ class NonLeaf(Fact, frozen=True):
 
     `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
     is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere). `leaf` is the call that makes the leaf,
-    at `leaf_at`, where that is a part of the expression.
+    at `leaf_at`, where that is a part of the expression; `written` tells whether the tensor is written in place.
     """
 
     name: str
@@ -160,3 +160,4 @@ class NonLeaf(Fact, frozen=True):
     used_at: Span
     leaf: str = ""
     leaf_at: Span | None = None
+    written: bool = False

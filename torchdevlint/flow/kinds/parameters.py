@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import partial
 
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.functions import default_value, defaults
 from torchdevlint.flow.checks import loaders
+from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.kinds.annotations import (
     annotated_tensor,
     annotation_name,
@@ -18,7 +20,7 @@ from torchdevlint.flow.kinds.annotations import (
 )
 from torchdevlint.flow.kinds.docstrings import documented_tensors
 from torchdevlint.flow.kinds.followed import followed_in
-from torchdevlint.flow.kinds.taken import is_converted, takes_tensor
+from torchdevlint.flow.kinds.taken import takes_tensor
 from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.names import (
     argument_names,
@@ -265,7 +267,7 @@ def _targets(
 ) -> list[_Parameter] | None:
     """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
     uses = uses_in(function).get(name)
-    if uses is None or uses.is_container or uses.called or is_converted(function, name):
+    if uses is None or is_used_otherwise(frame, function, name):
         return []
     if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
         return None
@@ -298,13 +300,11 @@ def _targets(
 def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
     """Whether `function` gives a local name to a function of torch that takes nothing but tensors there."""
     uses = uses_in(function).get(name)
-    if uses is None or uses.is_container or uses.called or is_converted(function, name):
+    if uses is None or is_used_otherwise(frame, function, name):
         return False
-    for call, place in (*uses.arguments, *uses.derived):
-        callee = _static(frame, call.func, frame.closure, frame.owner, function)
-        if isinstance(callee, Ref) and takes_tensor(callee.name, place):
-            return True
-    return False
+    static = partial(_static, frame, closure=frame.closure, owner=frame.owner, function=function)
+    given = ((static(call.func), place) for call, place in (*uses.arguments, *uses.derived))
+    return any(isinstance(callee, Ref) and takes_tensor(callee.name, place) for callee, place in given)
 
 
 def _is_dtype(value: Value | ast.AST | None) -> bool:

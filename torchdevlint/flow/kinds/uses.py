@@ -29,6 +29,8 @@ class Uses(Struct):
     """How one name is used in one function."""
 
     attributes: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    """The attributes that are put on it."""
     called: bool = False
     none_tested: bool = False
     text_keys: bool = False
@@ -54,16 +56,26 @@ class Uses(Struct):
     @property
     def is_tensor(self) -> bool:
         """Whether it is used as only tensors are, and nothing says that it is something else."""
-        return not self.is_container and not self.called and (self.tensor_use is not None or self._has_both)
+        if self.is_container or self.called or self.is_of_class:
+            return False
+        return self.tensor_use is not None or self._has_both
+
+    @property
+    def is_of_class(self) -> bool:
+        """Whether something is read from it that a tensor does not have."""
+        foreign = (each for each in self.attributes if not torch_api.is_of_tensors(each))
+        return any(each not in self.assigned for each in foreign) and not self._class_is_asked_for
 
     @property
     def _has_both(self) -> bool:
-        """Whether it has what arrays have and modules have not, and what modules have and arrays have not.
-
-        Where its class is asked for, each of them may be meant for another class.
-        """
+        """Whether it has what arrays have and modules have not, and what modules have and arrays have not."""
         both = self.attributes & _OF_ARRAYS and self.attributes & _OF_MODULES
-        return bool(both) and not any(_asks_for_class(call) for call, _ in self.arguments)
+        return bool(both) and not self._class_is_asked_for
+
+    @property
+    def _class_is_asked_for(self) -> bool:
+        """Whether its class is asked for: then each of its attributes may be meant for another class."""
+        return any(_asks_for_class(call) for call, _ in self.arguments)
 
     @property
     def is_module(self) -> bool:
@@ -190,6 +202,8 @@ def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None
         holder.item_attributes.add(node.attr)
     if entry is not None:
         entry.attributes.add(node.attr)
+        if not isinstance(node.ctx, ast.Load):
+            entry.assigned.add(node.attr)
         if node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
             entry.tensor_use = node
 

@@ -27,6 +27,23 @@ def assignable(frame: Frame, name: str, place: ast.AST) -> bool:
     return own and name in surely_bound(scope, place)
 
 
+def is_rebound(function: Scope, parameter: str) -> bool:
+    """Whether a function binds the name of one of its parameters anew, by whatever statement."""
+    return times_bound(function, parameter) > 1
+
+
+def is_read_otherwise(tree: ast.Module, node: ast.expr) -> bool:
+    """Whether a name that is assigned `node` may be read elsewhere than where a device is taken: ``pair[0]``."""
+    targets = [target for each in nodes_in(tree, ast.Assign) if each.value is node for target in each.targets]
+    taken = {id(each.value) for call in nodes_in(tree, ast.Call) for each in call.keywords if each.arg == "device"}
+    moves = (call for call in nodes_in(tree, ast.Call) if isinstance(call.func, ast.Attribute) and call.args)
+    taken.update(id(call.args[0]) for call in moves if call.func.attr in ("to", "cuda"))  # type: ignore[attr-defined]
+    paths = [dotted_path(each) for each in targets]
+    reads: list[ast.Name | ast.Attribute] = [*nodes_in(tree, ast.Name), *nodes_in(tree, ast.Attribute)]
+    loads = [each for each in reads if isinstance(each.ctx, ast.Load) and dotted_path(each) in paths]
+    return not targets or None in paths or any(id(each) not in taken for each in loads)
+
+
 def asked_before(frame: Frame, asked: ast.expr, place: ast.AST) -> bool:
     """Whether the tensor whose ``is_cuda`` a test has asked is still what its name says at a place in that function."""
     path, scopes = dotted_path(asked), scopes_around(frame.machine.tree, place)

@@ -1,0 +1,130 @@
+"""Safe fixes leave a program that ran as it was: what looks like the line that is fixed, and would run otherwise."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.test_fix_edits import fixed
+
+READ = "def f(x):\n    y = x.cuda().to('cpu', non_blocking={})\n    return y.sum().item()\n"
+SCALER = "s = torch.cuda.amp.GradScaler()\n"
+CUDA = "os.environ['CUDA_VISIBLE_DEVICE'] = '1'\n"
+DEVICE = "device = 'mps' if torch.backends.mps.is_available() else 'cpu'\n"
+DOUBLE = "torch.zeros(3, dtype=torch.float64).to(device)"
+MAKE = "def make(n, device='cpu'):\n    return torch.zeros(n, device=device)\n\n\n"
+LEAF = """
+def fit(device):
+    x = torch.rand(3, requires_grad=True).to(device)
+    (x * 2).sum().backward()
+    {line}
+    return x.grad
+"""
+NUMBER = """
+class Own:
+    def cuda(self, number):
+        return self
+
+
+def place(x: torch.Tensor, other):
+    return {call}
+"""
+
+KEPT = {
+    "TDL011": [READ.format("(n := True)")],
+    "TDL104": [LEAF.format(line="x[0] = 3"), LEAF.format(line="x += 1"), LEAF.format(line="x.add_(1)")],
+    "TDL302": [
+        f"{CUDA}print(os.environ['CUDA_VISIBLE_DEVICE'])\n",
+        f"{CUDA}print(os.environ.get('CUDA_VISIBLE_DEVICE'))\n",
+        f"{CUDA}x = torch.zeros(3, device='cuda:1')\n",
+    ],
+    "TDL303": [
+        "device = torch.device('cuda'),\nx = torch.zeros(3)\ny = x.to(device[0])\nz = x.to(device)\n",
+        "device = pair = torch.device('cuda'),\nfirst, = pair\nz = torch.zeros(3).to(device)\n",
+    ],
+    "TDL304": [NUMBER.format(call="Own().cuda(x.get_device())"), NUMBER.format(call="other.cuda(x.get_device())")],
+    "TDL310": [
+        f"{MAKE}def take(n, device='cpu'):\n    def device():\n        return 0\n    return make(n)\n",
+        f"{MAKE.replace('):', ', /):')}def take(n, device='cpu'):\n    return make(n)\n",
+        """
+        class Maker:
+            def both(self, device="cpu"):
+                return self.one()
+
+            def one(self, device="cpu"):
+                return torch.zeros(1, device=device)
+
+
+        class Fixed(Maker):
+            def one(self):
+                return torch.zeros(2)
+        """,
+    ],
+    "TDL504": [
+        f"{SCALER}assert isinstance(s, torch.cuda.amp.GradScaler)\n",
+        f"{SCALER}assert type(s) is torch.cuda.amp.GradScaler\n",
+    ],
+    "TDL506": [
+        f"{DEVICE}x = {DOUBLE}.to('cpu', torch.float32)\n",
+        f"{DEVICE}x = {DOUBLE}.to(dtype=torch.float32, device='cpu')\n",
+        f"{DEVICE}x = f'{{{DOUBLE}.float()}}'\n",
+    ],
+    "TDL601": ["x = (torch.zeros(3)).to('cuda')\n"],
+}
+CHANGED = {
+    "TDL011": [(READ.format("True"), ", non_blocking=True", "")],
+    "TDL104": [
+        (LEAF.format(line="x.neg()"), "(3, requires_grad=True).to(device)", "(3).to(device).requires_grad_()"),
+        (
+            LEAF.format(line="with torch.no_grad(): x -= 1"),
+            "(3, requires_grad=True).to(device)",
+            "(3).to(device).requires_grad_()",
+        ),
+    ],
+    "TDL302": [
+        (f"{CUDA}x = torch.zeros(3, device='cuda:0')\n", "_DEVICE'", "_DEVICES'"),
+        (f"{CUDA}if x:\n    {CUDA}", "_DEVICE'", "_DEVICES'"),
+    ],
+    "TDL303": [("device = torch.device('cuda'),\nz = torch.zeros(3).to(device)\n", "'),", "')")],
+    "TDL304": [
+        (NUMBER.format(call="nn.Linear(2, 2).cuda(x.get_device())"), "cuda(x.get_device())", "to(x.device)"),
+        (NUMBER.format(call="(x * 2).cuda(x.get_device())"), "cuda(x.get_device())", "to(x.device)"),
+    ],
+    "TDL310": [(f"{MAKE}def take(n, device='cpu'):\n    return make(n)\n", "make(n)\n", "make(n, device=device)\n")],
+    "TDL504": [
+        (f"{SCALER}assert isinstance(s, object)\n", "cuda.amp.GradScaler(", 'amp.GradScaler("cuda"'),
+        (
+            "with torch.cuda.amp.autocast(on := True):\n    print(on)\n",
+            "cuda.amp.autocast(on := True)",
+            'amp.autocast("cuda", enabled=(on := True))',
+        ),
+    ],
+    "TDL506": [
+        (
+            f"{DEVICE}x = {DOUBLE}.to(torch.float32, copy=True)\n",
+            ".to(device).to(torch.float32, copy=True)",
+            ".to(torch.float32, copy=True).to(device)",
+        ),
+    ],
+    "TDL601": [
+        (
+            "def f(device):\n    return torch.zeros(3).to(d := device), d\n",
+            ").to(d := device)",
+            ", device=(d := device))",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in KEPT.items() for text in texts])
+def test_no_safe_fix(code: str, text: str) -> None:
+    assert fixed(code, text, unsafe=False) == dedent(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "old", "new"), [(code, *each) for code, texts in CHANGED.items() for each in texts]
+)
+def test_the_safe_fix_of_what_looks_alike(code: str, text: str, old: str, new: str) -> None:
+    assert old in text
+    assert fixed(code, text, unsafe=False) == dedent(text).replace(old, new)

@@ -1,0 +1,55 @@
+"""Names that hold something else than a tensor: by how they are used, or by their annotation."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.kinds.annotations import annotated_tensor, named_in
+from torchdevlint.flow.kinds.taken import is_converted
+from torchdevlint.flow.kinds.uses import Scope, uses_in
+from torchdevlint.flow.state.classes import is_module_class
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Cls, Ref, Value
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+def is_used_otherwise(frame: Frame, scope: Scope, name: str) -> bool:
+    """Whether a function or module uses the name as a tensor cannot be used, or says that it holds something else."""
+    uses = uses_in(scope)[name]
+    if uses.is_container or uses.called or uses.is_of_class or is_converted(scope, name):
+        return True
+    return _is_annotated_otherwise(frame, scope, name)
+
+
+def _is_annotated_otherwise(frame: Frame, scope: Scope, name: str) -> bool:
+    """Whether the name is a parameter or a variable of a class that is not to be had as a tensor.
+
+    Such are classes of the project and Modules: ``Adapter``, ``Optional[Adapter]``, ``"Adapter | None"``.
+    """
+    for annotation in _annotations(scope).get(name, ()):
+        named = named_in(annotation)
+        if not any(map(annotated_tensor, named)) and any(_is_other(frame.evaluate(each, State({}))) for each in named):
+            return True
+    return False
+
+
+def _is_other(kind: Value) -> bool:
+    if isinstance(kind, Ref):
+        return is_module_class(kind.name)
+    return isinstance(kind, Cls) and not any(base.endswith("Tensor") for base in kind.info.base_names)
+
+
+@once_a_node
+def _annotations(scope: Scope) -> dict[str, list[ast.expr]]:
+    """The annotations of each parameter and variable of a function or module."""
+    found: dict[str, list[ast.expr]] = {}
+    if not isinstance(scope, ast.Module):
+        spec = scope.args
+        for parameter in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+            if parameter.annotation is not None:
+                found.setdefault(parameter.arg, []).append(parameter.annotation)
+    for node in nodes_in(scope, ast.AnnAssign):
+        if isinstance(node.target, ast.Name):
+            found.setdefault(node.target.id, []).append(node.annotation)
+    return found
