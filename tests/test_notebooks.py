@@ -85,7 +85,7 @@ def test_strange_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b'{"cells": 1}', b"\xff", b"\0", b'{"cells": [{"cell_type": "code"}]}']
+    "data", [b"{", b"[]", b'{"cells": 1}', b"\xff", b"\0", b'{"cells": [{"cell_type": "code"}]}']
 )
 def test_what_is_no_notebook_is_a_finding(data: bytes) -> None:
     result = check_bytes(data, "n.ipynb", Settings())
@@ -199,3 +199,29 @@ def test_a_notebook_that_knows_no_accelerator_is_a_program(tmp_path: Path) -> No
     for last, expected in (("y = ramp(x)", []), ("y = x", []), ("y = ramp(x.cuda())", ["TDL014"])):
         path.write_bytes(notebook(define, "from data import x", last))
         assert [one.code for one in check_paths([str(path)], Settings()).diagnostics] == expected, last
+
+
+def test_an_empty_file_is_a_notebook_without_cells() -> None:
+    assert check_bytes(b"\n", "n.ipynb", Settings()).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("counts", "reported"),
+    [((3, None), []), ((None, None), [3]), ((3, 4), [3]), ((None, 4), [3])],
+    ids=["left", "cleared", "run", "run alone"],
+)
+def test_a_cell_that_was_never_run_may_be_no_python(counts: tuple[int | None, ...], reported: list[int]) -> None:
+    document = json.loads(notebook("import torch", "what this shows: (see above"))
+    for cell, count in zip(document["cells"][1:], counts, strict=True):
+        cell["execution_count"] = count
+    result = check_bytes(json.dumps(document).encode(), "n.ipynb", Settings())
+    assert not result.problems
+    assert [(each.code, each.cell) for each in result.diagnostics] == [("TDL901", cell) for cell in reported]
+
+
+def test_what_stands_around_a_cell_that_was_never_run_is_looked_at() -> None:
+    document = json.loads(notebook("import torch\nx = torch.ones(1)", "x =", "x.cuda()"))
+    for cell, count in zip(document["cells"][1:], (1, None, 2), strict=True):
+        cell["execution_count"] = count
+    result = check_bytes(json.dumps(document).encode(), "n.ipynb", Settings())
+    assert [(each.code, each.cell) for each in result.diagnostics] == [("TDL001", 4)]

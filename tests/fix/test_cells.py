@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchdevlint.config import Settings
-from torchdevlint.fix.cells import rewritten
+from torchdevlint.fix.cells import rewritten, with_fixes
 from torchdevlint.fix.text import fix_bytes
+from torchdevlint.model import Applicability, Edit, Fix, Span
 from torchdevlint.source.notebook import sources
 
 SETTINGS = Settings(select=("TDL504", "TDL9"))
@@ -107,3 +108,10 @@ def test_any_source_can_take_the_place_of_any_other(
         assert sources(changed) == ["before", joined, "behind"]
         assert rewritten(data, {}) == data
         assert rewritten(changed, {2: joined}) == changed
+
+
+def test_no_fix_breaks_a_cell_that_was_never_run() -> None:
+    document = json.loads(notebook("import torch", "x = 1"))
+    document["cells"][1]["execution_count"] = None
+    fix = Fix(Applicability.SAFE, "", (Edit("(", Span(1, 5, 1, 5), 2),))
+    assert with_fixes(json.dumps(document).encode(), "n.ipynb", [fix]) == (None, ())

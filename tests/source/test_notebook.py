@@ -134,7 +134,6 @@ def test_the_third_version_of_the_format() -> None:
 
 
 BROKEN = {
-    "empty": (b"", 1, "no JSON"),
     "cut": (written(code("x"))[:-20], 14, "no JSON"),
     "conflict": (written(code("x")).replace(b" {\n", b"<<<<<<< HEAD\n", 1), 3, "no JSON"),
     "list": (b"\n[]", 1, "no JSON object"),

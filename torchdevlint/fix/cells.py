@@ -11,7 +11,7 @@ from torchdevlint.model import Applicability, Edit, Fix
 from torchdevlint.source import json_text
 from torchdevlint.source.notebook import Notebook, content_of, places, read, sources
 from torchdevlint.source.text import decode
-from torchdevlint.syntax.document import parsed
+from torchdevlint.syntax.document import Document, parsed
 
 
 def with_fixes(data: bytes, filename: str, fixes: Sequence[Fix]) -> tuple[bytes | None, tuple[Fix, ...]]:
@@ -29,8 +29,15 @@ def with_fixes(data: bytes, filename: str, fixes: Sequence[Fix]) -> tuple[bytes 
     written = dict(enumerate(sources(new), start=1))
     if any(written.get(number) != source for number, source in changed.items()):
         return None, ()
-    before, after = (len(parsed(content_of(each, filename)).errors) for each in (data, new))
+    before, after = (_broken(parsed(content_of(each, filename))) for each in (data, new))
     return (new, accepted) if after <= before else (None, ())
+
+
+def _broken(document: Document) -> int:
+    """How many cells could not be parsed, those that were never run too."""
+    notebook = document.content.notebook
+    left_out = 0 if notebook is None else sum(cell.left_out for cell in notebook.cells)
+    return max(left_out, len(document.errors))
 
 
 def _changed(notebook: Notebook, edits: Sequence[Edit]) -> dict[int, str]:

@@ -55,8 +55,8 @@ There is no automatic fix: how processes are started decides where they find the
 ## What it cannot see
 A rank that comes as an argument: `mp.spawn` gives the number on this machine, other launchers may not. A GPU that is
 chosen in another file, or by a launcher that shows one GPU to each process (`CUDA_VISIBLE_DEVICES`,
-`srun --gpus-per-task=1`), which makes `"cuda"` right everywhere. Files that start their processes themselves are taken
-to run on one machine.
+`srun --gpus-per-task=1`), which makes `"cuda"` right everywhere. Files that start their processes themselves, or let
+them meet at `localhost` or `127.0.0.1`, are taken to run on one machine.
 
 ## References
 - [torchrun: environment variables](https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables)

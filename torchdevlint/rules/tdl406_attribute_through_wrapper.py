@@ -62,8 +62,8 @@ that the library has for it. It is unsafe: calling a method through `.module` go
 Wrappers that were made in another file, wrappers of other libraries, an `Accelerator` that is an argument, and models
 that are wrapped by one method of a class and read by another one when it is not sure which of them runs first. Names
 that begin with an underscore are reported only where the class of the model is known to have them; `wrapped.device` is
-left to TDL107. It is silent where the function asks with `hasattr` or catches the `AttributeError`, and where the file
-puts such an attribute on a wrapper.
+left to TDL107. It is silent where the function asks with `hasattr`, or by a function that does, or catches the
+`AttributeError`, and where the file puts such an attribute on a wrapper.
 
 ## References
 - [torch.nn.DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)

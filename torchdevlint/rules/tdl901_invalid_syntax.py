@@ -25,9 +25,10 @@ There is no fix.
 
 ## What it cannot see
 It reports the first error of a file only, and of each cell of a notebook. Half-typed cells of a notebook that has
-nothing to do with torch are left alone, since its other cells run without them. Errors that Python finds after
-parsing, such as a `return` outside of a function, are not looked for. A file that is nested too deeply to be analysed
-is no finding but a problem of the run.
+nothing to do with torch are left alone, since its other cells run without them; so are cells that were never run, by
+their missing `execution_count`, in a notebook of which other cells were, and an empty file that is to be a notebook.
+Errors that Python finds after parsing, such as a `return` outside of a function, are not looked for. A file that is
+nested too deeply to be analysed is no finding but a problem of the run.
 
 ## References
 - [The Python Language Reference: full grammar](https://docs.python.org/3/reference/grammar.html)

@@ -29,7 +29,8 @@ class Cell(Struct, frozen=True):
 
     `rows` are as they stand in the file, `python` is what became of them, and the numbers in `changed`, from 0, are of
     the rows in which the two differ. `first` is the row of the module that it starts in. A cell that is `left_out`
-    could not be parsed, and has nothing in its `python`.
+    could not be parsed, and has nothing in its `python`. One that was `never_run` has no number of an execution, though
+    other cells have.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Cell(Struct, frozen=True):
     changed: frozenset[int]
     first: int
     left_out: bool = False
+    never_run: bool = False
 
     @property
     def text(self) -> str:
@@ -170,7 +172,12 @@ def content_of(data: bytes, filename: str) -> Content:
 
 def read(data: bytes) -> Notebook:
     """The notebook that a file holds. Raises UndecodableError if that is none; RecursionError if it is too deep."""
-    return of_cells((number, source) for number, source in enumerate(sources(data), start=1) if source is not None)
+    cells, texts = _read(data)
+    notebook = of_cells((number, source) for number, source in enumerate(texts, start=1) if source is not None)
+    counts = [each.get("execution_count") for each in cells]
+    if not any(isinstance(each, int) for each in counts):
+        return notebook
+    return Notebook(tuple(replace(cell, never_run=counts[cell.number - 1] is None) for cell in notebook.cells))
 
 
 def of_cells(sources: Iterable[tuple[int, str]]) -> Notebook:
@@ -187,7 +194,17 @@ def of_cells(sources: Iterable[tuple[int, str]]) -> Notebook:
 
 def sources(data: bytes) -> list[str | None]:
     """The text of each cell, None for one that is no Python code. Raises as `read` does."""
+    return _read(data)[1]
+
+
+def _read(data: bytes) -> tuple[list[Any], list[str | None]]:
+    """The cells of a notebook as they are written down, none for another language, and their texts.
+
+    An empty file, which a notebook is before it is saved for the first time, has no cells.
+    """
     text = decode(data)
+    if not text.strip():
+        return [], []
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -198,14 +215,14 @@ def sources(data: bytes) -> list[str | None]:
         raise UndecodableError("it is no JSON object", 1)
     cells = list(_cells(document))
     if not _is_python(document.get("metadata")):
-        return [None] * len(cells)
+        return [], [None] * len(cells)
     found: list[str | None] = []
     for number, cell in enumerate(cells):
         try:
             found.append(_source(cell))
         except TypeError as error:
             raise UndecodableError(f"cell {number + 1} {error}", _row(text, number)) from None
-    return found
+    return cells, found
 
 
 def places(text: str) -> list[json_text.Place]:

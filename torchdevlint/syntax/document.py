@@ -12,7 +12,10 @@ from torchdevlint.syntax.parse import parse
 
 
 class Document(Struct, frozen=True):
-    """A file that was parsed: its tree, None if there is none, and why all or some of it could not be."""
+    """A file that was parsed: its tree, None if there is none, and why all or some of it could not be.
+
+    What cannot be parsed of a cell that was never run is a note, or an attempt that was left, and no error.
+    """
 
     content: Content
     tree: ast.Module | None
@@ -31,7 +34,9 @@ def parsed(content: Content) -> Document:
         if content.notebook is None or not errors:
             return Document(content, None, (error,))
         rest = content.notebook.without(errors)
-        return Document(Content(rest.text, rest), parse(rest.text), tuple(errors.values()))
+        run = {cell.number for cell in rest.cells if not cell.never_run}
+        shown = tuple(each for number, each in errors.items() if number in run)
+        return Document(Content(rest.text, rest), parse(rest.text), shown)
 
 
 def _broken_cells(notebook: Notebook) -> dict[int, InvalidSyntaxError]:

@@ -13,8 +13,8 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Library, Obj, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.flow.state.values import Func, Library, Obj, Ref, Value
+from torchdevlint.source.nodes import inside, nodes_in
 
 _ASKS = frozenset({"hasattr", "getattr"})
 _CATCH = frozenset({"AttributeError", "Exception", "BaseException"})
@@ -91,6 +91,8 @@ def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
     """Whether the function asks for the attribute, or for a class that may have it, or handles its absence."""
     scope = frame.function or frame.machine.tree
     for call in nodes_in(scope, ast.Call):
+        if _asks_for(frame, state, call, node):
+            return True
         asks = call.func.id if isinstance(call.func, ast.Name) and len(call.args) > 1 else ""
         if asks in _ASKS and isinstance(call.args[1], ast.Constant) and call.args[1].value == node.attr:
             return True
@@ -98,6 +100,23 @@ def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
         if of_it and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
             return True
     return any(_is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
+
+
+def _asks_for(frame: Frame, state: State, call: ast.Call, node: ast.Attribute) -> bool:
+    """Whether a function that gets the model and the name of the attribute looks whether the one has the other.
+
+    One of another library that is asked in a test does.
+    """
+    given = [*call.args, *(each.value for each in call.keywords)]
+    named = any(isinstance(each, ast.Constant) and each.value == node.attr for each in given)
+    if not named or not any(dotted_path(each) == dotted_path(node.value) for each in given):
+        return False
+    callee = frame.evaluate(call.func, state)
+    if not isinstance(callee, Func):
+        tests = (each.test for each in nodes_in(frame.function or frame.machine.tree, ast.If))
+        return not isinstance(callee, Ref) and any(call in inside(test) for test in tests)
+    asked = {each.func.id for each in nodes_in(callee.node, ast.Call) if isinstance(each.func, ast.Name)}
+    return bool(asked & {*_ASKS, "dir", "vars"})
 
 
 def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
