@@ -203,3 +203,53 @@ def test_what_a_program_imports_may_place_tensors(project: Project) -> None:
     asks = "import torch\n\n\ndef rows():\n    torch.cuda.manual_seed_all(1)\n    return READ[0]\n"
     assert project({"show.py": program, "read.py": asks}) == set()
     assert project({"read.py": asks + "import deep\n", "deep.py": "def place(x):\n    return x.cuda()\n"}) == ROWS
+
+
+def test_callers_hand_on_what_others_give_them(project: Project) -> None:
+    middle = """\
+        from helpers import Table, spread
+
+        def build(rows):
+            return spread(rows), Table().look(rows)
+        """
+    made = "import torch\nfrom middle import build\n\n\ndef targets(sizes):\n    return build(torch.tensor(sizes))\n"
+    assert project({"middle.py": middle, "data.py": made}) == set()
+    moved = "from middle import build\n\n\ndef step(rows, device):\n    return build(rows.to(device))\n"
+    assert project({"train.py": moved}) == ROWS
+
+
+def test_callers_read_the_same_tensor_with_numpy(project: Project) -> None:
+    read = """\
+        from helpers import Table, spread
+
+        def send(part):
+            return spread(part), Table().look(part), part.numpy()
+        """
+    assert project({"send.py": read}) == set()
+    assert project({"send.py": read.replace("part.numpy()", "part.cpu().numpy()")}) == ROWS
+
+
+def test_a_transform_that_other_files_compose(project: Project) -> None:
+    transform = """\
+        import torch
+
+        class Cutout:
+            def __call__(self, image):
+                return self.cut(image * torch.ones(image.size(1), 3))
+
+            def cut(self, image: torch.Tensor):
+                return image.unsqueeze(0) * torch.ones(3)
+
+        class Compose:
+            def __init__(self, steps):
+                self.steps = steps
+        """
+    composed = (
+        "import torchvision.transforms as T\nimport helpers\n\nALL = T.Compose([T.ToTensor(), helpers.Cutout()])\n"
+    )
+    own = "import helpers\n\nALL = helpers.Compose([helpers.Cutout()])\n"
+    used = "from helpers import Cutout\n\n\ndef step(images, device):\n    return Cutout()(images.to(device))\n"
+    assert project({"helpers.py": transform}) == {5, 8}
+    assert project({"data.py": composed}) == set()
+    assert project({"data.py": own}) == set()
+    assert project({"train.py": used}) == {5, 8}

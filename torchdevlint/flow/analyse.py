@@ -27,7 +27,9 @@ from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.kinds.programs import functions_apart_from
-from torchdevlint.flow.names import dotted_path, is_one_of, last_name
+from torchdevlint.flow.kinds.traced import functions_when_traced
+from torchdevlint.flow.names import argument_names, dotted_path, is_one_of, last_name
+from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
 from torchdevlint.flow.state.point import State, Touch
@@ -90,19 +92,32 @@ def _calls_in(module: ModuleFile, project: Project, name: str, settings: Setting
     machine = Machine(module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, frozenset(), project)
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
-    given = {}
-    for (function, name), here in machine.observed.items():
+    given: Given = {}
+    called = dict.fromkeys((*machine.observed, *machine.arrivals.made_of))
+    for function, name in (*_of_transforms_elsewhere(machine), *called):
         file = machine.others.holding(function) if machine.others is not None else None
         if file is not None:
-            given[file.path, function.lineno, name] = here  # type: ignore[attr-defined]
+            found = (
+                machine.observed.get((function, name)),
+                machine.arrivals.given_to((function, name), machine.observed),
+            )
+            given[file.path, function.lineno, name] = found if (function, name) in called else (True, True)  # type: ignore[attr-defined]
     _let_go(machine)
     return given
+
+
+def _of_transforms_elsewhere(machine: Machine) -> Iterator[Parameter]:
+    """The parameters of all methods of classes of other files that are part of an input pipeline here."""
+    for info in machine.classes_elsewhere.values():
+        if info.in_pipeline:
+            yield from ((node, name) for node in info.methods.values() for name in argument_names(node))
 
 
 def _run(machine: Machine) -> None:
     """Run the module, then enter what it defines."""
     tree = machine.tree
     _scan(machine, tree)
+    machine.looked_at.update(functions_when_traced(tree))
     touched = _run_module(machine, tree)
     seen: set[ast.ClassDef] = set()
     while True:

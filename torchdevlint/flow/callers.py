@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
+from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
@@ -24,11 +25,14 @@ MOST_CALLERS = 8
 _MOST_IMPORTERS = 200
 _MOST_ON_THE_WAY = 40
 """How many files may be on the ways from programs to a function."""
+_MOST_FILES_UP = 2
+"""Through so many files that hand on what they are given callers are followed."""
 _LARGEST = 200_000
 """A file with more characters is not run."""
 
-Given = dict[tuple[str, int, str], bool]
-"""By the file, line and parameter of a function: whether all calls give it tensors of the CPU."""
+Given = dict[tuple[str, int, str], tuple[bool | None, bool | tuple[Parameter, ...]]]
+"""By the file, line and parameter of a function: whether all calls of a file give it tensors of the CPU, and the
+same of what they hand on besides: where that is open, the parameters that they hand on."""
 
 
 class Callers:
@@ -38,8 +42,14 @@ class Callers:
     """
 
     def __init__(
-        self, tree: ast.Module, project: Project | None, run: Callable[[ModuleFile, Project, str], Given]
+        self,
+        tree: ast.Module,
+        project: Project | None,
+        run: Callable[[ModuleFile, Project, str], Given],
+        files_up: int = _MOST_FILES_UP,
     ) -> None:
+        self._files_up = files_up
+        self._callers_of: dict[str, Callers] = {}
         self._tree = tree
         self._project = project
         self._run = run
@@ -71,8 +81,25 @@ class Callers:
         if not naming or len(naming) > MOST_CALLERS:
             return False
         here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
-        known = [given for file in naming if (given := self._given_by(file, name).get(here)) is not None]
+        known = [given for file in naming if (given := self._told(file, name, here)) is not None]
         return bool(known) and all(known)
+
+    def _told(self, file: ModuleFile, name: str, parameter: tuple[str, int, str]) -> bool | None:
+        """Whether all calls in a file give a parameter tensors of the CPU, or hand such on; None where nobody knows."""
+        given, handed_on = self._given_by(file, name).get(parameter, (None, False))
+        if handed_on is True or not handed_on:
+            return handed_on is True or given
+        return all(self._give_cpu_up(file, *each) for each in handed_on) or given
+
+    def _give_cpu_up(self, file: ModuleFile, function: ast.AST, argument: str) -> bool:
+        """`give_cpu` of a function of a file that calls one of this file."""
+        if self._project is None or self._files_up == 0:
+            return False
+        callers = self._callers_of.get(file.path)
+        if callers is None:
+            project = Project(file.path, self._project.library)
+            callers = self._callers_of[file.path] = Callers(file.tree, project, self._run, self._files_up - 1)
+        return callers.give_cpu(function, argument)
 
     def _only_programs_come_to(self, file: ModuleFile, names: frozenset[str], seen: set[str]) -> bool:
         """Whether all that leads to names of a file begins in programs, and nothing on the way speaks of accelerators.
@@ -132,6 +159,9 @@ class Callers:
 
     def keep_what_was_asked(self) -> None:
         """Let the result depend on all that was asked of other files."""
+        for callers in self._callers_of.values():
+            callers.keep_what_was_asked()
+            self._asked += [] if callers._project is None else [callers._project]
         for each in self._asked:
             if self._project is not None:
                 self._project.add(each)

@@ -54,7 +54,10 @@ chooses or is given (`torch.randn(3, generator=g)` raises with a generator of th
 CPU), functions whose callers give them tensors of the CPU, those that end in `.numpy()` without a `.cpu()`, and those
 that initialise parameters. Callers in other files of the project count as well, where at most eight files name the
 function, and so do programs that call it and have nothing to do with accelerators; a function that nobody calls there
-is one for users of the project. One is reported whose arguments a method of a base in another file brings to the CPU.
+is one for users of the project. Callers are followed through what they hand on; an argument that one of them reads by
+NumPy as it came was on the CPU, as is what torchvision converts and what `map_location="cpu"` reads. Private functions
+that only a program which is traced comes to are left alone. One is reported
+whose arguments a method of a base in another file brings to the CPU.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
 be, or asked for their shape and calculated with beside a tensor; indexing and arithmetic alone do not tell a tensor

@@ -7,11 +7,11 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling import distributions, host_made
 from torchdevlint.flow.calling.arguments import Arguments, evaluate_arguments
 from torchdevlint.flow.calling.container_calls import container_method
 from torchdevlint.flow.calling.functions import run_function, spread
-from torchdevlint.flow.calling.library_calls import OTHER_RUNTIMES, call_library
+from torchdevlint.flow.calling.library_calls import call_library, note_pipeline
 from torchdevlint.flow.calling.module_methods import call_module_method
 from torchdevlint.flow.calling.modules import call_module, follows_input, given_by, opaque_result
 from torchdevlint.flow.calling.prepared import prepare
@@ -39,6 +39,7 @@ from torchdevlint.flow.checks import (
 )
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
+from torchdevlint.flow.kinds.traced import OTHER_RUNTIMES
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
@@ -229,6 +230,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
             operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
             placement.note_layer_input(frame, state, node, operands)
         return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Library):
+        return host_made.convert(callee)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
         module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
         return call_module(frame, state, node, module, arguments)
@@ -265,6 +268,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     if info.record is not None:
         return _make_record(info.record, arguments)
     info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
+    note_pipeline(info.name, arguments)
     made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None

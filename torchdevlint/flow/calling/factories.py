@@ -120,7 +120,9 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             if device == DEFAULT:
                 return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, created=True),))
             return created(frame, state, node, name, None, device)
-    if isinstance(data, Seq) and any(each.device != TOP and not on_cpu(each.device) for each in tensors_in(data)):
+    if isinstance(data, Seq) and any(
+        each.device.origin is not Origin.TOP and not on_cpu(each.device) for each in tensors_in(data)
+    ):
         frame.machine.collected.add(node)
     return created(frame, state, node, name, data_ndim(data), device)
 

@@ -7,17 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.observing import observe
 from torchdevlint.flow.calling.relevance import is_in_vain, widened
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
-from torchdevlint.flow.state.devices import TOP, on_cpu
+from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
 from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
 from torchdevlint.flow.state.point import State, Touch
-from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Func, Map, Record, Seq, Tensor, Unknown, Value, nesting_of
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Func,
+    Map,
+    Record,
+    Seq,
+    Tensor,
+    Value,
+    nesting_of,
+)
 
 
 def run_function(
@@ -37,7 +47,10 @@ def run_function(
         return UNKNOWN
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
-    if frame.depth >= MAX_DEPTH or not machine.may_run(function) or not is_worth_running(function):
+    if frame.depth >= MAX_DEPTH or not machine.may_run(function):
+        return UNKNOWN
+    if not is_worth_running(function):
+        _observe_only(frame, node, function, arguments, keywords)
         return UNKNOWN
     nesting = max((nesting_of(value) for value in arguments), default=0)
     if function.node in machine.active and not _goes_inside(frame, function, nesting):
@@ -84,7 +97,7 @@ def run_function(
         inner = State({}, shared, touched=state.touched, default_device=state.default_device)
         inner.without_accelerator = without
         bind_parameters(activation, function.node, given, dict(named), inner)
-        _observe(activation, inner)
+        observe(activation, inner)
         value = run_body(activation, inner)
         changed = tuple(_changed(activation, inner, function.node, given, dict(named)))
         outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed)
@@ -125,35 +138,17 @@ def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
     return around is not None and nesting < around.nesting
 
 
-def _observe(activation: Frame, state: State) -> None:
-    """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
-
-    A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU.
-    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
-    """
-    function, observed = activation.function, activation.machine.observed
-    caller = activation.called_at[1].function if activation.called_at is not None else None
-    if function is None or activation.entry.kind == "module":
-        return
-    for name, value in state.env.items():
-        given = [each for each in tensors_in(value) if _is_placed(each)]
-        if given:
-            here = all(on_cpu(each.device) or _is_just_made(each) for each in given)
-            activation.machine.arrivals.note_parameter(function, name, caller, given)
-            if not here or all(_is_told(each) for _, each in alternatives(value)):
-                observed[function, name] = observed.get((function, name), True) and here
-
-
-def _is_told(value: Value) -> bool:
-    return not isinstance(value, Unknown) and (not isinstance(value, Tensor) or _is_placed(value))
-
-
-def _is_placed(tensor: Tensor) -> bool:
-    return tensor.device != TOP or _is_just_made(tensor)
-
-
-def _is_just_made(tensor: Tensor) -> bool:
-    return tensor.device == TOP and bool(tensor.steps) and tensor.steps[0].created and not tensor.moved
+def _observe_only(
+    frame: Frame, node: ast.AST, function: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> None:
+    """What a call gives a function that is not run, where nothing but that is asked for."""
+    if not frame.machine.wanted:
+        activation = Frame(
+            frame.machine, frame.entry, function.closure, function.qualname, function.node, called_at=(node, frame)
+        )
+        inner = State({})
+        bind_parameters(activation, function.node, arguments, keywords, inner)
+        observe(activation, inner)
 
 
 def _context(function: Func, around: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.calling import distributions
+from torchdevlint.flow.calling import distributions, host_made
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.factories import call_factory, is_factory
 from torchdevlint.flow.calling.modules import construct, wrap
@@ -22,6 +22,7 @@ from torchdevlint.flow.calling.tensor_methods import (
     without_ndim,
 )
 from torchdevlint.flow.checks import checkpoints, environment, host_copies, host_reads, losses, metrics
+from torchdevlint.flow.kinds.traced import OTHER_RUNTIMES
 from torchdevlint.flow.names import is_one_of, mentions_device
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
@@ -45,10 +46,6 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.flow.transfer.objects import elements, on_the_model
 from torchdevlint.flow.transfer.operations import combine
 
-OTHER_RUNTIMES = frozenset(
-    "is_scripting is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
-)
-"""Tests for a program that is traced, scripted or exported: a path of its own."""
 _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = {
     "torch": (torch_api.TORCH_TENSOR, torch_api.TORCH_TUPLE, torch_api.TORCH_LIST),
     "torch.nn.functional": (torch_api.FUNCTIONAL_TENSOR, torch_api.FUNCTIONAL_TUPLE, frozenset()),
@@ -110,7 +107,9 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     in_place = is_one_of(name, settings.in_place_movers) or libraries.moves_in_place(name)
     known = in_place or tail.endswith("Loader")
     of_torch = name.startswith("torch.") and tail[:1].isupper()
-    return Library(name) if known else Unknown(made_by=name) if of_torch else UNKNOWN
+    if known:
+        return Library(name)
+    return Unknown(made_by=name) if of_torch else host_made.call(node, name, arguments)
 
 
 def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks import losses
-from torchdevlint.flow.checks.loaders import next_of
+from torchdevlint.flow.checks.loaders import forget_if_written, next_of
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.names import dotted_path
@@ -182,6 +182,8 @@ def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
         if path is not None and isinstance(record, Record):
             written = with_field(record, name.value, value) if isinstance(name, Const) else emptied(record)
             (state.env if path in state.env else state.paths)[path] = written
+    elif len(arguments.values) == 3 and isinstance(arguments.values[0], Tensor):
+        forget_if_written(arguments.positional[0][0], arguments.values[2], state)
     return NONE
 
 

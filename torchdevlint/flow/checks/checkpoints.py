@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.published_files import is_never_given, is_published
@@ -14,10 +14,23 @@ from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.cuda_programs import ends_without_cuda, is_of_cuda_program
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.state.devices import CPU, HOST
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Func, Library, Loaded, Map, Obj, StateDict, Value
+from torchdevlint.flow.state.values import (
+    UNKNOWN,
+    Choice,
+    Const,
+    Func,
+    Library,
+    Loaded,
+    Map,
+    Obj,
+    StateDict,
+    Unknown,
+    Value,
+)
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -27,6 +40,7 @@ _LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
 _FROM_ADDRESSES = _LOADERS - {"load"}
 _PREFIXES = ("module.", "_orig_mod.")
 _LENGTHS = frozenset(map(len, _PREFIXES))
+_KEEPING_PLACE = torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to"}
 _STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "_orig_mod", *_PREFIXES})
 
 
@@ -34,15 +48,16 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     """A call that reads storages; silent when its result cannot be on an accelerator that is not there (TDL201)."""
     path_node = arguments.positional[0][0] if arguments.positional else None
     path = frame.machine.text_of(path_node) if path_node is not None else ""
-    result = Loaded(node, path)
+    place = arguments.get(torch_api.LOADERS[name], "map_location")
+    result = Loaded(node, path, place is not None and as_device(frame, *place) == CPU)
     if state.guarded or state.without_accelerator or (path_node is not None and is_temporary(frame, path_node)):
         return result
     if _placed(frame, name, arguments):
-        _note_handed_on(frame, arguments.get(torch_api.LOADERS[name], "map_location"))
+        _note_handed_on(frame, place)
         return result
     if path in frame.saved or _is_read_anyway(frame, node, arguments):
         return result
-    _record_load(frame, node, name, arguments, "map_location", arguments.get(torch_api.LOADERS[name], "map_location"))
+    _record_load(frame, node, name, arguments, "map_location", place)
     return result
 
 
@@ -175,6 +190,8 @@ def method(
     """Methods of a checkpoint or a state dict: what is taken out of a checkpoint is part of it."""
     if isinstance(receiver, Loaded) and callee.attr in ("get", "pop", "copy", "items", "values", "state_dict", "float"):
         return receiver
+    if isinstance(receiver, Loaded) and receiver.host and callee.attr in _KEEPING_PLACE:
+        return Unknown(given=HOST)
     return receiver if callee.attr == "copy" else UNKNOWN
 
 

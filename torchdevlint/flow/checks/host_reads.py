@@ -57,6 +57,7 @@ def note_host_read(
     ):
         return
     if not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
+        _note_on_host(frame, state, value)
         return
     machine = frame.machine
     machine.record(
@@ -79,6 +80,17 @@ def note_host_read(
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
     )
+
+
+def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
+    """An argument of the function that was entered, as it came, was on the CPU if NumPy reads it on every path."""
+    machine = frame.machine
+    if (
+        value.device.origin is Origin.ARGUMENT
+        and not (value.moved or state.conditions)
+        and machine.entry_node is not None
+    ):
+        machine.arrivals.read_on_host.add((machine.entry_node, value.device.name))
 
 
 def reads_on_host(name: str) -> bool:

@@ -10,7 +10,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.tensors import NonLeaf
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.devices import TOP, on_cpu
+from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
@@ -50,7 +50,7 @@ def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str
     if path.startswith("self.") and frame.owner is not None and frame.owner.is_module:
         return
     expression, why = made
-    if why == "move" and (on_cpu(value.device) or value.device == TOP):
+    if why == "move" and (on_cpu(value.device) or value.device.origin is Origin.TOP):
         return
     inner, _ = _peeled(expression)
     leaf = inner if isinstance(inner, ast.Call) else None

@@ -6,7 +6,7 @@ import ast
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import CPU, DEFAULT, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Site, Step, Tensor
 
@@ -22,7 +22,7 @@ def brought_down(frame: Frame, node: ast.Call, receiver: Tensor, device: Device 
     if (
         device != CPU
         or on_cpu(source)
-        or source == TOP
+        or source.origin is Origin.TOP
         or source.origin is Origin.KEPT
         or frame.machine.default_changed
     ):

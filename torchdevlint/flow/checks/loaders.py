@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu
-from torchdevlint.flow.state.joins import only, sequence
+from torchdevlint.flow.state.joins import is_number, only, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
     UNKNOWN,
+    Const,
     Func,
     Library,
     Map,
@@ -22,6 +25,7 @@ from torchdevlint.flow.state.values import (
     Ref,
     Step,
     Tensor,
+    Text,
     Unknown,
     Value,
 )
@@ -66,6 +70,29 @@ def _item_of_tensor(taken: ast.AST, whole: Value, sliced: bool) -> Value:
         return UNKNOWN
     ndim = whole.ndim if sliced or not whole.ndim or whole.ndim < 0 else whole.ndim - 1
     return Tensor(LOADER, None if ndim == AT_LEAST_1 and not sliced else ndim, (), (Step(FROM_DATA, taken),))
+
+
+def item_of_batch(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: list[Value]) -> Tensor:
+    """What an index gives: of a batch one of its parts, which have dimensions; of a part perhaps a single number."""
+    if value.device != LOADER:
+        return value
+    if all(isinstance(each, Const) and isinstance(each.value, str) for each in position):
+        return replace(value, ndim=AT_LEAST_1)
+    sliced = any(isinstance(each, ast.Slice) for each in inside(node.slice))
+    single = not sliced and all(map(is_number, position)) and not _is_whole(frame, node.value, value, state)
+    return replace(value, ndim=None) if single else value
+
+
+def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool:
+    """Whether a name stands for the batch as the loader gave it, not for one of its parts."""
+    taken = value.steps[0].node if value.steps else None
+    while isinstance(taken, ast.Tuple) and is_number(frame.evaluate(taken.elts[0], state)):
+        taken = taken.elts[-1]
+    if not isinstance(taken, ast.Name) and isinstance(taken, ast.expr):
+        scope = frame.function or frame.machine.tree
+        taken = next((each.targets[0] for each in nodes_in(scope, ast.Assign) if taken in inside(each.value)), None)
+    name = taken.arg if isinstance(taken, ast.arg) else taken.id if isinstance(taken, ast.Name) else None
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _moves_batches(frame: Frame) -> bool:
@@ -220,6 +247,17 @@ def forget(node: ast.expr, state: State) -> None:
     path = dotted_path(node)
     if path is not None:
         (state.env if path in state.env else state.paths)[path] = UNKNOWN
+
+
+def forget_if_written(node: ast.expr, value: Value, state: State) -> None:
+    """A batch of which a part is written anew, ``batch.data = send(batch.data)``: it may be where it is wanted now."""
+    if is_number(value) or isinstance(value, (Const, Text)):
+        return
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    held = state.env.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.Name) and isinstance(held, Tensor) and held.opaque:
+        state.env[node.id] = UNKNOWN
 
 
 def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:

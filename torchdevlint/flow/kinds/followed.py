@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.uses import Scope
+from torchdevlint.flow.names import dotted_path, is_dtype_name
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -45,3 +46,20 @@ def root_of(node: ast.AST) -> str | None:
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+def is_for_numpy(function: Scope) -> bool:
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
+
+    Not if it takes the device of one for what it makes.
+    """
+    if followed_in(function):
+        return False
+    calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
+    methods = {call.func.attr for call in calls if not _is_cast(call)}  # type: ignore[attr-defined]
+    return "numpy" in methods and not methods & {"cpu", "to"}
+
+
+def _is_cast(call: ast.Call) -> bool:
+    """Whether it is ``t.to(torch.double)``."""
+    return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")

@@ -19,13 +19,12 @@ from torchdevlint.flow.kinds.annotations import (
     named_in,
 )
 from torchdevlint.flow.kinds.docstrings import documented_tensors
-from torchdevlint.flow.kinds.followed import followed_in
+from torchdevlint.flow.kinds.followed import is_for_numpy
 from torchdevlint.flow.kinds.taken import takes_tensor
 from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.names import (
     argument_names,
     canonical,
-    dotted_path,
     is_dtype_name,
     is_one_of,
     mentions_device,
@@ -59,7 +58,6 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import nodes_in
 
 _MAX_HOPS, _MAX_LOOKUPS = 4, 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
@@ -127,6 +125,8 @@ def _kind(
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
         return _tensor(frame, parameter, entry)
     if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
+        return _tensor(frame, parameter, entry)
+    if "numpy" in uses.attributes and entry.kind == "function" and is_for_numpy(function):
         return _tensor(frame, parameter, entry)
     if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
         return UNKNOWN
@@ -212,7 +212,10 @@ def _place(frame: Frame, name: str) -> Device:
         return CPU
     if kind == "forward" or _is_autograd(frame, frame.entry):
         return MODEL
-    if getattr(function, "name", "").lstrip("_") in _INITIALISERS or (kind == "function" and _is_for_numpy(function)):
+    if getattr(function, "name", "").lstrip("_") in _INITIALISERS:
+        return TOP
+    if kind == "function" and is_for_numpy(function):
+        frame.machine.arrivals.read_on_host.add((function, name))
         return TOP
     return TOP if _is_test_case(frame.entry.owner) else Device(Origin.ARGUMENT, name)
 
@@ -227,23 +230,6 @@ def _is_autograd(frame: Frame, entry: Entry) -> bool:
     names = ("torch.autograd.Function", "torch.autograd.function.Function")
     static = getattr(frame.function, "name", "") in ("forward", "backward")
     return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
-
-
-def _is_for_numpy(function: FunctionNode) -> bool:
-    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
-
-    Not if it takes the device of one for what it makes.
-    """
-    if followed_in(function):
-        return False
-    calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
-    methods = {call.func.attr for call in calls if not _is_cast(call)}  # type: ignore[attr-defined]
-    return "numpy" in methods and not methods & {"cpu", "to"}
-
-
-def _is_cast(call: ast.Call) -> bool:
-    """Whether it is ``t.to(torch.double)``."""
-    return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")
 
 
 def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:

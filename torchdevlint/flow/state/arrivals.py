@@ -7,13 +7,15 @@ so findings that rest on the place of an argument are noted until then.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import nodes_in
 
 Key = tuple[object, ...]
+Parameter = tuple[ast.AST, str]
+"""A function and the name of one of its parameters."""
 
 _CHOSEN = (Origin.EXPRESSION, Origin.LITERAL, Origin.MODEL)
 """Places that the code chooses, unlike that of another argument."""
@@ -32,6 +34,12 @@ class Arrivals:
         """For each parameter the arguments that calls of this file hand on to it."""
         self._resting: dict[Key, tuple[int, set[ast.arg | None]]] = {}
         """What findings rest on, with the standing of the code that shows them."""
+        self.made_of: dict[Parameter, dict[Parameter, None]] = {}
+        """For each parameter those of entered functions of which calls make what they give it, unmoved."""
+        self.placed: set[Parameter] = set()
+        """Parameters that a call gives something which is neither on the CPU nor where an argument is."""
+        self.read_on_host: set[Parameter] = set()
+        """Parameters of entered functions that NumPy reads as they came, whatever the branch."""
 
     def note_move(self, function: ast.AST | None, call: ast.Call, tensor: Tensor, device: Device) -> None:
         """A move of a tensor; one to where another argument is says nothing of the rest: ``y.to(x.device)``.
@@ -74,6 +82,27 @@ class Arrivals:
             if given & moved:
                 moved |= {each for each in nodes_in(function, ast.arg) if each.arg == name}
         return (key for key, (_, rests_on) in self._resting.items() if rests_on <= moved)
+
+    def given_to(
+        self, parameter: Parameter, observed: Mapping[Parameter, bool], seen: frozenset[Parameter] = frozenset()
+    ) -> bool | tuple[Parameter, ...]:
+        """Whether all calls of this file give a parameter tensors of the CPU; else the arguments that these hand on.
+
+        None of them where no call tells. `observed` says it of the calls that hand on no argument.
+        """
+        if parameter in self.read_on_host or observed.get(parameter):
+            return True
+        if parameter in self.placed:
+            return False
+        left: dict[Parameter, None] = {}
+        seen |= {parameter}
+        handed_on = [each for each in self.made_of.get(parameter, ()) if each not in seen]
+        for each in handed_on:
+            given = self.given_to(each, observed, seen)
+            if given is False:
+                return False
+            left |= {} if given is True else dict.fromkeys(given or (each,))
+        return tuple(left) or (True if handed_on else ())
 
     def _together(self, arguments: set[ast.arg]) -> set[ast.arg | None]:
         """These arguments and all that are where they are."""

@@ -79,6 +79,8 @@ class Device(Struct, frozen=True):
 
 
 TOP = Device(Origin.TOP)
+HOST = Device(Origin.TOP, "host")
+"""On the CPU as it was read or converted, by who knows what is done with it next: it differs from nothing."""
 DEFAULT = Device(Origin.DEFAULT)
 CPU = Device(Origin.LITERAL, "cpu")
 MODEL = Device(Origin.MODEL)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators, names_accelerators
-from torchdevlint.flow.state.arrivals import Arrivals
+from torchdevlint.flow.state.arrivals import Arrivals, Parameter
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.near import Near
@@ -222,7 +222,7 @@ class Machine:
         self.moved: set[tuple[object, ...]] = set()
         """Keys of facts about modules that the file moves, registers, or hands on."""
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
-        self._assumes: dict[tuple[object, ...], tuple[ast.AST, str] | None] = {}
+        self._assumes: dict[tuple[object, ...], dict[Parameter | None, None]] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
 
     def may_run(self, function: Func) -> bool:
@@ -257,20 +257,21 @@ class Machine:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
         Of what another file does, only what it does on every path counts: which one is taken, its caller may know.
-        Of several facts with one `key`, the first of the highest standing stays. It falls if the fact takes the
-        `argument` of the function that was entered to be elsewhere, and calls of this file give it one of the CPU.
+        Of several facts with one `key`, the first of the highest standing stays. It falls if each of these takes an
+        `argument` of the function that was entered to be elsewhere, and calls give it one of the CPU.
         """
         if self.muted or state.without_accelerator or (state.conditions and self.reading.is_elsewhere):
             return
         if self.is_without_accelerator(state.conditions):
             return
-        if key in self._facts and self._facts[key][0] >= self.standing:
+        known = self._facts[key][0] if key in self._facts else -1
+        if self.standing < known or (self.entry_owner is not None and self.entry_owner.in_pipeline):
             return
-        if self.entry_owner is not None and self.entry_owner.in_pipeline:
-            return
-        self._facts[key] = (self.standing, make())
-        self._owners[key] = self.entry_owner
-        self._assumes[key] = None if argument is None or self.entry_node is None else (self.entry_node, argument)
+        if self.standing > known:
+            self._facts[key] = (self.standing, make())
+            self._owners[key], self._assumes[key] = self.entry_owner, {}
+        assumed = None if argument is None or self.entry_node is None else (self.entry_node, argument)
+        self._assumes.setdefault(key, {None: None})[assumed] = None
 
     def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
@@ -299,22 +300,21 @@ class Machine:
     def facts(self, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> Iterator[Fact]:
         """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
         for key, (_, fact) in self._facts.items():
-            assumed, owner = self._assumes.get(key), self._owners.get(key)
+            assumed, owner = self._assumes.get(key, {None: None}), self._owners.get(key)
             if (owner is not None and owner.in_pipeline) or key in self.explained:
                 continue
             if key in self.moved or key[-1] in self.left_behind:
                 continue
-            if assumed is None or not self._gets_nothing_elsewhere(*assumed, is_given_cpu_elsewhere):
+            if any(each is None or not self._is_given_cpu(each, is_given_cpu_elsewhere) for each in assumed):
                 yield fact
 
-    def _gets_nothing_elsewhere(
-        self, function: ast.AST, argument: str, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]
-    ) -> bool:
+    def _is_given_cpu(self, parameter: Parameter, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> bool:
         """Whether all calls that are seen give a parameter tensors of the CPU, here and in other files."""
-        here = self.observed.get((function, argument))
-        if here or self._is_of_the_program(function):
-            return True
-        return here is None and is_given_cpu_elsewhere(function, argument)
+        given = self._is_of_the_program(parameter[0]) or self.arrivals.given_to(parameter, self.observed)
+        if isinstance(given, bool):
+            return given
+        handed_on = bool(given) and all(is_given_cpu_elsewhere(*each) for each in given)
+        return handed_on or (self.observed.get(parameter) is None and is_given_cpu_elsewhere(*parameter))
 
     def _is_of_the_program(self, function: ast.AST) -> bool:
         """Whether only the program of this file calls a function, and nothing that it is made of knows accelerators.

@@ -312,10 +312,11 @@ class StateDict(Value, frozen=True):
 
 
 class Loaded(Value, frozen=True):
-    """What a load call gave; `node` is the call."""
+    """What a load call gave; `node` is the call, and `host` says that it reads all to the CPU."""
 
     node: ast.AST
     path: str = ""
+    host: bool = False
 
 
 class Choice(Value, frozen=True):

@@ -6,7 +6,7 @@ import ast
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks import containers, environment, host_reads, losses
+from torchdevlint.flow.checks import containers, environment, host_reads, loaders, losses
 from torchdevlint.flow.kinds.parameters import is_taken_by_torch
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path
@@ -108,7 +108,11 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         plain = isinstance(target.value, ast.Name) and not receiver.parameter
         if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
             (state.env if path in state.env else state.paths)[path] = value
+        else:
+            loaders.forget_if_written(target.value, value, state)
         return
+    if isinstance(receiver, Tensor):
+        loaders.forget_if_written(target.value, value, state)
     held = value
     if isinstance(receiver, Record):
         root = dotted_path(target.value)
@@ -135,6 +139,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque and root is not None:
         (state.env if root in state.env else state.paths)[root] = UNKNOWN
+        loaders.forget_if_written(target.value, value, state)
         return
     if value_node is not None and isinstance(base, Unknown):
         host_reads.note_array_item(frame, state, target, value_node, value)

@@ -18,8 +18,9 @@ from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, UNKNOWN, Choice, Ref, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Ref, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.agreement import compares_devices, refine_places
+from torchdevlint.flow.transfer.dimensions import refine_dimensions
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import inside
 
@@ -127,6 +128,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
             _refine_any(frame, test, fails if isinstance(test.op, ast.And) else holds)
         return
     _refine_empty(frame, test, holds, fails)
+    refine_dimensions(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)
         _refine_instance(frame, test, holds, fails)
@@ -233,6 +235,13 @@ def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: S
     elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+    elif isinstance(value, Unknown) and holds is not None and _are_numbers(kinds):
+        holds.env[name] = NUMBER
+
+
+def _are_numbers(kinds: Value) -> bool:
+    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    return bool(asked) and all(each in (Ref("builtins.float"), Ref("builtins.int")) for each in asked)
 
 
 def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:

@@ -12,6 +12,7 @@ from torchdevlint.flow.checks import checkpoints, loaders, selection, wrappers
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import HOST
 from torchdevlint.flow.state.joins import (
     alternatives,
     blurred,
@@ -39,6 +40,7 @@ from torchdevlint.flow.state.values import (
     Func,
     Guard,
     Library,
+    Loaded,
     Map,
     Ref,
     Seq,
@@ -240,6 +242,8 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return item_of(value, isinstance(node.slice, ast.Slice), index)
     if isinstance(value, Library):
         return loaders.item_of_data(frame, node, value, isinstance(node.slice, ast.Slice))
+    if isinstance(value, Loaded) and value.host:
+        return Unknown(given=HOST)
     return value if isinstance(value, Unknown) else UNKNOWN
 
 

@@ -8,7 +8,7 @@ from itertools import combinations, islice, product
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import environment, host_copies, lost_moves, placement
+from torchdevlint.flow.checks import environment, host_copies, loaders, lost_moves, placement
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
 from torchdevlint.flow.kinds.uses import is_read_as_vector
@@ -155,9 +155,10 @@ def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
         counted = [tensor for tensor in tensors if tensor.ndim != 0] if free else tensors
         creations = dict.fromkeys(site for tensor in counted for site in tensor.creations)
         return Tensor(tensors[0].device, ndim, tuple(islice(creations, MAX_CREATIONS)), counted[0].steps)
-    known = [tensor for tensor in elsewhere if tensor.device != TOP]
+    known = [tensor for tensor in elsewhere if tensor.device.origin is not Origin.TOP]
     if not known:
-        return Tensor(TOP, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
+        device = TOP if with_unknown or any(each.device != tensors[0].device for each in tensors) else tensors[0].device
+        return Tensor(device, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
     moved = [tensor for tensor in known if tensor.device.origin is not Origin.KEPT] or known
     sized = [tensor for tensor in moved if tensor.ndim != 0] or moved
     best = next((tensor for tensor in sized if tensor.device == MODEL), sized[0])
@@ -238,7 +239,8 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     if value.ndim == 0 and is_number(position):  # which PyTorch 0.3 allowed
         return NUMBER
     if value.opaque:
-        return value
+        parts = [each for _, each in _index_parts(node.slice, position)]
+        return loaders.item_of_batch(frame, state, node, value, parts)
     return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
 
 

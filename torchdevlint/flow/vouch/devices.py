@@ -53,7 +53,9 @@ def near(frame: Frame, state: State) -> Near:
 
 
 def _is_off_the_cpu(value: Value) -> TypeGuard[Tensor]:
-    return isinstance(value, Tensor) and not value.opaque and value.device != TOP and not on_cpu(value.device)
+    if not isinstance(value, Tensor) or value.opaque:
+        return False
+    return value.device.origin is not Origin.TOP and not on_cpu(value.device)
 
 
 def remember(frame: Frame, state: State, node: ast.Call) -> None:

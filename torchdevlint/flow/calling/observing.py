@@ -1,0 +1,90 @@
+"""What calls give the functions of a file: tensors of the CPU, or what is made of arguments of their callers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.state.devices import HOST, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Loaded, Tensor, Unknown, Value
+
+
+def observe(activation: Frame, state: State) -> None:
+    """Remember for each parameter whether all calls give it tensors of the CPU, or made of what may be numbers.
+
+    A list or dict of tensors counts as what it holds. What is unknown on one of several paths tells nothing of the CPU.
+    What a script does when it is run, such as a trial on random numbers, says nothing of other users.
+    """
+    function, observed = activation.function, activation.machine.observed
+    caller = activation.called_at[1].function if activation.called_at is not None else None
+    if function is None or activation.entry.kind == "module":
+        return
+    for name, value in state.env.items():
+        given = [each for each in _given_in(value) if _is_placed(each)]
+        _note_origin(activation, name, value, given)
+        if given:
+            here = all(map(_is_on_cpu, given))
+            activation.machine.arrivals.note_parameter(function, name, caller, given)
+            if not here or all(_is_told(each) for _, each in alternatives(value)):
+                observed[function, name] = observed.get((function, name), True) and here
+
+
+def _note_origin(activation: Frame, name: str, value: Value, given: list[Tensor]) -> None:
+    """Remember of which arguments of the function that was entered a call makes what it gives a parameter."""
+    machine, function = activation.machine, activation.function
+    elsewhere = [each for each in given if not _is_on_cpu(each)]
+    places = [None if each.moved else each.device for each in elsewhere]
+    places += [Device(Origin.ARGUMENT, read) for each in tensors_in(value) if (read := _read_on_host(machine, each))]
+    places += [
+        each.given
+        for _, each in alternatives(value)
+        if isinstance(each, Unknown) and each.given not in (None, TOP, HOST)
+    ]
+    names = {place.name for place in places if place is not None and place.origin is Origin.ARGUMENT}
+    if function is None or machine.entry_node is None or not places:
+        return
+    if all(place is not None and place.origin is Origin.ARGUMENT for place in places):
+        made_of = machine.arrivals.made_of.setdefault((function, name), {})
+        made_of.update(dict.fromkeys((machine.entry_node, each) for each in sorted(names)))
+    else:
+        machine.arrivals.placed.add((function, name))
+
+
+def _read_on_host(machine: Machine, tensor: Tensor) -> str:
+    """The argument that a tensor is, as it came, of a function that is written for the CPU; empty for others."""
+    node = tensor.steps[0].node if tensor.device == TOP and tensor.steps and not tensor.moved else None
+    name = node.arg if isinstance(node, ast.arg) else ""
+    return name if (machine.entry_node, name) in machine.arrivals.read_on_host else ""
+
+
+def _given_in(value: Value) -> Iterator[Tensor]:
+    """The tensors in an argument, and what is on the CPU if it is one."""
+    yield from tensors_in(value)
+    held = (each for _, each in alternatives(value))
+    yield from (Tensor(HOST) for each in held if _holds_host(each))
+
+
+def _holds_host(value: Value) -> bool:
+    return (isinstance(value, Unknown) and value.given == HOST) or (isinstance(value, Loaded) and value.host)
+
+
+def _is_on_cpu(tensor: Tensor) -> bool:
+    return on_cpu(tensor.device) or tensor.device == HOST or _is_just_made(tensor)
+
+
+def _is_told(value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.given == HOST
+    return not isinstance(value, Tensor) or _is_placed(value)
+
+
+def _is_placed(tensor: Tensor) -> bool:
+    return tensor.device != TOP or _is_just_made(tensor)
+
+
+def _is_just_made(tensor: Tensor) -> bool:
+    return tensor.device == TOP and bool(tensor.steps) and tensor.steps[0].created and not tensor.moved
