@@ -93,3 +93,55 @@ def test_kept_results_depend_on_who_writes(tmp_path: Path, seed: int) -> None:
 def test_order_and_processes_change_nothing(tmp_path: Path) -> None:
     root = project(tmp_path, a__read=READER, read=READER, write=OF_CPU, z__other=READER.replace("tables", "weights"))
     assert lint(root, jobs=2) == lint(root)
+
+
+NET = "from torch import nn\n\nclass Net(nn.Module):\n    pass\n"
+USE = "import torch\nfrom net import Net\n\nnet = Net()\nnet.load_state_dict(torch.load('runs/net.pt'))\n"
+TRAIN = "import torch\nfrom net import Net\n\nnet = Net()\ntorch.save(net.state_dict(), 'runs/net.pt')\n"
+
+
+def test_a_model_that_no_code_moves_is_saved_from_the_cpu(tmp_path: Path) -> None:
+    assert reported(project(tmp_path, net=NET, train=TRAIN, use=USE)) == []
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        TRAIN.replace("net = Net()", "net = Net().to('cuda')"),
+        TRAIN.replace("net = Net()", "net = Net()\nnet.cuda()"),
+        TRAIN.replace("net = Net()", "from helpers import fit\nnet = Net()\nfit(net)"),
+        TRAIN.replace("net = Net()", "from helpers import make\nnet = make()"),
+        "import torch\n\ndef save(net):\n    torch.save(net.state_dict(), 'runs/net.pt')\n",
+    ],
+)
+def test_a_model_that_may_be_moved_is_saved_from_anywhere(tmp_path: Path, train: str) -> None:
+    helpers = "def fit(net):\n    pass\n\ndef make():\n    return None\n"
+    assert reported(project(tmp_path, net=NET, train=train, use=USE, helpers=helpers)) == ["use.py"]
+
+
+def test_a_model_that_moves_itself_is_saved_from_there(tmp_path: Path) -> None:
+    net = f"{NET}    def __init__(self):\n        super().__init__()\n        self.cuda()\n"
+    assert reported(project(tmp_path, net=net, train=TRAIN, use=USE)) == ["use.py"]
+
+
+PAIR = """import torch
+
+class Components:
+    def __init__(self, mean):
+        self.mean = mean
+
+    def save(self, path):
+        torch.save({"mean": self.mean.cpu()}, path)
+
+    def load(self, path):
+        self.mean = torch.load(path)["mean"]
+"""
+
+
+def test_a_class_reads_what_it_writes_under_the_same_path(tmp_path: Path) -> None:
+    assert reported(project(tmp_path, components=PAIR)) == []
+
+
+@pytest.mark.parametrize(("old", "new"), [(".cpu()", ".float()"), ("torch.load(path)", "torch.load(self.path)")])
+def test_a_class_may_read_something_else_than_data_of_the_cpu(tmp_path: Path, old: str, new: str) -> None:
+    assert reported(project(tmp_path, components=PAIR.replace(old, new))) == ["components.py"]

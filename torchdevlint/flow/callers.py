@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators, names_accelerators
+from torchdevlint.flow.kinds.imported import imports_accelerators
+from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
@@ -106,7 +107,7 @@ class Callers:
 
         What nobody imports and no program of its own runs is for users of the project.
         """
-        if mentions_accelerators(file.source.text) or self._uses_accelerators(file):
+        if mentions_accelerators(file.source.text) or imports_accelerators(file, self._asking()):
             return False
         names, runs = leading_to(file.tree, names)
         texts = [each for each in self._importing(file.path) if each.path not in seen]
@@ -115,31 +116,6 @@ class Callers:
         if not naming or len(seen) > _MOST_ON_THE_WAY:
             return runs and not naming
         return all(self._only_programs_come_to(each, names, seen) for each in naming)
-
-    def _uses_accelerators(self, file: ModuleFile) -> bool:
-        """Whether what a file imports of the project, directly or not, names accelerators, or is too much to tell."""
-        level, seen = [file], {file.path}
-        while level and len(seen) <= _MOST_ON_THE_WAY:
-            found = {path: each for home in level for path, each in self._imports_of(home).items() if path not in seen}
-            level = [each for each in found.values() if each is not None]
-            if any(names_accelerators(each.source.text) for each in level):
-                return True
-            seen.update(found)
-        return bool(level)
-
-    def _imports_of(self, file: ModuleFile) -> dict[str, ModuleFile | None]:
-        asked, found = self._asking(), dict[str, ModuleFile | None]()
-        paths = [
-            asked.locate(file.path, each.name, 0) for node in nodes_in(file.tree, ast.Import) for each in node.names
-        ]
-        for node in nodes_in(file.tree, ast.ImportFrom):
-            path = asked.locate(file.path, node.module or "", node.level)
-            paths += [path, *(asked.submodule(path, each.name) for each in node.names if path is not None)]
-        for path in paths:
-            if path is not None and path.endswith(".py"):
-                found[path] = asked.library.get(path)
-                asked.used(path, "", found[path])
-        return found
 
     @staticmethod
     def _naming(files: Iterable[ModuleText], names: frozenset[str]) -> list[ModuleText]:

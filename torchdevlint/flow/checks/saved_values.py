@@ -30,17 +30,21 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_CALLS = 3
 
 
-def is_of_cpu(tree: ast.Module, value: ast.expr, call: ast.Call) -> bool:
-    """Whether the argument `value` of a call in a file holds nothing but tensors of the CPU, numbers and texts."""
+def is_of_cpu(tree: ast.Module, value: ast.expr, call: ast.Call, moves_nothing: bool = False) -> bool:
+    """Whether the argument `value` of a call in a file holds nothing but tensors of the CPU, numbers and texts.
+
+    In a file that `moves_nothing`, nor imports what does, Modules that it makes stay on the CPU as well.
+    """
     if any(last_name(each.func) in torch_api.CHANGES_DEFAULT for each in nodes_in(tree, ast.Call)):
         return False
-    return _Judge(tree).holds(scopes_of(tree, call), value)
+    return _Judge(tree, moves_nothing).holds(scopes_of(tree, call), value)
 
 
 class _Judge(Struct):
     """One question; names that are being asked for hold what the rest of their values says."""
 
     tree: ast.Module
+    moves_nothing: bool = False
     asked: set[tuple[int, str]] = field(default_factory=set)
     calls: int = 0
 
@@ -123,6 +127,8 @@ class _Judge(Struct):
         if isinstance(node.func, ast.Attribute):
             if called in _TO_HOST or (called == "to" and _says_cpu(node)):
                 return True
+            if called == "state_dict" and self.moves_nothing and _is_kept(self.tree, scopes, node.func.value):
+                return True
             stays = called not in _ELSEWHERE or (bool(given) and all(map(_is_dtype, given)))
             return stays and self.holds(scopes, node.func.value) and self.all(scopes, _values_of(given))
         function = self._function(node)
@@ -151,6 +157,25 @@ class _Judge(Struct):
         return bool(values) and all(
             each is not None and self._part((function, self.tree), each, place) for each in values
         )
+
+
+def _is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
+    """Whether the code around makes a Module, and gives it to nobody that could move it."""
+    path = dotted_path(node)
+    if path is None or path.count(".") > 1:
+        return False
+    if isinstance(node, ast.Name):
+        made = next((_values(scope).get(path) for scope in scopes if path in _values(scope)), None)
+        values = [each.value for each in made or ()]
+        around: ast.AST = scopes[0]
+    else:
+        owners = (each for each in nodes_in(tree, ast.ClassDef) if scopes[0] in inside(each))
+        around = next(owners, tree)
+        bound = (each for each in nodes_in(around, ast.Assign) if path in map(dotted_path, each.targets))
+        values = [each.value for each in bound]
+    given = (one for each in nodes_in(around, ast.Call) for one in (*each.args, *(key.value for key in each.keywords)))
+    makes = all(isinstance(each, ast.Call) and last_name(each.func)[:1].isupper() for each in values)
+    return bool(values) and makes and path not in map(dotted_path, given)
 
 
 class _Bound(Struct, frozen=True):

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.file_names import file_name, is_telling, may_be_equal, scopes_of, words_of
 from torchdevlint.flow.checks.saved_values import is_of_cpu
+from torchdevlint.flow.kinds.imported import imports_accelerators
+from torchdevlint.flow.kinds.programs import mentions_accelerators
 from torchdevlint.flow.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
+from torchdevlint.project.modules import ModuleFile
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _MOST_FILES = 40
@@ -24,13 +27,25 @@ def is_written_from_cpu(frame: Frame, load: ast.Call, path: Value) -> bool:
     tree = frame.machine.tree
     name = name_of(tree, load, path)
     if name is None:
-        return False
+        return _is_written_by_class(frame, load)
     found = False
     for verdict in _verdicts(frame, name):
         if verdict is False:
             return False
         found = found or verdict is True
     return found
+
+
+def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
+    """Whether methods of the same class save under the same path, as it is written, and nothing but data of the CPU."""
+    owner = frame.owner
+    if owner is None or owner.is_module or owner.node not in frame.machine.classes or not load.args:
+        return False
+    path = ast.dump(load.args[0])
+    saves = [call for call in nodes_in(owner.node, ast.Call) if _is_torch_save(call) and len(call.args) > 1]
+    pairs = [call for call in saves if ast.dump(call.args[1]) == path]
+    moves_nothing = bool(pairs) and _moves_nothing(frame, _own_file(frame))
+    return bool(pairs) and all(_saves_of_cpu(frame.machine.tree, call, moves_nothing) for call in pairs)
 
 
 def is_written(frame: Frame, name: str) -> bool:
@@ -40,8 +55,8 @@ def is_written(frame: Frame, name: str) -> bool:
 
 def _verdicts(frame: Frame, name: str) -> Iterator[bool | None]:
     """What this file and the others of the project that have a name say of it."""
-    yield _verdict(frame.machine.tree, name)
     others = frame.machine.others
+    yield _verdict(frame, _own_file(frame), name)
     if others is None:
         return
     paths = others.project.saying(("save", *words_of(name)))
@@ -51,7 +66,12 @@ def _verdicts(frame: Frame, name: str) -> Iterator[bool | None]:
     for path in paths:
         module = others.project.library.get(path)
         others.project.used(path, "", module)
-        yield module is not None and _verdict(module.tree, name)
+        yield module is not None and _verdict(frame, module, name)
+
+
+def _own_file(frame: Frame) -> ModuleFile:
+    machine = frame.machine
+    return ModuleFile(machine.others.home if machine.others is not None else "", machine.reading.source, machine.tree)
 
 
 def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
@@ -62,19 +82,30 @@ def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
     return file_name(scopes_of(tree, load), load.args[0]) if load.args else None
 
 
-def _verdict(tree: ast.Module, name: str) -> bool | None:
+def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
     """Whether all that a file writes under a name is of the CPU; None if it writes nothing of that name."""
-    writes = _writes(tree)
+    writes = _writes(module.tree)
     if not any(written is not None and may_be_equal(written, name) for _, written in writes):
         return None
+    moves_nothing = _moves_nothing(frame, module)
     return all(
-        _saves_of_cpu(tree, call) for call, written in writes if written is None or may_be_equal(written, name)
+        _saves_of_cpu(module.tree, call, moves_nothing)
+        for call, written in writes
+        if written is None or may_be_equal(written, name)
     )
 
 
-def _saves_of_cpu(tree: ast.Module, call: ast.Call) -> bool:
+def _moves_nothing(frame: Frame, module: ModuleFile) -> bool:
+    """Whether neither a file nor what it imports of the project has to do with accelerators."""
+    others = frame.machine.others
+    if mentions_accelerators(module.source.text):
+        return False
+    return others is None or not imports_accelerators(module, others.project)
+
+
+def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool:
     value = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "obj"), None)
-    return _is_torch_save(call) and value is not None and is_of_cpu(tree, value, call)
+    return _is_torch_save(call) and value is not None and is_of_cpu(tree, value, call, moves_nothing)
 
 
 @once_a_node
