@@ -19,7 +19,7 @@ from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, once_a_node
 
 MOST_CALLERS = 8
 """How many files are run for one that is analysed; where more name a function, its callers are not known."""
