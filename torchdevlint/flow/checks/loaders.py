@@ -77,7 +77,7 @@ def item_of_batch(frame: Frame, state: State, node: ast.Subscript, value: Tensor
     if value.device != LOADER:
         return value
     if all(isinstance(each, Const) and isinstance(each.value, str) for each in position):
-        return replace(value, ndim=AT_LEAST_1)
+        return replace(value, ndim=AT_LEAST_1) if isinstance(node.value, ast.Subscript) else value
     sliced = any(isinstance(each, ast.Slice) for each in inside(node.slice))
     single = not sliced and all(map(is_number, position)) and not _is_whole(frame, node.value, value, state)
     return replace(value, ndim=None) if single else value

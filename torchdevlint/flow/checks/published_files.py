@@ -20,6 +20,8 @@ from torchdevlint.project.uses import Project
 
 _HASH = re.compile(r"-[0-9a-f]{8,}(?=\.\w+$)")
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
+_OF_TRAINING = (".ckpt", ".tar")
+"""Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
 _MOST_CALLS = 3
 """How many functions a path is followed through that hand it on."""
 
@@ -71,7 +73,7 @@ def _names_given(
 
 
 def _is_published(frame: Frame, name: str) -> bool:
-    if HOLE in name or is_written(frame, name):
+    if HOLE in name or name.endswith(_OF_TRAINING) or is_written(frame, name):
         return False
     return _HASH.search(name) is not None or _plain(name) in _addressed(frame, name)
 

@@ -137,8 +137,9 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
     root = dotted_path(target.value)
-    if isinstance(base, Tensor) and base.opaque and root is not None:
-        (state.env if root in state.env else state.paths)[root] = UNKNOWN
+    if isinstance(base, Tensor) and base.opaque:
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = UNKNOWN
         loaders.forget_if_written(target.value, value, state)
         return
     if value_node is not None and isinstance(base, Unknown):
