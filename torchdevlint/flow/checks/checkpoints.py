@@ -9,6 +9,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments, as_device
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.packed_files import is_temporary
+from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_never_given, is_published
 from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
@@ -16,7 +17,7 @@ from torchdevlint.flow.kinds.cuda_programs import ends_without_cuda, is_of_cuda_
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.devices import CPU, HOST
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     UNKNOWN,
@@ -38,10 +39,7 @@ _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local
 _LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
 _LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
 _FROM_ADDRESSES = _LOADERS - {"load"}
-_PREFIXES = ("module.", "_orig_mod.")
-_LENGTHS = frozenset(map(len, _PREFIXES))
 _KEEPING_PLACE = torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to"}
-_STRIPPING_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "_orig_mod", *_PREFIXES})
 
 
 def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
@@ -226,17 +224,9 @@ def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]
     return []
 
 
-def _strips(machine: Machine) -> bool:
-    """Whether the file takes prefixes off keys: it names one, or drops as many characters, as in ``key[7:]``."""
-    of_names = (each.slice for each in nodes_in(machine.tree, ast.Subscript) if isinstance(each.value, ast.Name))
-    slices = (each for each in of_names if isinstance(each, ast.Slice) and each.upper is None)
-    starts = (each.lower.value for each in slices if isinstance(each.lower, ast.Constant))
-    return bool(_STRIPPING_WORDS & machine.words) or any(each in _LENGTHS for each in starts)
-
-
 def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: bool) -> None:
     machine = frame.machine
-    if _strips(machine):
+    if strips(machine.tree) or is_read_without_prefix(machine):
         return
     place = node if held.function is frame.function else held.node or node
     machine.record_anyway(
@@ -275,7 +265,7 @@ def load_state_dict(
     saved = value if isinstance(value, StateDict) and not value.prefix else None
     if isinstance(value, Loaded):
         saved = machine.saved.get(value.path)
-    if prefix and saved is not None and isinstance(target, Library) and not _strips(machine):
+    if prefix and saved is not None and isinstance(target, Library) and not strips(machine.tree):
         made_at = target.made_at or node
         machine.record_anyway(
             ("load into wrapper", node),

@@ -13,8 +13,9 @@ from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
-from torchdevlint.flow.names import dotted_path, first_name, mentions_cuda, mentions_device, positional_names
-from torchdevlint.flow.state.devices import CPU, Origin
+from torchdevlint.flow.kinds.cuda_programs import sets_current_gpu
+from torchdevlint.flow.names import dotted_path, first_name, last_name, mentions_cuda, mentions_device, positional_names
+from torchdevlint.flow.state.devices import CPU, Origin, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -174,6 +175,8 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explained.update(hardcoded.keys_of(node))
+    if sets_current_gpu(frame.function or machine.tree, getattr(node, "lineno", 0)):
+        return
 
     def make() -> IgnoresGivenDevice:
         of_tensor = known_at(frame, node, found.text) is not None or _is_asked(frame, found, node)
@@ -289,6 +292,9 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     origin = frame.evaluate(stem, state)
     if isinstance(origin, Ref) or (isinstance(origin, Tensor) and origin.device.origin is Origin.LITERAL):
         return None
+    converted = isinstance(down, ast.Call) and last_name(down.func) == "type"
+    if converted and not (isinstance(origin, Tensor) and not stays_behind(origin.device)):
+        return None  # ``x.type(torch.LongTensor)`` is about the dtype, unless `x` is elsewhere
     return Given(f"{path}.device", f"`{path}` came from there", down)
 
 

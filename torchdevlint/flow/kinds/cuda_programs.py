@@ -61,6 +61,12 @@ def ends_without_cuda(tree: ast.Module, function: ast.AST | None, node: ast.AST)
     return _asks_gpu_beside(getattr(tree if function is None else function, "body", ()), node)
 
 
+def sets_current_gpu(scope: ast.AST, line: int) -> bool:
+    """Whether a function or module says on every way to a line which GPU is the current one, so that CUDA means it."""
+    calls = (each for each in _on_every_path(getattr(scope, "body", ())) if isinstance(each, ast.Call))
+    return any(dotted_path(each.func) == "torch.cuda.set_device" and each.lineno < line for each in calls)
+
+
 def _asks_gpu_beside(block: object, node: ast.AST) -> bool:
     """Whether a block that holds `node` asks a GPU before it, or after it if nothing leaves in between."""
     for place, statement in enumerate(block if isinstance(block, list) else ()):

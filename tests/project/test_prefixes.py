@@ -1,0 +1,49 @@
+"""The prefix of a wrapper, which another file takes off the keys where it reads what was saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_writers import project
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_paths
+
+TRAIN = """import torch
+from torch import nn
+
+net = nn.DataParallel(nn.Linear(3, 3)).cuda()
+torch.save(net.state_dict(), "net.pt")
+"""
+READ = """import torch
+from torch import nn
+
+keys = torch.load("net.pt", map_location="cpu")
+net = nn.Linear(3, 3)
+net.load_state_dict({})
+"""
+
+
+def reported(root: Path) -> list[str]:
+    files = [path.as_posix() for path in sorted(root.rglob("*.py"))]
+    found = check_paths(files, Settings(root=root, select=("TDL202",)), jobs=1).diagnostics
+    return sorted(Path(each.filename).name for each in found)
+
+
+@pytest.mark.parametrize(
+    "stripped",
+    [
+        "{k.replace('module.', ''): v for k, v in keys.items()}",
+        "{k[7:]: v for k, v in keys.items()}",
+        "{k[7:] if k.startswith('module') else k: v for k, v in keys.items()}",
+        "{k.removeprefix('module.'): v for k, v in keys.items()}",
+    ],
+)
+def test_the_reader_takes_the_prefix_off(tmp_path: Path, stripped: str) -> None:
+    assert reported(project(tmp_path, train=TRAIN, read=READ.replace("{}", stripped))) == []
+
+
+@pytest.mark.parametrize("taken", ["keys", "{k[6:]: v for k, v in keys.items()}", "keys['module']"])
+def test_the_reader_takes_the_keys_as_they_are(tmp_path: Path, taken: str) -> None:
+    assert reported(project(tmp_path, train=TRAIN, read=READ.replace("{}", taken))) == ["train.py"]

@@ -1,0 +1,50 @@
+"""Who takes the prefix of a wrapper off the keys of a state dict, here or where the project reads it."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.names import last_name
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_PREFIXES = ("module.", "_orig_mod.")
+_LENGTHS = frozenset(map(len, _PREFIXES))
+_WORDS = frozenset({"consume_prefix_in_state_dict_if_present", "_orig_mod", *_PREFIXES})
+_MOST_FILES = 40
+"""With more files of the project that read checkpoints, none is looked into."""
+
+
+@once_a_node
+def strips(tree: ast.Module) -> bool:
+    """Whether a file takes prefixes off keys: it names one, or drops as many characters, as in ``key[7:]``."""
+    said = {each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)}
+    said.update(each.id for each in nodes_in(tree, ast.Name))
+    said.update(each.attr for each in nodes_in(tree, ast.Attribute))
+    said.update(each.name.rpartition(".")[2] for each in nodes_in(tree, ast.alias))
+    if said & _WORDS or any(map(_asks_for_prefix, nodes_in(tree, ast.Call))):
+        return True
+    of_names = (each.slice for each in nodes_in(tree, ast.Subscript) if isinstance(each.value, ast.Name))
+    slices = (each for each in of_names if isinstance(each, ast.Slice) and each.upper is None)
+    return any(isinstance(each.lower, ast.Constant) and each.lower.value in _LENGTHS for each in slices)
+
+
+def _asks_for_prefix(call: ast.Call) -> bool:
+    """``key.startswith("module")``."""
+    given = [each.value for each in call.args if isinstance(each, ast.Constant)]
+    return last_name(call.func) in ("startswith", "removeprefix") and "module" in given
+
+
+def is_read_without_prefix(machine: Machine) -> bool:
+    """Whether another file of the project that fills a model from a file takes prefixes off the keys.
+
+    Others that do not are taken to read other files, such as weights to begin with.
+    """
+    project = machine.others.project if machine.others is not None else None
+    paths = None if project is None else project.saying(("load_state_dict", "torch.load"))
+    if project is None or not paths or len(paths) > _MOST_FILES:
+        return False
+    modules = [project.library.get(path) for path in paths]
+    for path, module in zip(paths, modules, strict=True):
+        project.used(path, "", module)
+    return any(module is not None and strips(module.tree) for module in modules)
