@@ -146,6 +146,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     scattered = module.prefix == "module."
     compared = [] if _scatters(module) else operands
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
+    if module.inner is not None:
+        compared = [each for each in compared if not loaders.may_be_no_tensor(frame, operands, *each)]
     compared = [(at, left) for at, value in compared if (left := what_is_filled(value)) is not None]
     result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
     if not isinstance(result, Tensor):
@@ -225,6 +227,7 @@ def _call_unknown_class(
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
     stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
+    stayed = [each for each in stayed if not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:

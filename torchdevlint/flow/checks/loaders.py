@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
-from torchdevlint.flow.state.devices import LOADER, on_cpu
+from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import is_number, only, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -240,6 +241,19 @@ def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
     scope = frame.function or frame.machine.tree
     uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
     return uses is not None and uses.is_tensor
+
+
+def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node: ast.expr, value: Value) -> bool:
+    """Whether a part of a batch may be texts: only what stands before it in the call was moved, and nothing uses it.
+
+    Names and lengths of sequences go into a model beside their data, and out of a loader as they are.
+    """
+    if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
+        return False
+    before = takewhile(lambda each: each[0] is not node, operands)
+    moved = any(isinstance(each, Tensor) and not stays_behind(each.device) for _, each in before)
+    uses = uses_in(frame.function or frame.machine.tree).get(node.id)
+    return moved and (uses is None or not (uses.is_tensor or uses.attributes))
 
 
 def forget(node: ast.expr, state: State) -> None:

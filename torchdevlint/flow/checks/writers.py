@@ -42,7 +42,9 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
     if owner is None or owner.is_module or owner.node not in frame.machine.classes or not load.args:
         return False
     path = ast.dump(load.args[0])
-    saves = [call for call in nodes_in(owner.node, ast.Call) if _is_torch_save(call) and len(call.args) > 1]
+    saves = [call for call in nodes_in(owner.node, ast.Call) if _is_torch_save(call)]
+    if any(len(call.args) < 2 for call in saves):
+        return False
     pairs = [call for call in saves if ast.dump(call.args[1]) == path]
     moves_nothing = bool(pairs) and _moves_nothing(frame, _own_file(frame))
     return bool(pairs) and all(_saves_of_cpu(frame.machine.tree, call, moves_nothing) for call in pairs)
