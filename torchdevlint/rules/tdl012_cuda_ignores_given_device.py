@@ -46,9 +46,10 @@ such as `torch.cuda.FloatTensor`.
 ## What it cannot see
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
 says what to do on both sides, that refuses tensors of the CPU, that is for CUDA by the name or a decorator of its
-function, or that has chosen the current GPU by `torch.cuda.device_of(x)`, is left alone; a `.cuda()` without any device
-in reach is a matter of portability only. `if torch.cuda.is_available():` before a move counts as the author's choice
-where the script moves its model by the same question, and where nothing is combined with the result.
+function, or that has chosen the current GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way
+there, is left alone; a `.cuda()` without any device in reach is a matter of portability only. `if
+torch.cuda.is_available():` before a move counts as the author's choice where the script moves its model by the same
+question, and where nothing is combined with the result.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current
