@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
-from torchdevlint.flow.names import last_name
+from torchdevlint.flow.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -36,7 +37,7 @@ def _asks_for_prefix(call: ast.Call) -> bool:
 
 
 def is_read_without_prefix(machine: Machine) -> bool:
-    """Whether another file of the project that fills a model from a file takes prefixes off the keys.
+    """Whether another file that fills a model from a file takes prefixes off the keys, in a folder around or below.
 
     Others that do not are taken to read other files, such as weights to begin with.
     """
@@ -44,7 +45,21 @@ def is_read_without_prefix(machine: Machine) -> bool:
     paths = None if project is None else project.saying(("load_state_dict", "torch.load"))
     if project is None or not paths or len(paths) > _MOST_FILES:
         return False
+    paths = tuple(path for path in paths if _are_near(path, project.path))
     modules = [project.library.get(path) for path in paths]
     for path, module in zip(paths, modules, strict=True):
         project.used(path, "", module)
-    return any(module is not None and strips(module.tree) for module in modules)
+    return any(each is not None and _fills_from_file(each.tree) and strips(each.tree) for each in modules)
+
+
+def _are_near(path: str, other: str) -> bool:
+    """Whether the folder of one file is that of the other, or around it."""
+    return Path(path).parent in Path(other).parents or Path(other).parent in Path(path).parents
+
+
+@once_a_node
+def _fills_from_file(tree: ast.Module) -> bool:
+    """Whether a file reads another one by `torch.load`, and gives a state dict to something."""
+    called = {dotted_path(each.func) for each in nodes_in(tree, ast.Call)}
+    called.update(f".{last_name(each.func)}" for each in nodes_in(tree, ast.Call))
+    return "torch.load" in called and ".load_state_dict" in called

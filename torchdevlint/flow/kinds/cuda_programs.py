@@ -54,17 +54,27 @@ def ends_without_cuda(tree: ast.Module, function: ast.AST | None, node: ast.AST)
 
     What chooses a device, and may choose the CPU, ends there as well.
     """
-    if any(_PROCESSES.search(each) for each in _words(tree)):
+    if not _mentions_gpu_questions(tree) or any(_PROCESSES.search(each) for each in _words(tree)):
         return False
     if function is not None and _asks_gpu(tree.body):
         return True
     return _asks_gpu_beside(getattr(tree if function is None else function, "body", ()), node)
 
 
+@once_a_node
+def _mentions_gpu_questions(tree: ast.Module) -> bool:
+    return any(dotted_path(each.func) in _ONLY_WITH_CUDA for each in nodes_in(tree, ast.Call))
+
+
 def sets_current_gpu(scope: ast.AST, line: int) -> bool:
     """Whether a function or module says on every way to a line which GPU is the current one, so that CUDA means it."""
+    return any(each < line for each in _lines_that_set_gpu(scope))
+
+
+@once_a_node
+def _lines_that_set_gpu(scope: ast.AST) -> tuple[int, ...]:
     calls = (each for each in _on_every_path(getattr(scope, "body", ())) if isinstance(each, ast.Call))
-    return any(dotted_path(each.func) == "torch.cuda.set_device" and each.lineno < line for each in calls)
+    return tuple(each.lineno for each in calls if dotted_path(each.func) == "torch.cuda.set_device")
 
 
 def _asks_gpu_beside(block: object, node: ast.AST) -> bool:
