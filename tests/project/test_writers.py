@@ -26,9 +26,9 @@ def project(root: Path, **files: str) -> Path:
     return root
 
 
-def lint(root: Path, folder: Path | None = None, jobs: int = 1) -> Run:
+def lint(root: Path, folder: Path | None = None, jobs: int = 1, select: tuple[str, ...] = ("TDL201",)) -> Run:
     files = [path.as_posix() for path in sorted(root.rglob("*.py"))]
-    settings = Settings(root=root, select=("TDL201",))
+    settings = Settings(root=root, select=select)
     if folder is None:
         return check_paths(files, settings, jobs=jobs)
     with Cache(folder, settings) as cache:

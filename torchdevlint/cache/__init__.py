@@ -201,8 +201,10 @@ class Cache:
 
     def _is_said_as_before(self, path: str, asked: list[Any]) -> bool:
         """Whether the same files of the project of `path` say some words."""
-        words, then, found = asked
-        return stamp(path) == then or saying(path, tuple(words)) == (None if found is None else tuple(found))
+        words, beside_code, then, found = asked
+        if stamp(path, beside_code) == then:
+            return True
+        return saying(path, tuple(words), beside_code) == (None if found is None else tuple(found))
 
     def _are_as_used(self, files: array[int], names: str) -> bool:
         """Whether each file is as it was, or what was used of it is."""

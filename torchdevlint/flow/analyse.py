@@ -8,6 +8,7 @@ from functools import partial
 
 from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api
+from torchdevlint.flow.application import Application
 from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
@@ -66,13 +67,16 @@ def analyse(
     kinds = frozenset(all_facts().values()) if wanted is None else wanted
     callers = Callers(tree, project, partial(_calls_in, settings=settings))
 
+    application = Application(tree, source.text, project, callers)
+
     def found(default_changed: bool) -> list[Fact]:
         machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.explained.update(machine.arrivals.unfounded())
         check_classes(machine)
-        facts = sorted(nearest(_consistent(machine, callers)), key=lambda fact: (fact.at, type(fact).__name__))
+        held = filter(application.has_use_for, _consistent(machine, callers))
+        facts = sorted(nearest(held), key=lambda fact: (fact.at, type(fact).__name__))
         _let_go(machine)
         return facts
 

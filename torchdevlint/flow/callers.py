@@ -78,7 +78,7 @@ class Callers:
         name = _public_names(self._tree).get(function)
         if name is None:
             return False
-        naming = self._parsed(self._naming(self._files(), frozenset({name})))
+        naming = self.parsed(self._naming(self.importers(), frozenset({name})))
         if not naming or len(naming) > MOST_CALLERS:
             return False
         here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ class Callers:
             return False
         names, runs = leading_to(file.tree, names)
         texts = [each for each in self._importing(file.path) if each.path not in seen]
-        naming = self._parsed(self._naming(texts, names))
+        naming = self.parsed(self._naming(texts, names))
         seen.update(each.path for each in naming)
         if not naming or len(seen) > _MOST_ON_THE_WAY:
             return runs and not naming
@@ -123,15 +123,15 @@ class Callers:
         words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
         return [each for each in files if words.search(each.text)]
 
-    def _parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
+    def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""
         library = self._asking().library
         return [module for each in files if (module := library.get(each.path)) is not None]
 
     def entry_scripts(self) -> Iterator[ast.Module]:
         """The files that import this one, directly or not, and that nobody imports."""
-        entries = (each for each in self._files() if not self._importing(each.path))
-        return (module.tree for each in entries for module in self._parsed([each]))
+        entries = (each for each in self.importers() if not self._importing(each.path))
+        return (module.tree for each in entries for module in self.parsed([each]))
 
     def keep_what_was_asked(self) -> None:
         """Let the result depend on all that was asked of other files."""
@@ -142,8 +142,8 @@ class Callers:
             if self._project is not None:
                 self._project.add(each)
 
-    def _files(self) -> list[ModuleText]:
-        """The files that import this one, or import one that does; the nearest first."""
+    def importers(self) -> list[ModuleText]:
+        """The files that import this one, or import one that does; the nearest first. Tests are not among them."""
         if self._importers is None:
             self._importers = list(islice(self._through_imports(), _MOST_IMPORTERS))
         return self._importers

@@ -46,10 +46,7 @@ def submodule(package: str, name: str) -> str | None:
 
 def root_of(folder: str) -> str:
     """The folder that holds the project of a folder: its root, else the current folder or the outermost package."""
-    root = _root(folder)
-    if root is not None:
-        return root
-    return os.getcwd() if _is_below(folder, os.getcwd()) else _roots(folder)[0]
+    return _base(folder) or _roots(folder)[0]
 
 
 def forget() -> None:
@@ -102,13 +99,19 @@ def _roots(folder: str) -> tuple[str, ...]:
         if "__init__.py" not in _entries(package) or os.path.dirname(package) == package:
             break
         package = os.path.dirname(package)
-    root = _root(folder)
+    root = _base(folder)
     if root is None:
         return tuple(dict.fromkeys((package, folder)))
     around = [folder]
     while around[-1] != root:
         around.append(os.path.dirname(around[-1]))
     return tuple(dict.fromkeys((package, *around, os.path.join(root, "src"))))
+
+
+def _base(folder: str) -> str | None:
+    """The root of the project that a folder is in, or the current folder if that is above; None for what is neither."""
+    root = _root(folder)
+    return os.getcwd() if root is None and _is_below(folder, os.getcwd()) else root
 
 
 @lru_cache(maxsize=4096)
@@ -141,7 +144,7 @@ def _entries(folder: str) -> dict[str, bool]:
 
 def _stays(link: str, folder: str) -> bool:
     """Whether a link in a folder leads to something in the same project."""
-    root = _root(folder) or (os.getcwd() if _is_below(folder, os.getcwd()) else folder)
+    root = _base(folder) or folder
     return _is_below(os.path.realpath(link), os.path.realpath(root))
 
 

@@ -16,8 +16,29 @@ _DECLARED = {
 """What declares a distribution, by the file at the root of the project."""
 
 
+_SAYS_WHICH = re.compile(r"packages")
+_OTHER_WAYS = re.compile(r"namespace|py[-_]modules")
+"""What declares that more than regular packages is installed; so it is where nothing says which."""
+
+
 def is_application(project: Project) -> bool:
-    """Whether nothing at the root of the project declares something to install."""
-    root = root_of(os.path.dirname(project.path))
+    """Whether nothing at the root of the project declares something to install, or this file is no part of that.
+
+    Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``.
+    """
+    folder = os.path.dirname(project.path)
+    root = root_of(folder)
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
-    return not any(text is not None and _DECLARED[name].search(text.text) for name, text in texts.items())
+    declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
+    return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+
+
+def _may_install(declared: str, project: Project, folder: str) -> bool:
+    """Whether a declaration may take up the files of a folder, which is given from the root."""
+    if not _SAYS_WHICH.search(declared) or _OTHER_WAYS.search(declared):
+        return True
+    if project.text_of(os.path.join(os.path.dirname(project.path), "__init__.py")) is not None:
+        return True
+    names = folder.split(os.sep)
+    named = r"[./\\]".join(map(re.escape, names))
+    return names[0] == "src" or (names != [os.curdir] and re.search(rf"['\"]{named}['\"]", declared) is not None)

@@ -7,6 +7,7 @@ project with more than `MOST_FILES` files is not looked through: who imports a m
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -22,6 +23,11 @@ MOST_FILES = 3000
 _MOST_FOLDERS = 3000
 _LARGEST = 2_000_000
 """A file with more bytes is generated, or data."""
+_TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst", ".pyx")
+"""What may name what the code defines. (Most files of ``.json`` and ``.txt`` are data.)"""
+_LARGEST_TEXT = 30_000_000
+"""A notebook with more bytes is not read; the pictures in them take a lot."""
+_WORD = re.compile(rb"[^\W\d]\w*")
 _SKIPPED = frozenset("__pycache__ build dist env node_modules site-packages venv".split())
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+"
@@ -47,17 +53,24 @@ def importers(home: str) -> tuple[str, ...] | None:
     return tuple(path for path, written, size in naming if path != home and _imports(path, written, size, home, name))
 
 
-def saying(home: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The other files of the project of `home` whose texts hold all `words`; None where it is not known."""
-    files = files_below(root_of(os.path.dirname(home)))
+def saying(home: str, words: tuple[str, ...], beside_code: bool = False) -> tuple[str, ...] | None:
+    """The other files of the project of `home` whose texts hold all `words`; None where it is not known.
+
+    With `beside_code` not its ``.py`` files, but those that may name what they define, as whole words: notebooks,
+    configurations, scripts of a shell, documents.
+    """
+    root = root_of(os.path.dirname(home))
+    files = texts_below(root) if beside_code else files_below(root)
     if files is None:
         return None
-    return tuple(file[0] for file in files if file[0] != home and all(_says(*file, each) for each in words))
+    says = _has_word if beside_code else _says
+    return tuple(file[0] for file in files if file[0] != home and all(says(*file, each) for each in words))
 
 
-def stamp(home: str) -> str:
-    """What changes whenever a file of the project of `home` is written, added or removed."""
-    return _stamp(root_of(os.path.dirname(home)))
+def stamp(home: str, beside_code: bool = False) -> str:
+    """What changes whenever a file of the project of `home` is written, added or removed: see `saying`."""
+    root = root_of(os.path.dirname(home))
+    return _stamp(root, beside_code)
 
 
 def from_root(path: str) -> str:
@@ -68,10 +81,20 @@ def from_root(path: str) -> str:
 @lru_cache(maxsize=64)
 def files_below(root: str) -> tuple[File, ...] | None:
     """The ``.py`` files of a project, sorted by path; None if there are too many."""
+    return _below(root, (".py",))
+
+
+@lru_cache(maxsize=64)
+def texts_below(root: str) -> tuple[File, ...] | None:
+    """The files beside the code that may say the names which it defines, sorted by path; None if there are too many."""
+    return _below(root, _TEXTS)
+
+
+def _below(root: str, suffixes: tuple[str, ...]) -> tuple[File, ...] | None:
     found: list[File] = []
     folders = [root]
     for seen, folder in enumerate(folders):
-        found.extend(_files_in(folder, folders))
+        found.extend(_files_in(folder, folders, suffixes))
         if seen > _MOST_FOLDERS or len(found) > MOST_FILES:
             return None
     return tuple(sorted(found))
@@ -80,12 +103,12 @@ def files_below(root: str) -> tuple[File, ...] | None:
 def forget() -> None:
     """Files may have come and gone, and the current folder may be another."""
     places.forget()
-    for cached in (files_below, _stamp, _naming, _imports, bytes_of, text_of):
+    for cached in (files_below, texts_below, _stamp, _naming, _imports, _words_of, bytes_of, text_of):
         cached.cache_clear()
 
 
-def _files_in(folder: str, folders: list[str]) -> Iterator[File]:
-    """The files of one folder; those in it are added to `folders`."""
+def _files_in(folder: str, folders: list[str], suffixes: tuple[str, ...]) -> Iterator[File]:
+    """The files of one folder with these suffixes; the folders in it are added to `folders`."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -94,7 +117,7 @@ def _files_in(folder: str, folders: list[str]) -> Iterator[File]:
                 if entry.is_dir():
                     if entry.name not in _SKIPPED:
                         folders.append(entry.path)
-                elif entry.name.endswith(".py"):
+                elif entry.name.endswith(suffixes):
                     status = entry.stat()
                     yield entry.path, status.st_mtime_ns, status.st_size
     except OSError:
@@ -102,8 +125,9 @@ def _files_in(folder: str, folders: list[str]) -> Iterator[File]:
 
 
 @lru_cache(maxsize=64)
-def _stamp(root: str) -> str:
-    return hashlib.blake2b(repr(files_below(root)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+def _stamp(root: str, beside_code: bool) -> str:
+    files = texts_below(root) if beside_code else files_below(root)
+    return hashlib.blake2b(repr(files).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _name_of(home: str) -> str:
@@ -145,6 +169,15 @@ def _imports(path: str, written: int, size: int, home: str, name: str) -> bool:
     return False
 
 
+def imports_in(path: str) -> tuple[Import, ...]:
+    """What the file at `path` imports; none if it cannot be read."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return imports_of(path, status.st_mtime_ns, status.st_size)
+
+
 @lru_cache(maxsize=8192)
 def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
     """What a file imports; none if it cannot be read."""
@@ -160,6 +193,33 @@ def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
 @lru_cache(maxsize=65536)
 def _says(path: str, written: int, size: int, word: str) -> bool:
     return size <= _LARGEST and word.encode("utf-8", "surrogatepass") in bytes_of(path)
+
+
+def _has_word(path: str, written: int, size: int, word: str) -> bool:
+    return word.encode("utf-8", "surrogatepass") in _words_of(path, written, size)
+
+
+@lru_cache(maxsize=4096)
+def _words_of(path: str, written: int, size: int) -> frozenset[bytes]:
+    """The words in a file beside the code; of a notebook, those in its cells."""
+    if size > _LARGEST_TEXT:
+        return frozenset()
+    try:
+        text = content(path)
+    except OSError:
+        return frozenset()
+    if path.endswith(".ipynb"):
+        text = _cells_of(text)
+    return frozenset(_WORD.findall(text))
+
+
+def _cells_of(notebook: bytes) -> bytes:
+    """What is written in the cells of a notebook, without the outputs; all of it where that cannot be told."""
+    try:
+        cells = json.loads(notebook)["cells"]
+        return "\n".join("".join(each["source"]) for each in cells).encode("utf-8", "surrogatepass")
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return notebook
 
 
 @lru_cache(maxsize=512)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
 from torchdevlint.project.locate import is_elsewhere, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile, ModuleText
-from torchdevlint.project.tree import importers, saying, stamp, text_of
+from torchdevlint.project.tree import importers, imports_in, saying, stamp, text_of
 
 BELOW = -1
 """In the place of the number of dots: a module below a package."""
@@ -20,14 +21,14 @@ class Uses(Struct, frozen=True):
     `imports` are the folder of the importing file (or for `BELOW`, the package), the name, the number of dots, and the
     file that it led to; `files` a path, the digest of its bytes (empty if it could not be read), and for each name that
     was used the digest of what binds it; `importers` a module, the stamp of its project, and who imports it there,
-    None for a project that is too large to tell; `saying` the words that were looked for, the stamp, and the files that
-    say them all, None likewise.
+    None for a project that is too large to tell; `saying` the words that were looked for, whether beside the code, the
+    stamp, and the files that say them all, None likewise.
     """
 
     imports: tuple[tuple[str, str, int, str | None], ...] = ()
     files: tuple[tuple[str, str, dict[str, str]], ...] = ()
     importers: tuple[tuple[str, str, tuple[str, ...] | None], ...] = ()
-    saying: tuple[tuple[tuple[str, ...], str, tuple[str, ...] | None], ...] = ()
+    saying: tuple[tuple[tuple[str, ...], bool, str, tuple[str, ...] | None], ...] = ()
 
 
 class Project(Struct):
@@ -41,7 +42,7 @@ class Project(Struct):
     """The other files, None for one that cannot be read, with the names that were asked of them; "" asks for all."""
     imported_by: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     """Who imports a module: see `Uses`."""
-    said_by: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
+    said_by: dict[tuple[tuple[str, ...], bool], tuple[str, ...] | None] = field(default_factory=dict)
     """Which other files say some words: see `Uses`."""
 
     def locate(self, importer: str, module: str, level: int) -> str | None:
@@ -57,10 +58,20 @@ class Project(Struct):
         found = self.imports[package, name, BELOW] = submodule(package, name)
         return found
 
-    def saying(self, words: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The other files of the project whose texts hold all `words`; None where that is not known."""
-        found = self.said_by[words] = saying(self.path, words)
+    def saying(self, words: tuple[str, ...], beside_code: bool = False) -> tuple[str, ...] | None:
+        """The other files of the project whose texts hold all `words`; None where that is not known.
+
+        With `beside_code` notebooks, configurations and the like, not its ``.py`` files.
+        """
+        found = self.said_by[words, beside_code] = saying(self.path, words, beside_code)
         return found
+
+    def imported(self, path: str) -> Iterator[str]:
+        """The ``.py`` files of the project that a file imports."""
+        for module, level, names in imports_in(path):
+            found = self.locate(path, module, level)
+            below = (self.submodule(found, each) for each in names) if found is not None else ()
+            yield from (each for each in (found, *below) if each is not None and each.endswith(".py"))
 
     def used(self, path: str, name: str, module: ModuleFile | ModuleText | None) -> None:
         held, names = self.names.setdefault(path, (module, {}))
@@ -83,6 +94,7 @@ class Project(Struct):
         """What was asked for another file was asked for this one."""
         self.imports |= other.imports
         self.imported_by |= other.imported_by
+        self.said_by |= other.said_by
         for path, (module, names) in other.names.items():
             for name in names:
                 self.used(path, name, module)
@@ -95,7 +107,10 @@ class Project(Struct):
             for path, (module, names) in self.names.items()
         )
         asked = tuple((home, stamp(home), found) for home, found in self.imported_by.items())
-        said = tuple((words, stamp(self.path), found) for words, found in self.said_by.items())
+        said = tuple(
+            (words, beside_code, stamp(self.path, beside_code), found)
+            for (words, beside_code), found in self.said_by.items()
+        )
         return Uses(imports, files, asked, said)
 
 

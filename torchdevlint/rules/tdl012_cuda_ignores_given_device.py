@@ -49,7 +49,10 @@ says what to do on both sides, that refuses tensors of the CPU, that is for CUDA
 function, or that has chosen the current GPU by `torch.cuda.device_of(x)`, or by `torch.cuda.set_device` on every way
 there, is left alone; a `.cuda()` without any device in reach is a matter of portability only. `if
 torch.cuda.is_available():` before a move counts as the author's choice where the script moves its model by the same
-question, and where nothing is combined with the result.
+question, and where nothing is combined with the result. In an application, which
+nothing installs, nothing is reported where all programs that import the file run on the current GPU alone: they send
+things to CUDA, and neither they nor what they import ask whether there is an accelerator, name another device or the
+number of a GPU, or take a device from outside. After `if x.is_cuda:` a number is all that matters.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

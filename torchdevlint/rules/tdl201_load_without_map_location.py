@@ -57,7 +57,9 @@ as far as it is written down) and saves nothing but data of the CPU in them: `v.
 not moved, numbers, the state of a model that a script makes and nothing it imports could move. So it is where a class
 saves under the same path, as it is written. One writer that may save anything else is enough for a finding. In an
 application, which nothing installs, the callers of a function are all seen: a path that is a parameter stands for what
-they give, and where none gives one, nothing is read. A place that is given only to machines without an accelerator is
+they give, and where none gives one, nothing is read; and where all programs that lead to the load send things to CUDA, and
+neither they nor what they import ask whether there is an accelerator or take a device from outside, the file is read
+where it was written. A place that is given only to machines without an accelerator is
 enough. A program that sends something to CUDA by name on its only path, and takes no device from outside, ends without
 CUDA anyway, and so does a script that on the way to the file, or right on from there, asks without a test for what
 only a GPU can answer (`torch.cuda.get_device_name(0)`, `torch.cuda.set_device(0)`): what it loads is not reported,

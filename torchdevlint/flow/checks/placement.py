@@ -273,6 +273,7 @@ def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:
         f"{asked}.device",
         f"the test asks where `{asked}` is",
         state.cuda_of,
+        "question",
         of_tensor=dotted_path(state.cuda_of) is not None,
     )
 

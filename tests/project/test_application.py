@@ -1,0 +1,144 @@
+"""What an application has no use for: findings where no program comes to, and CUDA where all is on the current GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_published_files import application
+from tests.project.test_writers import lint
+from torchdevlint.project import tree
+
+SELECTED = ("TDL003", "TDL012", "TDL014", "TDL201")
+EVERYTHING = ["layers.py:TDL003", "layers.py:TDL012", "layers.py:TDL014"]
+LAYERS = """import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[1]).cuda()
+
+class Spare(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[1])
+
+    def used(self, x: torch.Tensor):
+        return x.unsqueeze(0) * torch.ones(3)
+"""
+MAIN = """import torch
+from layers import Attention
+
+if __name__ == "__main__":
+    net = Attention().cuda()
+    net.load_state_dict(torch.load("best.pt"))
+    net(torch.ones(2, 3).cuda())
+"""
+ANYWHERE = """import torch
+from layers import Attention
+
+net = Attention().to("cuda" if torch.cuda.is_available() else "cpu")
+"""
+NUMBERED = """import sys
+import torch
+from layers import Attention
+
+net = Attention().cuda(int(sys.argv[1]))
+"""
+
+
+def found(root: Path, kept: Path | None = None) -> list[str]:
+    return sorted(f"{Path(each.filename).name}:{each.code}" for each in lint(root, kept, select=SELECTED).diagnostics)
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tree.forget()
+
+
+def test_all_programs_run_on_the_current_gpu(tmp_path: Path) -> None:
+    assert found(application(tmp_path, layers=LAYERS, main=MAIN)) == []
+
+
+def test_without_programs_its_users_are_elsewhere(tmp_path: Path) -> None:
+    assert found(application(tmp_path, layers=LAYERS)) == EVERYTHING
+
+
+@pytest.mark.parametrize("other", [ANYWHERE, NUMBERED])
+def test_one_program_runs_elsewhere(tmp_path: Path, other: str) -> None:
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=LAYERS, main=MAIN, other=other))
+
+
+def test_an_option_for_the_device_in_what_a_program_imports(tmp_path: Path) -> None:
+    options = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--device')\n"
+    main = MAIN.replace("import torch\n", "import torch\nfrom options import parser\n")
+    assert found(application(tmp_path, layers=LAYERS, main=main, options=options)) == [
+        "layers.py:TDL012",
+        "main.py:TDL201",
+    ]
+
+
+def test_results_that_come_back_choose_nothing(tmp_path: Path) -> None:
+    main = MAIN + '    print(net(torch.ones(2, 3).cuda()).to("cpu"), torch.cuda.is_available())\n'
+    assert found(application(tmp_path, layers=LAYERS, main=main)) == []
+
+
+def test_a_question_for_cuda_leaves_the_number_open_alone(tmp_path: Path) -> None:
+    asked = "t = torch.arange(x.shape[1])\n        if x.is_cuda:\n            t = t.cuda()\n        return x * t"
+    asks = LAYERS.replace("return x * torch.arange(x.shape[1]).cuda()", asked)
+    assert found(application(tmp_path, layers=asks, main=MAIN, other=ANYWHERE)) == []
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=asks, main=MAIN, other=NUMBERED))
+
+
+def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, __init__="", layers=LAYERS)
+    main = MAIN.replace("from layers", "from package.layers")
+    setup = "from setuptools import find_packages, setup\n\nsetup(packages=find_packages())\n"
+    assert [each for each in found(application(tmp_path, main=main, setup=setup)) if "layers" in each] == EVERYTHING
+
+
+def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, __init__="")
+    setup = "from setuptools import find_packages, setup\n\nsetup(packages=find_packages())\n"
+    assert found(application(tmp_path, layers=LAYERS, main=MAIN, setup=setup)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("more.py", "from layers import Spare\n"),
+        ("look.py", "import layers\n\ndef build(name):\n    return getattr(layers, name)()\n"),
+        ("names.py", 'DEFAULT = "Spare"\n'),
+        ("try.ipynb", '{"cells": [{"cell_type": "code", "source": ["from layers import Spare"]}]}'),
+        ("model.yaml", "model:\n  _target_: layers.Spare\n"),
+    ],
+)
+def test_what_says_the_name_of_a_class_may_use_it(tmp_path: Path, name: str, text: str) -> None:
+    assert "layers.py:TDL003" in found(application(tmp_path, layers=LAYERS, main=MAIN, **{name: text}))
+
+
+def test_another_class_of_that_name_is_another_one(tmp_path: Path) -> None:
+    other = "class Spare:\n    pass\n\nspare = Spare()\n"
+    assert found(application(tmp_path, layers=LAYERS, main=MAIN, other=other)) == []
+
+
+def test_a_notebook_is_asked_again_when_it_has_changed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    root = application(tmp_path, layers=LAYERS, main=MAIN)
+    assert found(root, kept) == found(root, kept) == []
+    application(tmp_path, **{"try.ipynb": '{"cells": [{"cell_type": "code", "source": ["from layers import Spare"]}]}'})
+    assert "layers.py:TDL003" in found(root, kept)
+    (root / "try.ipynb").unlink()
+    tree.forget()
+    assert found(root, kept) == []
+
+
+def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
+    main = MAIN.replace("import Attention", "import Attention, Spare") + '    print(Spare()(torch.ones(2, 3).cuda()))\n'
+    assert found(application(tmp_path, layers=LAYERS, main=main)) == ["layers.py:TDL003"]
+    assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))

@@ -1,0 +1,93 @@
+"""What an application does with a finding: the file of one, whose programs and callers are all seen, as a whole.
+
+A library is called by others, wherever their tensors are. Of an application all programs are there to be read: what
+none of them comes to hurts nobody, and where all of them run on the current GPU alone, neither does the name of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.callers import Callers
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice
+from torchdevlint.flow.kinds.mentioned import Mentions
+from torchdevlint.flow.kinds.programs import is_program
+from torchdevlint.project.packaging import is_application
+from torchdevlint.project.uses import Project
+
+_STARTED = re.compile(r"__main__|\bargparse\b|\bparse_args\(")
+"""What a file says that is started from outside, be it only to try what it defines."""
+_MOST_FILES = 120
+"""Where programs are made of more files, what they do is not known."""
+
+
+class Application:
+    """The programs that one file is a part of; there are none where something can be installed, or nothing is run."""
+
+    def __init__(self, tree: ast.Module, text: str, project: Project | None, callers: Callers) -> None:
+        self._tree = tree
+        self._text = text
+        self._project = project
+        self._callers = callers
+
+    def has_use_for(self, fact: Fact) -> bool:
+        """Whether a program may come to what the fact is about, and may be hurt by it."""
+        if fact.at.file or not self._is_one:
+            return True
+        if self._mentions.is_never_read(fact.at):
+            return False
+        if isinstance(fact, IgnoresGivenDevice):
+            choice = self._choice
+            return not (choice.is_current_gpu if fact.kind == "question" else choice.needs_current_gpu)
+        if isinstance(fact, CheckpointLoad):
+            return not self._choice.needs_current_gpu or self._choice.processes
+        return True
+
+    @cached_property
+    def _is_one(self) -> bool:
+        """Whether it is run, or run by what imports it; a file without any others of its project may be one of many."""
+        if self._project is None or not is_application(self._project):
+            return False
+        importers = self._callers.importers()
+        if not importers and next(self._project.imported(self._project.path), None) is None:
+            return False
+        if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
+            return True
+        return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        assert self._project is not None
+        return Mentions(self._tree, self._project, self._callers.importers())
+
+    @cached_property
+    def _choice(self) -> GpuChoice:
+        """What this file and those that lead to it say together, where nothing that they import says another thing."""
+        assert self._project is not None
+        leading = [self._text, *(each.text for each in self._callers.importers())]
+        imported = self._imported()
+        if imported is None:
+            return GpuChoice(chooses=True, numbers=True)
+        return gpu_choice(leading) | replace(gpu_choice(imported), cuda=False)
+
+    def _imported(self) -> list[str] | None:
+        """The texts of what this file and those that lead to it import; None for more than can be told."""
+        assert self._project is not None
+        level = [self._project.path, *(each.path for each in self._callers.importers())]
+        seen, texts = set(level), []
+        while level:
+            paths = dict.fromkeys(path for home in level for path in self._project.imported(home))
+            level = [path for path in paths if path not in seen]
+            seen.update(level)
+            if len(seen) > _MOST_FILES:
+                return None
+            found = (self._project.text_of(path) for path in level)
+            texts += [each.text for each in found if each is not None]
+        return texts

@@ -1,0 +1,92 @@
+"""What the texts of programs say of where they run: a choice of the device, a GPU by its number, several processes.
+
+Words decide here, which they may since what they lead to is silence: a program that says nothing but CUDA runs on the
+current GPU, wherever its files were written and whatever tensors it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+_COMMENT = re.compile(r"#[^\n'\"]*$", re.MULTILINE)
+_CHOOSES_NOTHING = re.compile(
+    r"\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"|map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"|(?:print|assert|log\w*|info|debug)\b[^\n]*is_available"
+    r"|[(,]\s*device\s*(?::[^=,()]*)?=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
+)
+"""What brings results back, reads files, makes tensors for the host, tells people, or is a default: programs for CUDA
+do so too."""
+_CHOOSES = re.compile(
+    r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]|\b(?:mps|xpu|npu|xla|tpu)\b"
+    r"|\b(?:no|use|with|has|on)_?(?:cuda|gpu)s?\b|^\s*(?:\w+\.)?(?:cuda|gpu)\s*=\s*(?:True|False)\b"
+    r"|\b(?:if|and|or|not)\s+(?:\w+\.)*(?:cuda|gpu)s?(?:\(\))?(?:\s*:|\s+(?:and|or|is|else)\b)"
+    r"|gpu\w*\s*(?:>=?|<|[!=]=\s*-1)"
+    r"|\b(?:args?|opts?|options?|cfg|config|conf|FLAGS|params|hparams|settings)(?:\.\w+)*\.device\b|['\"]device['\"]\s*[\]),]"
+    r"|['\"]-{1,2}[\w-]*(?:device|cuda|cpu)[\w-]*['\"]|['\"]-{1,2}[\w-]*gpu[\w-]*['\"][^()]*store_(?:true|false)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Questions for an accelerator, other devices by name, and switches and options that say whether there is one."""
+_NUMBERS = re.compile(
+    r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0)|device_ids"
+    r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}[\w-]*device[\w-]*['\"]"
+)
+_SETS_CURRENT = re.compile(r"\bcuda\.(?:set_device|device)\(")
+_PROCESSES = re.compile(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
+_CUDA = re.compile(r"\.cuda\(|['\"]cuda(?::0)?['\"]")
+
+
+class GpuChoice(Struct, frozen=True):
+    """What one file, or several together, say: `chooses` among devices, by a question, a switch or an option."""
+
+    chooses: bool = False
+    numbers: bool = False
+    """A GPU is named by a number that is not 0, or not known."""
+    sets_current: bool = False
+    """Some GPU is made the current one."""
+    processes: bool = False
+    cuda: bool = False
+    """Something is sent to CUDA by name."""
+
+    def __or__(self, other: GpuChoice) -> GpuChoice:
+        return GpuChoice(
+            self.chooses or other.chooses,
+            self.numbers or other.numbers,
+            self.sets_current or other.sets_current,
+            self.processes or other.processes,
+            self.cuda or other.cuda,
+        )
+
+    @property
+    def is_current_gpu(self) -> bool:
+        """Whether CUDA, wherever there is any, means the GPU that all is on."""
+        return self.sets_current or not self.numbers
+
+    @property
+    def needs_current_gpu(self) -> bool:
+        """Whether nothing runs without CUDA, and all is on one GPU."""
+        return self.cuda and not self.chooses and self.is_current_gpu
+
+
+def gpu_choice(texts: Iterable[str]) -> GpuChoice:
+    """What the texts of some files say together."""
+    found = GpuChoice()
+    for each in texts:
+        found |= _said_in(each)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _said_in(text: str) -> GpuChoice:
+    text = _CHOOSES_NOTHING.sub("", _COMMENT.sub("", text))
+    return GpuChoice(
+        chooses=_CHOOSES.search(text) is not None,
+        numbers=_NUMBERS.search(text) is not None,
+        sets_current=_SETS_CURRENT.search(text) is not None,
+        processes=_PROCESSES.search(text) is not None,
+        cuda=_CUDA.search(text) is not None,
+    )
