@@ -91,6 +91,20 @@ def test_a_literal_device_gives_way_to_the_given_one(text: str, given: str, expe
     assert [(note.message, note.span) for note in report.notes] == [(f"`{given}` is known here", MOVED)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [("kept", "scale", "is used"), ("buffer", "self.scale", "is used"), ("passed", "mixed()", "uses it")],
+)
+def test_a_literal_device_that_another_function_shows_is_not_written_anew(kind: str, given: str, expected: str) -> None:
+    fact = IgnoresGivenDevice(AT, ".cuda()", given, "`x` is used with it", MOVED, kind, "a.cuda()", bound=True)
+    report = only(tdl012_cuda_ignores_given_device, fact)
+    assert quoted(report.message) == [".cuda()", given]
+    assert f"{expected} with what may be on another device" in report.message
+    assert quoted(report.help) == []
+    assert ("buffer" in report.help) == (kind == "buffer")
+    assert report.fix is None
+
+
 CONTAINER = ModulesInContainer(AT, "layers", "Net", "list", "modules", "nn.ModuleList", MOVED)
 
 

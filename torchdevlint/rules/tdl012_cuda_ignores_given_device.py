@@ -7,7 +7,8 @@ was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just a
 accelerator and goes back there, a model that the object was given and does not move, or a tensor argument or layer that
 the result is combined with. Likewise a call that leaves a parameter `device="cuda"` as it is and gives a tensor, a
 move that ignores the flag which decides the other moves of its function, and a `torch.cuda.Stream()` beside moves to
-`self.device`.
+`self.device`. Where another function combines them, whose names mean nothing at the literal, the finding names the
+variable, attribute or function by which the two come together.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere
@@ -40,8 +41,8 @@ def masked_mean(x, lengths):
 ## Fix safety
 The fix writes the device that is at hand. It is safe where that is the device of a tensor, `.to(x.device)`, which is
 the current GPU in all code that works. It is unsafe where it is a variable or an attribute, such as `self.device`,
-which may be another place. There is no fix where the name is not surely bound at the call, for a flag, and for a type
-such as `torch.cuda.FloatTensor`.
+which may be another place. There is no fix where the name is not surely bound at the call, for a flag, for what only
+another function combines, and for a type such as `torch.cuda.FloatTensor`.
 
 ## What it cannot see
 Devices that are known in another file, such as the attribute of a base class that this file never reads. Code that
@@ -73,6 +74,8 @@ from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.WARNING
 EXECUTION = "operation"
+_MET_ELSEWHERE = ("kept", "buffer", "passed")
+"""Kinds of what another function shows, whose device has no name where the literal stands."""
 PROBE = '''
 """`.cuda()` beside an argument that is on the CPU fails where there is no GPU; `.to(x.device)` goes where `x` is."""
 import torch
@@ -121,7 +124,7 @@ def _edit(fact: IgnoresGivenDevice) -> Edit | None:
         return argument_added(fact.call, fact.at, f"{fact.text.partition('=')[0]}={fact.given}")
     if fact.kind == "stream":
         return argument_added(fact.call, fact.at, fact.given)
-    if fact.kind == "flag":
+    if fact.kind in ("flag", *_MET_ELSEWHERE):
         return None
     if fact.text == ".cuda()":
         asynchronous = ", non_blocking=True" if _is_asynchronous(fact) else ""
@@ -143,12 +146,19 @@ def _message(fact: IgnoresGivenDevice) -> str:
     if fact.kind == "default":
         return f"the call leaves {code(fact.text)} as it is, but {code(fact.given)} says which device it has to be"
     which = "first" if "cuda:0" in fact.text else "current"
+    if fact.kind in _MET_ELSEWHERE:
+        used = "uses it with" if fact.kind == "passed" else "is used with"
+        return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} {used} what may be on another device"
     return f"{code(fact.text)} means the {which} GPU, but {code(fact.given)} says which device it has to be"
 
 
 def _help(fact: IgnoresGivenDevice) -> str:
     if fact.kind == "flag":
         return f"put it under {edit(f'if {fact.given}:')} too, or give both a device that is chosen once"
+    if fact.kind == "buffer":
+        return "register it as a buffer or a parameter, which moves with the module"
+    if fact.kind in _MET_ELSEWHERE:
+        return "make it on a device that is given here, or move it there, to the device of what it is used with"
     if fact.kind == "default":
         name = fact.text.partition("=")[0]
         return f"give it {edit(f'{name}={fact.given}')}"

@@ -50,7 +50,7 @@ def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
         _chosen(frame, scope),
         _of_self(frame, state),
         _flag(frame, scope),
-        _of_kept_model(frame),
+        _of_kept_model(frame, state),
     )
     return next((each for each in found if says_more(frame, node, each.text, each.place)), None)
 
@@ -208,7 +208,7 @@ def _is_chosen(values: list[Value]) -> bool:
 def _chosen(frame: Frame, scope: ast.AST) -> Iterator[Given]:
     """``device = "cuda" if torch.cuda.is_available() else "cpu"``, in the function or in the module around it."""
     yield from _chosen_in(scope)
-    yield from _chosen_on_top(frame.machine.tree)
+    yield from _chosen_on_top(frame.machine.reading.tree_here)
     yield from _chosen_by_arms(scope)
 
 
@@ -301,10 +301,10 @@ def _is_bare_move(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not node.args
 
 
-def _of_kept_model(frame: Frame) -> Iterator[Given]:
+def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
     """A model that the object was given and keeps, and that its class does not move."""
     owner, init = frame.owner, frame.owner.methods.get("__init__") if frame.owner is not None else None
-    if owner is None or init is None or owner.is_module:
+    if owner is None or init is None or owner.is_module or not _is_visible(frame, state, "self"):
         return
     parameters = argument_names(init)
     for node in nodes_in(init, ast.Assign):

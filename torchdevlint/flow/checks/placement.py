@@ -10,8 +10,8 @@ from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
+from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand
 from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
-from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.cuda_programs import sets_current_gpu
 from torchdevlint.flow.names import dotted_path, first_name, last_name, mentions_cuda, mentions_device, positional_names
@@ -21,6 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
 from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remembered
+from torchdevlint.flow.vouch.elsewhere import scope_of, stands_here
 from torchdevlint.flow.vouch.names import asked_before, means_the_same
 from torchdevlint.source.nodes import nodes_in
 
@@ -68,15 +69,15 @@ def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
 
 def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
     """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows."""
-    for (_, placed), (node, given) in ((one, other), (other, one)):
+    for (put, placed), (node, given) in ((one, other), (other, one)):
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
         place = literal_place(frame, placed)
         if place is not None:
-            text, shown = _device_of(frame, state, node, given, place), frame.machine.text_of(node)
-            if is_of_literal(frame, text):
-                continue
-            _record(frame, state, place, names_cuda(place) or "", Given(text, f"`{shown}` is used with it", node))
+            text = _device_of(frame, state, node, given, place)
+            found = by_operand(frame, (place, put), (node, given), text)
+            if found is not None:
+                _record(frame, state, place, names_cuda(place) or "", found)
 
 
 def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
@@ -84,14 +85,11 @@ def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[
     path, owner = dotted_path(node.func) or "", frame.owner
     if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
         return
-    for _, value in operands:
+    for put, value in operands:
         place = literal_place(frame, value) if isinstance(value, Tensor) else None
-        if place is not None:
-            layer = f"next({path}.parameters()).device"
-            if is_of_literal(frame, layer):
-                continue
-            text = f"{frame.tensor_names[0]}.device" if frame.tensor_names else layer
-            _record(frame, state, place, names_cuda(place) or "", Given(text, f"`{path}` is given it", node))
+        found = None if place is None else by_layer(frame, (place, put), node, path)
+        if place is not None and found is not None:
+            _record(frame, state, place, names_cuda(place) or "", found)
 
 
 def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
@@ -153,9 +151,10 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     if names_cuda(place) is not None:
         return place
     names = [each.id for each in device_arguments(place) if isinstance(each, ast.Name)]
-    if frame.function is None or not names:
+    scope = scope_of(frame, place)
+    if isinstance(scope, ast.Module) or not names:
         return None
-    values = [each.value for each in nodes_in(frame.function, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
+    values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
     return values[0] if len(values) == 1 and names_cuda(values[0]) is not None else None
 
 
@@ -175,7 +174,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explained.update(hardcoded.keys_of(node))
-    if sets_current_gpu(frame.function or machine.tree, getattr(node, "lineno", 0)):
+    if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
         return
 
     def make() -> IgnoresGivenDevice:
@@ -282,9 +281,11 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     """``x.cpu().f().cuda()``: the right device is the one that `x` came from, unless a literal put it there."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     value = frame.evaluate(receiver, state) if receiver is not None else None
-    if not isinstance(value, Tensor) or value.device != CPU or len(value.steps) < 2:
+    if receiver is None or not isinstance(value, Tensor) or value.device != CPU or len(value.steps) < 2:
         return None
     down = value.steps[-1].node
+    if not stands_here(frame, down):
+        return by_call(frame, state, receiver)
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
     stem = _stem(source) if source is not None else None
     path = dotted_path(stem) if stem is not None else None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.naming_cuda import names_cuda
 from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
@@ -24,7 +25,7 @@ def says_more(frame: Frame, node: ast.Call, text: str, shown_at: ast.AST) -> boo
     scope = frame.function or frame.machine.tree
     if _is_bound_later(frame, scope, node, text) or _is_bound_between(scope, node, text, shown_at):
         return False
-    return not is_of_literal(frame, text)
+    return not is_of_literal(scope, frame.owner, text)
 
 
 def _is_bound_later(frame: Frame, scope: ast.AST, node: ast.Call, text: str) -> bool:
@@ -72,17 +73,16 @@ def _parts(target: ast.expr) -> list[ast.expr]:
     return list(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
-def is_of_literal(frame: Frame, text: str, hops: int = _MAX_HOPS) -> bool:
-    """Whether an expression is the device of something that is sent to CUDA by name, here or by the class around."""
-    scope = frame.function or frame.machine.tree
-    where = frame.owner.node if text.startswith(("self.", "next(self.")) and frame.owner is not None else scope
+def is_of_literal(scope: ast.AST, owner: ClassInfo | None, text: str, hops: int = _MAX_HOPS) -> bool:
+    """Whether an expression is the device of what a function or its class, the `owner`, sends to CUDA by name."""
+    where = owner.node if text.startswith(("self.", "next(self.")) and owner is not None else scope
     values = [*values_by_path(where).get(text, ()), *_given_by_property(where, text)]
     if not values:
         return any(_is_part_of(_asked(text), path) for path in _sent_to_cuda(where))
     return hops > 0 and all(
         isinstance(each, ast.Attribute)
         and each.attr == "device"
-        and is_of_literal(frame, dotted_path(each) or ast.unparse(each), hops - 1)
+        and is_of_literal(scope, owner, dotted_path(each) or ast.unparse(each), hops - 1)
         for each in values
     )
 

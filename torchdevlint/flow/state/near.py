@@ -18,7 +18,7 @@ class Near(Struct, frozen=True):
 
     `names` are expressions for devices (``x.device``, ``device``) with what they stand for, `inputs` how many tensors
     the `function` gets, and `owner` the class that it is a method of. `moved` is where the tensor was that is moved
-    there.
+    there. `parts` are names for what came with an input: if it is a tensor, it is on that device.
     """
 
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None
@@ -26,3 +26,4 @@ class Near(Struct, frozen=True):
     owner: ClassInfo | None
     inputs: int
     moved: Device | None = None
+    parts: tuple[tuple[str, Device], ...] = ()

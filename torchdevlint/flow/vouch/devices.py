@@ -19,7 +19,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import holds
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Const, Dev, Library, Site, Tensor, Value
+from torchdevlint.flow.state.values import Const, Dev, Library, Site, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.bound import Scope, scopes_around, steady
 from torchdevlint.flow.vouch.kinds import may_be_no_tensor, may_be_none
 from torchdevlint.flow.vouch.names import is_written, means_the_same
@@ -40,7 +40,7 @@ MOST_NAMES = 25
 
 def near(frame: Frame, state: State) -> Near:
     """What the names here say about devices: the first that were bound, which parameters are, and the last ones."""
-    found = []
+    found, parts = [], []
     first = dict(islice(state.env.items(), MOST_NAMES))
     last = dict(islice(reversed(state.env.items()), MOST_NAMES))
     for name, held in {**first, **dict(reversed(last.items()))}.items():
@@ -49,7 +49,10 @@ def near(frame: Frame, state: State) -> Near:
             found.append((f"{name}.device", value.device))
         elif isinstance(value, Dev) and not value.number and not value.creations and value.device != TOP:
             found.append((name, value.device))
-    return Near(frame.function, tuple(found), frame.owner, len(frame.tensor_names))
+        given = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+        if given is not None and given.origin in (Origin.ARGUMENT, Origin.MODEL):
+            parts.append((name, given))
+    return Near(frame.function, tuple(found), frame.owner, len(frame.tensor_names), parts=tuple(parts))
 
 
 def _is_off_the_cpu(value: Value) -> TypeGuard[Tensor]:
@@ -69,7 +72,8 @@ def remember(frame: Frame, state: State, node: ast.Call) -> None:
         here = replace(here, moved=receiver.device if isinstance(receiver, Tensor) else None)
     if before is not None:
         seen = {text for text, _ in before.names}
-        here = replace(here, names=tuple(each for each in here.names if each[0] in seen))
+        parts = tuple(each for each in here.parts if each[0] in dict(before.parts))
+        here = replace(here, names=tuple(each for each in here.names if each[0] in seen), parts=parts)
     machine.near[node] = here
 
 
@@ -154,6 +158,25 @@ def device_at(
     if wanted == MODEL and around.owner is not None and around.owner.is_module and "self" in held:
         return None if getattr(around.function, "name", "") == "__init__" else _of_layer(around.owner)
     return None
+
+
+def device_of_part(frame: Frame, around: Near, place: ast.AST, wanted: Device) -> str | None:
+    """The device of a name at a place for what came with an argument and is used as a tensor there, or None.
+
+    Unlike that of `device_at` it may be an array on another path, so that no fix writes it.
+    """
+    held, scopes = _held(frame, around, place), scopes_around(frame.machine.tree, place)
+    names = [name for name, device in around.parts if device == wanted and name in held]
+    return next((f"{name}.device" for name in names if name in _used_as_tensors(scopes[0])), None)
+
+
+@once_a_node
+def _used_as_tensors(scope: Scope) -> frozenset[str]:
+    """The names of a scope that are read in several dimensions, or asked for what only tensors have."""
+    sliced = (each.value for each in nodes_in(scope, ast.Subscript) if isinstance(each.slice, ast.Tuple))
+    methods = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.TENSOR_ONLY_METHODS)
+    read = (*sliced, *(each.value for each in methods))
+    return frozenset(each.id for each in read if isinstance(each, ast.Name))
 
 
 def is_surely_tensor(frame: Frame, state: State, node: ast.expr) -> bool:

@@ -1,0 +1,81 @@
+"""What an operation says of a literal CUDA device that one of its operands comes from, here or elsewhere (TDL012).
+
+The literal may stand in another function than the operation. What is named has to be bound where the literal stands.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.assigned import values_by_path
+from torchdevlint.flow.checks.given_devices import Given
+from torchdevlint.flow.checks.same_device import is_of_literal
+from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.devices import MODEL, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.vouch.devices import remembered
+from torchdevlint.flow.vouch.elsewhere import device_elsewhere, name_elsewhere, scope_of, stands_here
+
+Put = tuple[ast.expr, ast.expr]
+"""A literal CUDA device, and the operand that it put there."""
+
+
+def by_operand(frame: Frame, put: Put, other: tuple[ast.expr, Value], text: str) -> Given | None:
+    """What the operand `other` says of the literal that another one comes from; `text` is its own device."""
+    node, value = other
+    if is_of_literal(frame.function or frame.machine.tree, frame.owner, text):
+        return None
+    shown = Given(text, f"`{frame.machine.text_of(node)}` is used with it", node)
+    if stands_here(frame, put[0], node):
+        return shown
+    return _from_elsewhere(frame, put, shown, value.device if isinstance(value, Tensor) else MODEL)
+
+
+def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
+    """What a layer that a Module holds says of the literal that its input comes from."""
+    layer = f"next({path}.parameters()).device"
+    if is_of_literal(frame.function or frame.machine.tree, frame.owner, layer):
+        return None
+    shown = Given(layer, f"`{path}` is given it", node)
+    if stands_here(frame, put[0]):
+        return replace(shown, text=f"{frame.tensor_names[0]}.device") if frame.tensor_names else shown
+    return _from_elsewhere(frame, put, shown, MODEL)
+
+
+def by_call(frame: Frame, state: State, node: ast.expr) -> Given | None:
+    """Where a tensor came from that a function gave, which had brought it to the CPU: the one thing it was given."""
+    bound = values_by_path(frame.function or frame.machine.tree).get(dotted_path(node) or "", [node])
+    call = bound[0] if len(bound) == 1 else None
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
+        call = call.func.value
+    if not isinstance(call, ast.Call):
+        return None
+    given = [*call.args, *(each.value for each in call.keywords)]
+    paths = [dotted_path(each) for each in given if _is_of_input(frame.evaluate(each, state))]
+    return Given(f"{paths[0]}.device", f"`{paths[0]}` came from there", call) if len(paths) == 1 and paths[0] else None
+
+
+def _is_of_input(value: Value) -> bool:
+    """Whether it came with an argument, whose caller knows where it is."""
+    given = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+    return given is not None and given.origin in (Origin.ARGUMENT, Origin.MODEL)
+
+
+def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Given | None:
+    """What can be said at the literal, which stands elsewhere, of what `shown` shows here.
+
+    That is the device that it has to be, or else by what name it comes together with something that is there.
+    """
+    place, around = put[0], remembered(frame, put[0])
+    if around is None:
+        return None
+    text = device_elsewhere(frame, around, place, wanted, shown.text)
+    if text is not None:
+        of_literal = is_of_literal(scope_of(frame, place), around.owner, text)
+        return None if of_literal else replace(shown, text=text)
+    named = name_elsewhere(frame, around, *put)
+    return None if named is None else replace(shown, text=named[0], kind=named[1])
