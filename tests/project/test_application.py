@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_published_files import application
+from tests.project.test_published_files import application as written
 from tests.project.test_writers import lint
 from torchdevlint.project import tree
 
@@ -45,6 +45,13 @@ from layers import Attention
 
 net = Attention().cuda(int(sys.argv[1]))
 """
+NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["from layers import Spare\\nSpare()"]}]}'
+
+
+def application(root: Path, **files: str) -> Path:
+    """A project with enough files to be taken for one."""
+    others = {f"part_{number}": "" for number in range(4)}
+    return written(root, **others, **files)
 
 
 def found(root: Path, kept: Path | None = None) -> list[str]:
@@ -59,6 +66,14 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_programs_run_on_the_current_gpu(tmp_path: Path) -> None:
     assert found(application(tmp_path, layers=LAYERS, main=MAIN)) == []
+
+
+def test_a_few_files_may_be_a_beginning(tmp_path: Path) -> None:
+    assert found(written(tmp_path, layers=LAYERS, main=MAIN)) == [*EVERYTHING, "main.py:TDL201"]
+
+
+def test_what_is_only_imported_is_not_used(tmp_path: Path) -> None:
+    assert found(application(tmp_path, layers=LAYERS, main=MAIN.replace("Attention\n", "Attention, Spare\n", 1))) == []
 
 
 def test_without_programs_its_users_are_elsewhere(tmp_path: Path) -> None:
@@ -111,15 +126,20 @@ def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("more.py", "from layers import Spare\n"),
+        ("more.py", "from layers import Spare\n\nspare = Spare()\n"),
         ("look.py", "import layers\n\ndef build(name):\n    return getattr(layers, name)()\n"),
         ("names.py", 'DEFAULT = "Spare"\n'),
-        ("try.ipynb", '{"cells": [{"cell_type": "code", "source": ["from layers import Spare"]}]}'),
+        ("try.ipynb", NOTEBOOK),
+        ("README.md", "Try `Spare()(x)`.\n"),
         ("model.yaml", "model:\n  _target_: layers.Spare\n"),
     ],
 )
 def test_what_says_the_name_of_a_class_may_use_it(tmp_path: Path, name: str, text: str) -> None:
     assert "layers.py:TDL003" in found(application(tmp_path, layers=LAYERS, main=MAIN, **{name: text}))
+
+
+def test_prose_uses_nothing(tmp_path: Path) -> None:
+    assert found(application(tmp_path, layers=LAYERS, main=MAIN, **{"README.md": "Spare parts are elsewhere.\n"})) == []
 
 
 def test_another_class_of_that_name_is_another_one(tmp_path: Path) -> None:
@@ -131,7 +151,7 @@ def test_a_notebook_is_asked_again_when_it_has_changed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     root = application(tmp_path, layers=LAYERS, main=MAIN)
     assert found(root, kept) == found(root, kept) == []
-    application(tmp_path, **{"try.ipynb": '{"cells": [{"cell_type": "code", "source": ["from layers import Spare"]}]}'})
+    application(tmp_path, **{"try.ipynb": NOTEBOOK})
     assert "layers.py:TDL003" in found(root, kept)
     (root / "try.ipynb").unlink()
     tree.forget()

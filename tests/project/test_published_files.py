@@ -103,3 +103,17 @@ def test_a_result_depends_on_whether_the_project_is_installed(tmp_path: Path) ->
     (root / "pyproject.toml").write_text('[project]\nname = "backbone"\n')
     tree.forget()
     assert reported(root, kept) == ["backbone.py"]
+
+
+@pytest.mark.parametrize("name", ["rgb_imagenet.pt", "mobilenet_v2.pth", "resnet34-pre.pth", "vgg16.pth"])
+def test_names_of_published_models(tmp_path: Path, name: str) -> None:
+    train = TRAIN.replace("# weights:", "#").replace("wide50.pth", name)
+    assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == []
+    save = SAVE.replace("wide50.pth", name)
+    assert reported(application(tmp_path, backbone=BACKBONE, train=train, save=save)) == ["backbone.py"]
+
+
+@pytest.mark.parametrize("name", ["model.pt", "resnet.pth", "best_vgg16_epoch.pth"])
+def test_names_of_ones_own_models(tmp_path: Path, name: str) -> None:
+    train = TRAIN.replace("wide50.pth", name)
+    assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == ["backbone.py"]

@@ -24,6 +24,7 @@ from torchdevlint.project.uses import Project
 
 _STARTED = re.compile(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
+_FEWEST_OTHERS = 4
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
@@ -52,8 +53,14 @@ class Application:
 
     @cached_property
     def _is_one(self) -> bool:
-        """Whether it is run, or run by what imports it; a file without any others of its project may be one of many."""
+        """Whether it is run, or run by what imports it.
+
+        A file without others of its project may be one of many, and what has a few files has hardly been begun.
+        """
         if self._project is None or not is_application(self._project):
+            return False
+        others = self._project.saying(())
+        if others is None or len(others) < _FEWEST_OTHERS:
             return False
         importers = self._callers.importers()
         if not importers and next(self._project.imported(self._project.path), None) is None:

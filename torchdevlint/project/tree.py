@@ -27,6 +27,8 @@ _TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rs
 """What may name what the code defines. (Most files of ``.json`` and ``.txt`` are data.)"""
 _LARGEST_TEXT = 30_000_000
 """A notebook with more bytes is not read; the pictures in them take a lot."""
+_CODE = re.compile(rb"```.*?```|`[^`\n]+`|^(?: {4}|\t).*$", re.DOTALL | re.MULTILINE)
+"""What is code in a document."""
 _WORD = re.compile(rb"[^\W\d]\w*")
 _SKIPPED = frozenset("__pycache__ build dist env node_modules site-packages venv".split())
 _IMPORT = re.compile(
@@ -201,7 +203,7 @@ def _has_word(path: str, written: int, size: int, word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _words_of(path: str, written: int, size: int) -> frozenset[bytes]:
-    """The words in a file beside the code; of a notebook, those in its cells."""
+    """The words in a file beside the code; of a notebook, those in its cells, and of a document, those in its code."""
     if size > _LARGEST_TEXT:
         return frozenset()
     try:
@@ -210,6 +212,8 @@ def _words_of(path: str, written: int, size: int) -> frozenset[bytes]:
         return frozenset()
     if path.endswith(".ipynb"):
         text = _cells_of(text)
+    elif path.endswith((".md", ".rst")):
+        text = b"\n".join(_CODE.findall(text))
     return frozenset(_WORD.findall(text))
 
 

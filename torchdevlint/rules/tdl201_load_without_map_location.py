@@ -17,11 +17,12 @@ torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedErr
 'aten::empty_strided' with arguments from the 'CUDA' backend`. Where the device does exist, the whole file is copied to
 it beside the model that is already there.
 
-Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the
-CPU, as were files with the name of published weights: it has the hash that `torch.hub` checks
-(`resnet50-0676ba61.pth`), or an address in a comment or text of the project ends in it, and nothing in the project
-writes such a file. Files of tests are written where the tests run. All of these are *advice*: they are reported where
-TDL201 is selected (`extend-select = ["TDL201"]`), and not by default.
+Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the CPU,
+as were files with the name of published weights: it has the hash that `torch.hub` checks (`resnet50-0676ba61.pth`), it
+is that of a model of a known size or of the data that weights are published for (`vgg16.pth`, `rgb_imagenet.pt`), or an
+address in a comment or text of the project ends in it, and nothing in the project writes such a file. Files of tests
+are written where the tests run. All of these are *advice*: they are reported where TDL201 is selected (`extend-select =
+["TDL201"]`), and not by default.
 
 In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
 with as many copies as there are ranks.

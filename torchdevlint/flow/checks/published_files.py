@@ -1,7 +1,7 @@
 """Which files a load may read, and whether they are published weights, nearly all of which were saved from the CPU.
 
-Published weights are known by their names: by the hash that ``torch.hub`` checks, or since an address in the project,
-be it in a comment, ends in that name.
+Published weights are known by their names: by the hash that ``torch.hub`` checks, by that of the data that weights are
+published for, or of a model of a known size, or since an address in the project, be it in a comment, ends in that name.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from torchdevlint.flow.state.values import Value
 from torchdevlint.project.uses import Project
 
 _HASH = re.compile(r"-[0-9a-f]{8,}(?=\.\w+$)")
+_OF_PUBLICATIONS = re.compile(
+    r"imagenet|kinetics|[-_]coco[-_.]|pre-?trained|[-_]pre\."
+    r"|^(?:resnet|resnext|densenet|vgg|googlenet|inception|squeezenet|mobilenet|mnasnet|shufflenet|efficientnet|regnet)"
+    r"[-_]?(?:v|b|x)?\d[^/]*\.(?:pth|pt|pkl|bin)$",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
 _OF_TRAINING = (".ckpt", ".tar")
 """Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
@@ -75,7 +81,7 @@ def _names_given(
 def _is_published(frame: Frame, name: str) -> bool:
     if HOLE in name or name.endswith(_OF_TRAINING) or is_written(frame, name):
         return False
-    return _HASH.search(name) is not None or _plain(name) in _addressed(frame, name)
+    return any(each.search(name) for each in (_HASH, _OF_PUBLICATIONS)) or _plain(name) in _addressed(frame, name)
 
 
 def _plain(name: str) -> str:

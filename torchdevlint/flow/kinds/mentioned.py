@@ -115,7 +115,7 @@ def _is_said_in(tree: ast.Module, node: _Definition) -> bool:
 
 @once_a_node
 def _read_in(tree: ast.Module) -> frozenset[str]:
-    """The names, attributes and words of texts that a file reads, and what it imports."""
+    """The names, attributes and words of texts that a file reads, and what it imports under other names."""
     return frozenset(word for each in inside(tree) for word in _words(each)) | _texts_in(tree)
 
 
@@ -133,7 +133,7 @@ def _words(node: ast.AST) -> tuple[str, ...]:
         return (node.id,)
     if isinstance(node, ast.Attribute):
         return (node.attr,)
-    if isinstance(node, ast.alias):
+    if isinstance(node, ast.alias) and node.asname is not None:
         return (node.name.rpartition(".")[2],)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return tuple(re.findall(r"[^\W\d]\w*", node.value))
