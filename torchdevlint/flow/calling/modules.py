@@ -140,6 +140,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         return UNKNOWN
     if module.held is not None:
         losses.note_call(frame, state, node, module, operands)
+    if device is None and _scatters(module):
+        return UNKNOWN
     if device is None or module.held is not None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1, (), where_made(module))

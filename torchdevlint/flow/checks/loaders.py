@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
-from torchdevlint.flow.state.joins import is_number, only, sequence
+from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
@@ -251,7 +251,8 @@ def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node:
     if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
         return False
     before = takewhile(lambda each: each[0] is not node, operands)
-    moved = any(isinstance(each, Tensor) and not stays_behind(each.device) for _, each in before)
+    given = (each for _, operand in before for _, each in alternatives(operand))
+    moved = any(isinstance(each, Unknown) or not stays_behind(each.device) for each in given if isinstance(each, (Tensor, Unknown)))
     uses = uses_in(frame.function or frame.machine.tree).get(node.id)
     return moved and (uses is None or not (uses.is_tensor or uses.attributes))
 
