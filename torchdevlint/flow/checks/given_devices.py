@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.functions import defaults
+from torchdevlint.flow.checks.deciding_flags import deciding_test
 from torchdevlint.flow.checks.same_device import says_more
 from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_cuda, mentions_device
+from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle
@@ -277,28 +278,11 @@ def _is_any_cuda(values: Iterable[object]) -> bool:
 
 def _flag(frame: Frame, scope: ast.AST) -> Iterator[Given]:
     """``if use_cuda: model.cuda()``: a flag that decides the other moves of the same function."""
-    test = _test_of_moves(scope)
+    test = deciding_test(scope)
     if test is None:
         return
     text = frame.machine.text_of(test) if isinstance(test, ast.Call) else dotted_path(test) or ""
     yield Given(text, f"`{text}` decides it here", test, "flag")
-
-
-@once_a_node
-def _test_of_moves(scope: ast.AST) -> ast.expr | None:
-    """The first test under which something is moved to CUDA. ``x.is_cuda`` says where `x` is, and of nothing else."""
-    for node in own_nodes_in(scope, ast.If):
-        last = (dotted_path(node.test) or "").rpartition(".")[2]
-        asks = isinstance(node.test, ast.Call) and (dotted_path(node.test.func) or "").endswith("cuda.is_available")
-        if (asks or (mentions_cuda(last) and last != "is_cuda")) and any(
-            _is_bare_move(each) for part in node.body for each in nodes_in(part, ast.Call)
-        ):
-            return node.test
-    return None
-
-
-def _is_bare_move(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not node.args
 
 
 def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
