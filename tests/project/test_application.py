@@ -115,6 +115,17 @@ def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
     assert [each for each in found(application(tmp_path, main=main, setup=setup)) if "layers" in each] == EVERYTHING
 
 
+def test_a_package_without_scripts_was_installed(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, **{"__init__": "", "layers": LAYERS, "main": MAIN.replace("from layers", "from .layers")})
+    (package / "torchdevlint.toml").unlink()
+    assert [each for each in found(tmp_path) if "layers" in each] == EVERYTHING
+    (tmp_path / "start.py").write_text("import package.main\n")
+    tree.forget()
+    assert found(tmp_path) == []
+
+
 def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
+from pathlib import PurePath
 
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.uses import Project
@@ -24,13 +26,23 @@ _OTHER_WAYS = re.compile(r"namespace|py[-_]modules")
 def is_application(project: Project) -> bool:
     """Whether nothing at the root of the project declares something to install, or this file is no part of that.
 
-    Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``.
+    Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``. Where there is
+    nothing else, the project is what was installed.
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
+    if not _has_scripts((project.path, *(project.saying(()) or ()))):
+        return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
     return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+
+
+@lru_cache(maxsize=16)
+def _has_scripts(paths: tuple[str, ...]) -> bool:
+    """Whether one of the files of a project is in no package, nor below one."""
+    packages = {PurePath(each).parent for each in paths if os.path.basename(each) == "__init__.py"}
+    return any(packages.isdisjoint(PurePath(each).parents) for each in paths)
 
 
 def _may_install(declared: str, project: Project, folder: str) -> bool:
