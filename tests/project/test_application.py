@@ -118,7 +118,7 @@ def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
 def test_a_package_without_scripts_was_installed(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
-    application(package, **{"__init__": "", "layers": LAYERS, "main": MAIN.replace("from layers", "from .layers")})
+    application(package, __init__="", layers=LAYERS, main=MAIN.replace("from layers", "from .layers"))
     (package / "torchdevlint.toml").unlink()
     assert [each for each in found(tmp_path) if "layers" in each] == EVERYTHING
     (tmp_path / "start.py").write_text("import package.main\n")

@@ -251,10 +251,14 @@ def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node:
     if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
         return False
     before = takewhile(lambda each: each[0] is not node, operands)
-    given = (each for _, operand in before for _, each in alternatives(operand))
-    moved = any(isinstance(each, Unknown) or not stays_behind(each.device) for each in given if isinstance(each, (Tensor, Unknown)))
+    moved = any(_may_be_moved(each) for _, operand in before for _, each in alternatives(operand))
     uses = uses_in(frame.function or frame.machine.tree).get(node.id)
     return moved and (uses is None or not (uses.is_tensor or uses.attributes))
+
+
+def _may_be_moved(value: Value) -> bool:
+    """Whether it is on an accelerator, or something that may have moved it gave it."""
+    return isinstance(value, Unknown) or (isinstance(value, Tensor) and not stays_behind(value.device))
 
 
 def forget(node: ast.expr, state: State) -> None:
