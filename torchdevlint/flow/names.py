@@ -81,6 +81,8 @@ def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
 
 def dotted_path(node: ast.AST) -> str | None:
     """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
+    if isinstance(node, ast.Name):
+        return node.id
     parts: list[str] = []
     while True:
         if isinstance(node, ast.Attribute):

@@ -10,7 +10,10 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Loaded, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Cls, Const, Func, Loaded, Number, Obj, Ref, Tensor, Text, Unknown, Value
+
+_NO_TENSORS = (Cls, Const, Func, Number, Obj, Ref, Text)
+"""Values that hold none, and do not come from any."""
 
 
 def observe(activation: Frame, state: State) -> None:
@@ -24,6 +27,8 @@ def observe(activation: Frame, state: State) -> None:
     if function is None or activation.entry.kind == "module":
         return
     for name, value in state.env.items():
+        if isinstance(value, _NO_TENSORS):
+            continue
         given = [each for each in _given_in(value) if _is_placed(each)]
         _note_origin(activation, name, value, given)
         if given:

@@ -23,7 +23,7 @@ def note_call(frame: Frame, node: ast.Call, callee: Value, arguments: Arguments)
 
     `callee` is what is called, or what its method is called on.
     """
-    if not (may_draw(node) or (isinstance(callee, Library) and _is_drawing(callee.name.rpartition(".")[2]))):
+    if not _is_drawing(last_name(node.func)) and not (type(callee) is Library and _is_drawing(callee.name)):
         return
     held = [callee, *(callee.children if isinstance(callee, Library) else ()), *arguments.values]
     frame.machine.drawn_from.update(site.node for value in held for site in sites_in(value))
@@ -42,6 +42,7 @@ def draws(function: ast.AST) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_drawing(name: str) -> bool:
+    name = name.rpartition(".")[2]
     return "drop" in name.lower() or name.removesuffix("_") in torch_api.DRAWING
 
 

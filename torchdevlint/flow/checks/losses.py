@@ -135,10 +135,14 @@ def _note_update(frame: Frame, state: State, node: ast.Call, receiver: Value, ar
 METHODS = {"update": _note_update}
 
 
+_MAY_HOLD = (Library, Choice, Seq, Map, Partial)
+"""Values that are, or may hold, modules of a library."""
+
+
 def note_moved(machine: Machine, values: list[Value]) -> None:
     """These values are moved, registered in a Module, or given to something that may do so."""
     for value in values:
-        for each in _modules_in(value):
+        for each in _modules_in(value) if isinstance(value, _MAY_HOLD) else ():
             if each.made_at is not None:
                 machine.moved.add(("loss", each.made_at))
 

@@ -77,9 +77,10 @@ def _compared_with_kind(test: ast.Compare) -> bool | None:
 def _is_off(tree: ast.Module, name: str) -> bool | None:
     """Whether a switch with this name says yes where no accelerator is used, or no; None for what is no switch."""
     words = {each.lower() for each in _WORD.findall(name)}
-    says_off = bool(words & _SAYS_NO) is not ("cpu" in words)
-    moving = _moving_arms(tree)
-    if (name, says_off) in moving or not (mentions_cuda(name) or "cpu" in words):
+    if not (mentions_cuda(name) or "cpu" in words):
+        return None
+    says_off, moving = bool(words & _SAYS_NO) is not ("cpu" in words), _moving_arms(tree)
+    if (name, says_off) in moving:
         return None
     plain = words <= _ACCELERATORS | _SAYS_NO | _SAYS_NOTHING or words <= {"cpu"} | _SAYS_NO | _SAYS_NOTHING
     return says_off if plain or (name, True) in moving else None

@@ -327,9 +327,9 @@ class Choice(Value, frozen=True):
 
 def nesting_of(value: Value) -> int:
     """How many containers are inside each other, which bounds the work of comparing and hashing them."""
-    if isinstance(value, (Seq, Map, Record)):
-        return value.depth
-    return max(nesting_of(each) for _, each in value.alternatives) if isinstance(value, Choice) else 0
+    if isinstance(value, Choice):
+        return max(nesting_of(each) for _, each in value.alternatives)
+    return value.depth if isinstance(value, (Seq, Map, Record)) else 0
 
 
 UNKNOWN = Unknown()

@@ -31,7 +31,8 @@ def refine_places(frame: Frame, test: ast.Compare, holds: State | None, fails: S
         return
     sides = (test.left, test.comparators[0])
     for this, other in (sides, sides[::-1]):
-        tensor, path = _placed_by(this), dotted_path(_placed_by(this) or this)
+        tensor = _placed_by(this)
+        path = None if tensor is None else dotted_path(tensor)
         if tensor is None or path is None:
             continue
         place = _place_of(frame, other, agree)
@@ -41,9 +42,11 @@ def refine_places(frame: Frame, test: ast.Compare, holds: State | None, fails: S
 
 def _placed_by(node: ast.expr) -> ast.expr | None:
     """The tensor in ``x.device``, ``x.device.type``, ``str(x.device)``, ``x.get_device()`` and ``x.is_cuda``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_device":
-        return node.func.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and node.args:
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            return node.func.value if node.func.attr == "get_device" else None
+        if not isinstance(node.func, ast.Name) or node.func.id != "str" or not node.args:
+            return None
         node = node.args[0]
     if isinstance(node, ast.Attribute) and node.attr in ("type", "index"):
         node = node.value

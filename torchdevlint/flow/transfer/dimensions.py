@@ -11,6 +11,7 @@ from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Tensor, Value
+from torchdevlint.source.nodes import once_a_node
 
 _MOST = 9
 """Tests for more dimensions than one less are not known."""
@@ -43,6 +44,7 @@ def refine_dimensions(frame: Frame, test: ast.expr, holds: State | None, fails: 
             arm.alive = False
 
 
+@once_a_node
 def _question(test: ast.expr) -> tuple[ast.expr | None, Callable[[int], bool]]:
     """The tensor that is asked for its dimensions, and what the test says of a number of them."""
     if not isinstance(test, ast.Compare):
