@@ -78,7 +78,8 @@ def of_reports(
     placed = {each: content.notebook.in_cells(each) if content.notebook else each for each in first.values()}
     ordered = joined(placed.values(), {placed[each] for each in kept if each in placed})
     said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
-    return FileResult(filename, tuple(ordered), tuple(said), silenced)
+    unread = any(each.code == "TDL901" for each in unasked)
+    return FileResult(filename, tuple(ordered), tuple(said), silenced, unread)
 
 
 def _graded(report: Report, in_tests: bool) -> Report:

@@ -144,9 +144,13 @@ class Problem(Struct, frozen=True, order=True):
 
 
 class FileResult(Struct, frozen=True):
-    """What linting one file gave: findings (sorted), problems, and how many findings a ``# flake8: noqa`` silenced."""
+    """What linting one file gave: findings (sorted), problems, and how many findings a ``# flake8: noqa`` silenced.
+
+    `unread` is a file for Python 2, about which nothing else can be said.
+    """
 
     filename: str
     diagnostics: tuple[Diagnostic, ...] = ()
     problems: tuple[Problem, ...] = ()
     silenced: int = 0
+    unread: bool = False

@@ -29,9 +29,12 @@ class Spare(nn.Module):
 MAIN = """import torch
 from layers import Attention
 
+def restore(net):
+    net.load_state_dict(torch.load("best.pt"))
+
 if __name__ == "__main__":
     net = Attention().cuda()
-    net.load_state_dict(torch.load("best.pt"))
+    restore(net)
     net(torch.ones(2, 3).cuda())
 """
 ANYWHERE = """import torch

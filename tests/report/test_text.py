@@ -81,6 +81,8 @@ SILENCED = Run((FileResult("src/load.py", silenced=2), FileResult("::src/other.p
 BEHIND = "`# flake8: noqa` silences 3 findings in 2 files; `--ignore-noqa` shows what it silences.\n"
 NAMED = "  src/load.py (2)\n  ./::src/other.py (1)\n"
 
+OF_PYTHON_2 = Run((FileResult("old.py", unread=True), FileResult("b.py")))
+
 ONE_FIXABLE = "[*] 1 fixable with `--fix`.\n"
 
 
@@ -175,6 +177,7 @@ SUMMARIES = {
     "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
     "silenced files": (SILENCED, {}, f"No findings.\n{BEHIND}"),
     "their names": (SILENCED, {"verbose": True}, f"No findings. (2 files checked)\n{BEHIND}{NAMED}"),
+    "files for Python 2": (OF_PYTHON_2, {}, "No findings.\n1 file is for Python 2 and could not be checked.\n"),
     "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, f"Found 1 error (1 file checked).\n{ONE_FIXABLE}"),
 }
 

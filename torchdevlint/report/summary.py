@@ -26,7 +26,7 @@ _MANY, _FIRST = 10, 3
 
 def summary(run: Run, look: Look) -> str:
     """``Found 2 errors and 1 warning.``, or what can honestly be said when nothing was found."""
-    return "" if look.quiet else _found(run, look) + _silenced(run, look)
+    return "" if look.quiet else _found(run, look) + _silenced(run, look) + _unread(run, look)
 
 
 def _found(run: Run, look: Look) -> str:
@@ -70,6 +70,15 @@ def _silenced(run: Run, look: Look) -> str:
     said = f"`# flake8: noqa` silences {findings} in {files}; `--ignore-noqa` shows what it silences.\n"
     named = (f"  {name(filename)} ({number:,})\n" for filename, number in silenced.items())
     return said + "".join(named if look.verbose else ())
+
+
+def _unread(run: Run, look: Look) -> str:
+    """Files for Python 2 are counted, since a run that has not looked into them would look clean."""
+    unread = [result.filename for result in run.results if result.unread]
+    if not unread:
+        return ""
+    said = f"{count(len(unread), 'file is', 'files are')} for Python 2 and could not be checked.\n"
+    return said + "".join(f"  {name(each)}\n" for each in unread if look.verbose)
 
 
 def _fixable(run: Run, look: Look) -> str:

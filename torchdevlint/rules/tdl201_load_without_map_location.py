@@ -62,9 +62,9 @@ they give, and where none gives one, nothing is read; and where all programs tha
 and neither they nor what they import ask whether there is an accelerator or take a device from outside, the file is
 read where it was written. A place that is given only to machines without an accelerator is enough. A program that sends
 something to CUDA by name on its only path, and takes no device from outside, ends without CUDA anyway, and so does a
-script that on the way to the file, or right on from there, asks without a test for what only a GPU can answer
-(`torch.cuda.get_device_name(0)`, `torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of
-several processes, or fills a model with a checkpoint, of which there would be a second copy.
+function that does so on every way to the file or right on from there, or asks without a test for what only a GPU can
+answer (`torch.cuda.get_device_name(0)`, `torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of
+several processes.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.

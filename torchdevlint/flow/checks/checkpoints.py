@@ -60,21 +60,21 @@ def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
 
 
 def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
+    """Whether what reads the file is for CUDA alone.
+
+    A checkpoint that a model is filled from is a second copy of it on the accelerator, whatever its file is for.
+    """
     others = frame.machine.others
     notebook = others is not None and others.home.endswith(".ipynb")
     tree, function = frame.machine.tree, frame.function
-    return is_of_cuda_program(tree, function, notebook) or (not notebook and ends_without_cuda(tree, function, node))
+    if "load_state_dict" not in frame.machine.words and is_of_cuda_program(tree, function, notebook):
+        return True
+    return not notebook and ends_without_cuda(tree, function, node)
 
 
 def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
-    """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA.
-
-    A checkpoint that a model is filled from is a second copy of it on the accelerator, whatever the code is for.
-    """
-    machine = frame.machine
-    if holds_data(frame, node, arguments):
-        return True
-    if "load_state_dict" not in machine.words and _is_for_cuda(frame, node):
+    """Whether the file can be read wherever the code can be run: it holds data of the CPU, or the code is for CUDA."""
+    if holds_data(frame, node, arguments) or _is_for_cuda(frame, node):
         return True
     if is_never_given(frame, node):
         return True

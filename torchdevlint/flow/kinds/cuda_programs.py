@@ -50,20 +50,20 @@ def is_of_cuda_program(tree: ast.Module, function: ast.AST | None, notebook: boo
 
 
 def ends_without_cuda(tree: ast.Module, function: ast.AST | None, node: ast.AST) -> bool:
-    """Whether one process asks a GPU for its name or the like on every way to a place, or right on from there.
+    """Whether one process asks a GPU for its name on every way to a place, or right on from there, or uses CUDA so.
 
-    What chooses a device, and may choose the CPU, ends there as well.
+    What chooses a device, and may choose the CPU, ends at such a question as well.
     """
-    if not _mentions_gpu_questions(tree) or any(_PROCESSES.search(each) for each in _words(tree)):
+    if not _uses_gpu(tree) or any(_PROCESSES.search(each) for each in _words(tree)):
         return False
-    if function is not None and _asks_gpu(tree.body):
+    if function is not None and _needs_gpu(tree, tree.body):
         return True
-    return _asks_gpu_beside(getattr(tree if function is None else function, "body", ()), node)
+    return _needs_gpu_beside(tree, getattr(tree if function is None else function, "body", ()), node)
 
 
 @once_a_node
-def _mentions_gpu_questions(tree: ast.Module) -> bool:
-    return any(dotted_path(each.func) in _ONLY_WITH_CUDA for each in nodes_in(tree, ast.Call))
+def _uses_gpu(tree: ast.Module) -> bool:
+    return any(_asks_gpu(each) or _sends_to_cuda(tree, each) for each in nodes_in(tree, ast.Call))
 
 
 def sets_current_gpu(scope: ast.AST, line: int) -> bool:
@@ -77,26 +77,29 @@ def _lines_that_set_gpu(scope: ast.AST) -> tuple[int, ...]:
     return tuple(each.lineno for each in calls if dotted_path(each.func) == "torch.cuda.set_device")
 
 
-def _asks_gpu_beside(block: object, node: ast.AST) -> bool:
-    """Whether a block that holds `node` asks a GPU before it, or after it if nothing leaves in between."""
+def _needs_gpu_beside(tree: ast.Module, block: object, node: ast.AST) -> bool:
+    """Whether a block that holds `node` needs a GPU before it, or after it if nothing leaves in between."""
     for place, statement in enumerate(block if isinstance(block, list) else ()):
         if id(node) not in ids_below(statement):
             continue
         after = takewhile(lambda each: not _leaves(each), block[place + 1 :])  # type: ignore[index]
-        if _asks_gpu([*block[:place], *([] if _leaves(statement) else after)]):  # type: ignore[index]
+        if _needs_gpu(tree, [*block[:place], *([] if _leaves(statement) else after)]):  # type: ignore[index]
             return True
-        return any(_asks_gpu_beside(inner, node) for inner in _blocks_of(statement))
+        return any(_needs_gpu_beside(tree, inner, node) for inner in _blocks_of(statement))
     return False
 
 
-def _asks_gpu(statements: list[ast.stmt]) -> bool:
-    """Whether statements that run one after the other ask the first GPU, or the one of a number, for something."""
-    return any(
-        isinstance(each, ast.Call)
-        and dotted_path(each.func) in _ONLY_WITH_CUDA
-        and all(isinstance(given, ast.Constant) for given in (*each.args, *(one.value for one in each.keywords)))
-        for each in _on_every_path(each for each in statements if not isinstance(each, _LOOPS))
-    )
+def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
+    """Whether statements that run one after the other ask a GPU for something, or send something to CUDA."""
+    nodes = _on_every_path(each for each in statements if not isinstance(each, _LOOPS))
+    calls = [each for each in nodes if isinstance(each, ast.Call)]
+    return any(map(_asks_gpu, calls)) or (not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in calls))
+
+
+def _asks_gpu(call: ast.Call) -> bool:
+    """Whether the first GPU, or the one of a number, is asked for something."""
+    given = (*call.args, *(each.value for each in call.keywords))
+    return dotted_path(call.func) in _ONLY_WITH_CUDA and all(isinstance(each, ast.Constant) for each in given)
 
 
 def _leaves(statement: ast.stmt) -> bool:
@@ -118,6 +121,7 @@ def _is_for_cuda_alone(tree: ast.Module) -> bool:
     return not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in _surely_run(tree))
 
 
+@once_a_node
 def _chooses(tree: ast.Module) -> bool:
     """Whether a file names another device or several processes, asks for the machine, or is told of a device."""
     if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)):
