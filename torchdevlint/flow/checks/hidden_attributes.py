@@ -90,6 +90,8 @@ def _is_missing(receiver: Library, name: str, defined: bool) -> bool:
 def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
     """Whether the function asks for the attribute, or for a class that may have it, or handles its absence."""
     scope = frame.function or frame.machine.tree
+    if any(_names_class(each, node.value) for each in nodes_in(scope, ast.Attribute)):
+        return True
     for call in nodes_in(scope, ast.Call):
         if _asks_for(frame, state, call, node):
             return True
@@ -100,6 +102,17 @@ def _is_asked_for(frame: Frame, state: State, node: ast.Attribute) -> bool:
         if of_it and not wrappers.are_wrappers(frame.evaluate(call.args[1], state)):
             return True
     return any(_is_within(node, each.body) and _catches(each) for each in nodes_in(scope, ast.Try))
+
+
+def _names_class(node: ast.Attribute, model: ast.expr) -> bool:
+    """``model.__class__.__name__`` and ``type(model).__name__``: that of a wrapper is none that a layer has."""
+    kind = node.value
+    if node.attr != "__name__":
+        return False
+    if isinstance(kind, ast.Call) and dotted_path(kind.func) == "type" and len(kind.args) == 1:
+        return dotted_path(kind.args[0]) == dotted_path(model)
+    of_class = isinstance(kind, ast.Attribute) and kind.attr == "__class__"
+    return of_class and dotted_path(kind.value) == dotted_path(model)  # type: ignore[attr-defined]
 
 
 def _asks_for(frame: Frame, state: State, call: ast.Call, node: ast.Attribute) -> bool:

@@ -15,6 +15,8 @@ _CLASSES = re.compile(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokeniz
 _BASES = re.compile(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
 _WORDS = re.compile(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
 
+_ADDS = frozenset({"append", "insert"})
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Place = tuple[str, str]
 """The class that a function belongs to, or an empty string, and its name."""
@@ -29,7 +31,7 @@ def functions_in(tree: ast.Module) -> frozenset[ast.AST]:
     """The functions and methods of a file that loaders call, and those that these call in turn.
 
     They are collate functions and what is given as one, methods of data sets, samplers and collators, and transforms
-    that are given to a data set.
+    that are given to a data set, or listed where lists are composed.
     """
     known = dict(_functions(tree))
     found: set[_Place] = set()
@@ -51,7 +53,7 @@ def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
 
 
 def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
-    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each)}
+    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each)} | set(_listed(tree))
     given = {
         (dotted_path(keyword.value) or "").rpartition(".")[2]
         for call in nodes_in(tree, ast.Call)
@@ -67,6 +69,22 @@ def _feeds(node: ast.ClassDef) -> bool:
     """Whether a class is a data set, a sampler or a collator, by its name or its bases."""
     bases = ((dotted_path(base) or "").rpartition(".")[2] for base in node.bases)
     return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases)
+
+
+def _listed(tree: ast.Module) -> Iterator[str]:
+    """The classes that can be called, and of which each instance is an element of a list, where lists are composed."""
+    says = {each.attr for each in nodes_in(tree, ast.Attribute)} | {each.id for each in nodes_in(tree, ast.Name)}
+    if not any(each.endswith("Compose") for each in says):
+        return
+    elements = {id(each) for listed in nodes_in(tree, ast.List) for each in listed.elts}
+    appended = [call for call in nodes_in(tree, ast.Call) if isinstance(call.func, ast.Attribute)]
+    elements |= {id(each) for call in appended if call.func.attr in _ADDS for each in call.args}  # type: ignore[attr-defined]
+    for node in nodes_in(tree, ast.ClassDef):
+        plain = all(dotted_path(base) == "object" for base in node.bases)
+        if plain and any(getattr(each, "name", "") == "__call__" for each in node.body):
+            made = [call for call in nodes_in(tree, ast.Call) if dotted_path(call.func) == node.name]
+            if made and all(id(call) in elements for call in made):
+                yield node.name
 
 
 def _called(function: Function, owner: str) -> Iterator[_Place]:
