@@ -138,7 +138,8 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
         return Const(False)
     if isinstance(node.op, ast.And):
-        return UNKNOWN
+        known = all(value == Const(True) for value in results)
+        return Const(True) if known and all(decides(frame, each, state) for each in node.values) else UNKNOWN
     held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
     return choose([*(each for group in held for each in group), *alternatives(results[-1])])
 
