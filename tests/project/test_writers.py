@@ -145,3 +145,103 @@ def test_a_class_reads_what_it_writes_under_the_same_path(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("old", "new"), [(".cpu()", ".float()"), ("torch.load(path)", "torch.load(self.path)")])
 def test_a_class_may_read_something_else_than_data_of_the_cpu(tmp_path: Path, old: str, new: str) -> None:
     assert reported(project(tmp_path, components=PAIR.replace(old, new))) == ["components.py"]
+
+
+SETTINGS = """from pathlib import Path
+
+RUNS = Path(__file__).parent / "runs"
+
+class Names:
+    CURVES = "curves.pt"
+
+def curves_of(kind):
+    if kind == "small":
+        return RUNS / "small" / Names.CURVES
+    return RUNS / "large" / Names.CURVES
+
+def weights_of(kind):
+    return RUNS / kind / "weights.pt"
+"""
+FIT = """import torch
+from settings import curves_of, weights_of
+
+def fit(net, batches, kind):
+    net = net.to("cuda" if torch.cuda.is_available() else "cpu")
+    curve = []
+    for batch in batches:
+        total = 0.0
+        for each in batch:
+            total += net(each).sum().item()
+        curve.append(total / len(batch))
+    torch.save(net.state_dict(), weights_of(kind))
+    torch.save({"curve": curve}, curves_of(kind))
+"""
+PLOT = "import torch\nimport settings\n\ncurve = torch.load(settings.curves_of('small'))\n"
+
+
+def test_paths_are_followed_through_what_other_files_define(tmp_path: Path) -> None:
+    by_class = "import torch\nfrom settings import Names\n\ncurve = torch.load(f'runs/{Names.CURVES}')\n"
+    written_out = "import torch\n\ncurve = torch.load('runs/curves.pt')\n"
+    files = {"settings": SETTINGS, "fit": FIT, "plot": PLOT, "by_class": by_class, "written_out": written_out}
+    assert reported(project(tmp_path, **files)) == []
+    weights = PLOT.replace("curves_of", "weights_of")
+    assert reported(project(tmp_path, weights=weights)) == ["weights.py"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (".item()", ""),
+        ("weights_of(kind)", "curves_of(kind)"),
+        ("weights_of(kind)", "where"),
+        ("import curves_of", "import *\nfrom names import curves_of"),
+    ],
+)
+def test_what_is_written_under_a_path_of_another_file_may_be_elsewhere(tmp_path: Path, old: str, new: str) -> None:
+    assert reported(project(tmp_path, settings=SETTINGS, fit=FIT.replace(old, new), plot=PLOT)) == ["plot.py"]
+
+
+PACK = """import numpy as np
+import torch
+from settings import BATCH, RUNS
+from torch.utils.data import DataLoader, TensorDataset
+
+def pack(kind, shuffle):
+    rows = torch.tensor(np.load(RUNS / f"{kind}.npy")).double()
+    if shuffle:
+        name = f"{kind}_train_batches"
+        rows = rows[torch.randperm(len(rows))]
+    else:
+        name = f"{kind}_test_batches"
+    batches = DataLoader(TensorDataset(rows, rows), batch_size=BATCH, shuffle=shuffle)
+    torch.save(batches, RUNS / f"{name}.pt")
+"""
+UNPACK = "import torch\nfrom settings import RUNS\n\nbatches = torch.load(RUNS / 'small_train_batches.pt')\n"
+
+
+def test_batches_of_tensors_of_the_cpu_are_pickled(tmp_path: Path) -> None:
+    assert reported(project(tmp_path, pack=PACK, unpack=UNPACK)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (".double()", ".to(DEVICE)"),
+        ("TensorDataset(rows, rows)", "Rows(rows)"),
+        ("import DataLoader, TensorDataset", "import TensorDataset\nfrom loading import DataLoader"),
+        ("shuffle=shuffle", "sampler=sampler"),
+        ("train_batches", "valid_batches"),
+    ],
+)
+def test_batches_may_hold_what_is_elsewhere(tmp_path: Path, old: str, new: str) -> None:
+    assert reported(project(tmp_path, pack=PACK.replace(old, new), unpack=UNPACK)) == ["unpack.py"]
+
+
+def test_kept_results_depend_on_files_that_paths_come_from(tmp_path: Path) -> None:
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    root.mkdir()
+    project(root, settings=SETTINGS, fit=FIT, plot=PLOT)
+    assert not lint(root, folder).diagnostics
+    (root / "settings.py").write_text(SETTINGS.replace('"weights.pt"', '"curves.pt"'))
+    assert lint(root, folder) == lint(root)
+    assert lint(root, folder).diagnostics

@@ -54,9 +54,10 @@ Where the file came from. A checkpoint that was saved from the CPU loads anywher
 silent where the code tells: the same function makes what it writes there (a cache), the path begins at `__file__` or is
 asked for as a resource of the package and nothing in the file saves to such a path, or what is loaded is read as NumPy
 or as text at once. It is silent as well where the project writes files of that name (the last part of the path, as far
-as it is written down) and saves nothing but data of the CPU in them: `v.cpu()`, tensors that are made there and not
-moved, numbers, the state of a model that a script makes and nothing it imports could move. So it is where a class saves
-under the same path, as it is written. One writer that may save anything else is enough for a finding. In an
+as it is written down, be it in constants or functions of other files) and saves nothing but data of the CPU in them:
+`v.cpu()`, tensors that are made there and not moved, a `DataLoader` over such tensors, numbers, the state of a model
+that a script makes and nothing it imports could move. So it is where a class saves under the same path, as it is
+written. One writer that may save anything else is enough for a finding. In an
 application, which nothing installs, the callers of a function are all seen: a path that is a parameter stands for what
 they give, and where none gives one, nothing is read; and where all programs that lead to the load send things to CUDA,
 and neither they nor what they import ask whether there is an accelerator or take a device from outside, the file is

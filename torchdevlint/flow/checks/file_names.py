@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from torchdevlint.flow.names import argument_names, last_name
+from msgspec import Struct
+
+from torchdevlint.flow.assigned import values_by_path
+from torchdevlint.flow.checks.imported_names import defined
+from torchdevlint.flow.names import argument_names, dotted_path, last_name
+from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 HOLE = "{}"
 """What stands for a part of a name that is not known."""
 Scopes = Sequence[ast.AST]
 """A function with all that are around it and the module, nearest first."""
+Texts = tuple[str | None, ...]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LAST_OF = frozenset("join joinpath".split())
 _ONE_OF = frozenset("Path PurePath str fspath open abspath realpath expanduser".split())
@@ -22,13 +28,38 @@ _SPECIFIERS = re.compile(r"%[-\d.]*\w|{[^{}]*}")
 _TELLING = re.compile(r"[^\W\d_]{3}")
 _WORDS = re.compile(r"[^\W\d]+")
 _MOST_NAMES = 6
+_MOST_TEXTS = 8
 
 
-def file_name(scopes: Scopes, node: ast.expr, names: int = _MOST_NAMES) -> str | None:
+class Place(Struct, frozen=True):
+    """Where an expression stands: its scopes, and the file, whose imports are followed if its project is given."""
+
+    scopes: Scopes
+    home: str = ""
+    project: Project | None = None
+
+    def around(self, scopes: Scopes) -> Place:
+        return Place(scopes, self.home, self.project)
+
+    def elsewhere(self, path: str) -> tuple[Place, str] | None:
+        """The module of the project from which a path of names is imported, and what it is there."""
+        tree = self.scopes[-1]
+        if self.project is None or not isinstance(tree, ast.Module):
+            return None
+        found = defined(self.project, self.home, tree, path)
+        return None if found is None else (Place((found[0].tree,), found[0].path, self.project), found[1])
+
+
+def file_name(scopes: Scopes, node: ast.expr) -> str | None:
     """The last part of a path, with holes; None for one of which hardly more than the suffix is written down."""
-    text = _text(scopes, node, names)
-    name = None if text is None else text.rpartition("/")[2]
-    return name if name is not None and is_telling(name) else None
+    names = file_names(Place(scopes), node)
+    return names[0] if len(names) == 1 else None
+
+
+def file_names(at: Place, node: ast.expr) -> tuple[str | None, ...]:
+    """The last parts that a path may have, with holes; None among them for what is not known."""
+    names = (None if text is None else text.rpartition("/")[2] for text in _texts(at, node, _MOST_NAMES))
+    return tuple(dict.fromkeys(name if name is not None and is_telling(name) else None for name in names))
 
 
 def is_telling(name: str) -> bool:
@@ -42,6 +73,12 @@ def words_of(name: str) -> tuple[str, str]:
     return max(_WORDS.findall(stem.replace(HOLE, " ")), key=len), f".{suffix}"
 
 
+def parts_of(name: str) -> tuple[str, str]:
+    """The same for code that may put the name together: the longest part of a word, and the suffix."""
+    word, suffix = words_of(name)
+    return max(word.split("_"), key=len), suffix
+
+
 def may_be_equal(one: str, other: str) -> bool:
     """Whether two names with holes are alike, or what is a hole in one of them is written down in the other."""
     return _fits(one, other) or _fits(other, one)
@@ -51,43 +88,149 @@ def _fits(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split(HOLE))), name) is not None
 
 
-def _text(scopes: Scopes, node: ast.expr, names: int) -> str | None:
-    """What is known of a path as a text: at least its end, if its last part is."""
+def _texts(at: Place, node: ast.expr | None, names: int) -> Texts:
+    """What a path may be as a text: at least its end, if its last part is known; None for what is not."""
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
+        return (node.value if isinstance(node.value, str) else None,)
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(each.value) if isinstance(each, ast.Constant) else HOLE for each in node.values)
+        return _joined(at, node, names)
     if isinstance(node, ast.BinOp):
-        return _of_operator(scopes, node, names)
+        return _of_operator(at, node, names)
+    if isinstance(node, ast.IfExp):
+        return _one_of((*_texts(at, node.body, names), *_texts(at, node.orelse, names)))
+    if isinstance(node, ast.BoolOp):
+        return _one_of(text for each in node.values for text in _texts(at, each, names))
+    if not names:
+        return (None,)
     if isinstance(node, ast.Call):
-        return _of_call(scopes, node, names)
-    if isinstance(node, ast.Name) and names:
-        values = list(bound_to(scopes, node.id))
-        return _text(scopes, values[0], names - 1) if len(values) == 1 else None
-    return None
+        return _of_call(at, node, names)
+    if isinstance(node, ast.Name):
+        return _of_name(at, node.id, names)
+    return _of_attribute(at, node, names) if isinstance(node, ast.Attribute) else (None,)
 
 
-def _of_operator(scopes: Scopes, node: ast.BinOp, names: int) -> str | None:
+def _one_of(texts: Iterable[str | None]) -> Texts:
+    found = tuple(dict.fromkeys(texts))
+    return found if 0 < len(found) <= _MOST_TEXTS else (None,)
+
+
+def _all_texts(values: Sequence[tuple[Place, ast.expr | None]], names: int) -> Texts:
+    """What the values of one name may be; several take more of what is left to follow than one."""
+    left = names - min(len(values), 2)
+    if left < 0 or len(values) > _MOST_TEXTS:
+        return (None,)
+    return _one_of(text for at, each in values for text in _texts(at, each, left))
+
+
+def _joined(at: Place, node: ast.JoinedStr, names: int) -> Texts:
+    found: Texts = ("",)
+    for each in node.values:
+        parts: Texts = (HOLE,)
+        if isinstance(each, ast.Constant):
+            parts = (str(each.value),)
+        elif isinstance(each, ast.FormattedValue) and each.format_spec is None and each.conversion == -1:
+            parts = _texts(at, each.value, names)
+        found = _together(found, parts)
+    return found
+
+
+def _together(before: Texts, after: Texts) -> Texts:
+    ends = [HOLE if each is None else each for each in after]
+    found = _one_of(f"{HOLE if one is None else one}{end}" for one in before for end in ends)
+    return found if found != (None,) else _one_of(f"{HOLE}{end}" for end in ends)
+
+
+def _of_operator(at: Place, node: ast.BinOp, names: int) -> Texts:
     if isinstance(node.op, ast.Mod):
-        template = _text(scopes, node.left, names)
-        return None if template is None else _SPECIFIERS.sub(HOLE, template)
-    end = _text(scopes, node.right, names)
-    if isinstance(node.op, ast.Add) and end is not None and "/" not in end:
-        return f"{_text(scopes, node.left, names) or HOLE}{end}"
-    return end if isinstance(node.op, (ast.Add, ast.Div)) else None
+        return _filled(_texts(at, node.left, names))
+    ends = _texts(at, node.right, names)
+    if isinstance(node.op, ast.Add) and not any(each is None or "/" in each for each in ends):
+        return _together(_texts(at, node.left, names), ends)
+    return ends if isinstance(node.op, (ast.Add, ast.Div)) else (None,)
 
 
-def _of_call(scopes: Scopes, node: ast.Call, names: int) -> str | None:
+def _filled(templates: Texts) -> Texts:
+    return tuple(None if each is None else _SPECIFIERS.sub(HOLE, each) for each in templates)
+
+
+def _of_call(at: Place, node: ast.Call, names: int) -> Texts:
     called = last_name(node.func)
     if called in _LAST_OF or (called == "Path" and len(node.args) > 1):
-        return _text(scopes, node.args[-1], names) if node.args else None
+        return _texts(at, node.args[-1], names) if node.args else (None,)
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     if called == "format" and receiver is not None:
-        template = _text(scopes, receiver, names)
-        return None if template is None else _SPECIFIERS.sub(HOLE, template)
+        return _filled(_texts(at, receiver, names))
     if called in _OF_PATHS and receiver is not None and last_name(receiver) not in _MODULES:
-        return _text(scopes, receiver, names)
-    return _text(scopes, node.args[0], names) if called in _ONE_OF and node.args else None
+        return _texts(at, receiver, names)
+    if called in _ONE_OF:
+        return _texts(at, node.args[0], names) if node.args else (None,)
+    return _returned(at, node.func, names)
+
+
+def _returned(at: Place, callee: ast.expr, names: int) -> Texts:
+    """What a function of the project gives that is called by its name, or as a method of the same class."""
+    path, tree = dotted_path(callee), at.scopes[-1]
+    owner = class_around(at.scopes)
+    if path is None:
+        return (None,)
+    body = owner.body if owner is not None and path == f"self.{last_name(callee)}" else getattr(tree, "body", [])
+    name = path.removeprefix("self.")
+    function = next((each for each in body if isinstance(each, _FUNCTIONS) and each.name == name), None)
+    if function is not None:
+        inside = at.around((function, tree))
+        return _all_texts([(inside, each.value) for each in own_nodes_in(function, ast.Return)], names)
+    found = at.elsewhere(path) if names else None
+    return (None,) if found is None else _returned(found[0], _expression(found[1]), names - 1)
+
+
+def _of_name(at: Place, name: str, names: int) -> Texts:
+    for place, scope in enumerate(at.scopes):
+        if isinstance(scope, _FUNCTIONS) and name in argument_names(scope):
+            return (None,)
+        values = _assigned(scope).get(name)
+        if values:
+            around = at.around(at.scopes[place:])
+            return _all_texts([(around, each) for each in values], names)
+    return _of_import(at, name, names)
+
+
+def _of_import(at: Place, path: str, names: int) -> Texts:
+    found = at.elsewhere(path)
+    return (None,) if found is None else _texts(found[0], _expression(found[1]), names - 1)
+
+
+def _of_attribute(at: Place, node: ast.Attribute, names: int) -> Texts:
+    """``self.path`` of the class around, ``Paths.MODEL`` of a class of the module, or what an imported module has."""
+    path, tree = dotted_path(node) or "", at.scopes[-1]
+    first, _, name = path.partition(".")
+    if first == "self":
+        return _of_class(at, class_around(at.scopes), name, names)
+    classes = (each for each in getattr(tree, "body", ()) if isinstance(each, ast.ClassDef))
+    owner = next((each for each in classes if each.name == first), None)
+    return _of_class(at, owner, name, names) if owner is not None else _of_import(at, path, names)
+
+
+def _of_class(at: Place, owner: ast.ClassDef | None, name: str, names: int) -> Texts:
+    if owner is None or not name or "." in name:
+        return (None,)
+    tree = at.scopes[-1]
+    values = [(at.around((tree,)), each) for each in _assigned(owner).get(name, ())]
+    for method in owner.body:
+        if isinstance(method, _FUNCTIONS):
+            inside = at.around((method, tree))
+            values += [(inside, each) for each in values_by_path(method).get(f"self.{name}", ())]
+    return _all_texts(values, names)
+
+
+def _expression(path: str) -> ast.expr:
+    return ast.parse(path, mode="eval").body
+
+
+def class_around(scopes: Scopes) -> ast.ClassDef | None:
+    """The class of the top level whose method the outermost function of some scopes is."""
+    outer, tree = (scopes[-2], scopes[-1]) if len(scopes) > 1 else (None, scopes[-1])
+    owners = (each for each in getattr(tree, "body", ()) if isinstance(each, ast.ClassDef) and outer in each.body)
+    return next(owners, None)
 
 
 def scopes_of(tree: ast.Module, node: ast.AST) -> tuple[ast.AST, ...]:
@@ -111,25 +254,23 @@ def _row(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 0))
 
 
-def bound_to(scopes: Scopes, name: str) -> Iterator[ast.expr]:
-    """What a name is assigned, or opened as, in the nearest scope that binds it; nothing for a parameter."""
-    for scope in scopes:
-        found = _assigned(scope).get(name)
-        if isinstance(scope, _FUNCTIONS) and name in argument_names(scope):
-            return
-        if found:
-            yield from found
-            return
-
-
 @once_a_node
-def _assigned(scope: ast.AST) -> dict[str, list[ast.expr]]:
-    bound = [(target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets]
+def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
+    """What names of a scope are assigned or opened as; None for what else they are bound to."""
+    bound: list[tuple[ast.expr, ast.expr | None]] = []
+    bound += [(target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets]
     bound += [(each.target, each.value) for each in own_nodes_in(scope, ast.AnnAssign) if each.value is not None]
+    bound += [(each.target, None) for each in own_nodes_in(scope, ast.For)]
+    bound += [(each.target, None) for each in own_nodes_in(scope, ast.AugAssign)]
+    bound += [(each.target, None) for each in own_nodes_in(scope, ast.NamedExpr)]
     items = [item for each in own_nodes_in(scope, ast.With) for item in each.items]
     bound += [(item.optional_vars, item.context_expr) for item in items if item.optional_vars is not None]
-    found: dict[str, list[ast.expr]] = {}
+    found: dict[str, list[ast.expr | None]] = {}
     for target, value in bound:
         if isinstance(target, ast.Name):
             found.setdefault(target.id, []).append(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for each in target.elts:
+                if isinstance(each, ast.Name):
+                    found.setdefault(each.id, []).append(None)
     return found

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks.file_names import Scopes, scopes_of
+from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
@@ -27,6 +28,9 @@ _PLAIN = frozenset("shape ndim dtype".split())
 _CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DATA = ("DataLoader", "TensorDataset", "Subset", "ConcatDataset")
+_SAY_HOW = frozenset("batch_size shuffle num_workers pin_memory drop_last timeout persistent_workers".split())
+"""Arguments of a `DataLoader` that are numbers, wherever they come from."""
 _MOST_CALLS = 3
 
 
@@ -134,6 +138,9 @@ class _Judge(Struct):
         function = self._function(node)
         if function is not None:
             return self._returns(function, None)
+        if name in _of_data(self.tree):
+            parts = (each.value for each in node.keywords if each.arg not in _SAY_HOW)
+            return self.all(scopes, (*node.args, *parts))
         return called in _PLAIN_CALLS or (called in _OF_ARGUMENTS and self.all(scopes, given))
 
     def _of_torch(self, scopes: Scopes, node: ast.Call, called: str) -> bool:
@@ -157,6 +164,12 @@ class _Judge(Struct):
         return bool(values) and all(
             each is not None and self._part((function, self.tree), each, place) for each in values
         )
+
+
+@once_a_node
+def _of_data(tree: ast.Module) -> frozenset[str]:
+    """How a file writes what holds datasets, and is pickled with them."""
+    return frozenset(text for each in _DATA if (text := spelled(tree, f"torch.utils.data.{each}")) is not None)
 
 
 def _is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:

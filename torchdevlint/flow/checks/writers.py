@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.file_names import file_name, is_telling, may_be_equal, scopes_of, words_of
+from torchdevlint.flow.checks.file_names import (
+    Place,
+    file_name,
+    file_names,
+    is_telling,
+    may_be_equal,
+    parts_of,
+    scopes_of,
+    words_of,
+)
 from torchdevlint.flow.checks.saved_values import is_of_cpu
 from torchdevlint.flow.kinds.imported import imports_accelerators
 from torchdevlint.flow.kinds.programs import mentions_accelerators
@@ -13,8 +22,11 @@ from torchdevlint.flow.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
+Names = tuple[str | None, ...]
+"""The names that a file may have, with holes; None among them for one that is not known."""
 _MOST_FILES = 40
 """With more files of the project that may write a file, none is looked into."""
 
@@ -24,16 +36,34 @@ def is_written_from_cpu(frame: Frame, load: ast.Call, path: Value) -> bool:
 
     In a file that has the name, what is written under an unknown name counts as well.
     """
-    tree = frame.machine.tree
-    name = name_of(tree, load, path)
-    if name is None:
+    names = _names_of(frame, load, path)
+    if None in names:
         return _is_written_by_class(frame, load)
-    found = False
-    for verdict in _verdicts(frame, name):
-        if verdict is False:
-            return False
-        found = found or verdict is True
-    return found
+    return all(_is_only_written_from_cpu(frame, each) for each in names if each is not None)
+
+
+def _names_of(frame: Frame, load: ast.Call, path: Value) -> tuple[str | None, ...]:
+    name = name_of(frame.machine.tree, load, path)
+    if name is not None or not load.args or isinstance(path, Const):
+        return (name,)
+    return file_names(_place(frame, _own_file(frame), load), load.args[0])
+
+
+def _place(frame: Frame, module: ModuleFile, call: ast.Call) -> Place:
+    others = frame.machine.others
+    return Place(scopes_of(module.tree, call), module.path, None if others is None else others.project)
+
+
+def _is_only_written_from_cpu(frame: Frame, name: str) -> bool:
+    verdicts = {_verdict(frame, _own_file(frame), name)}
+    for search in (_saying, _handed_name):
+        for module in search(frame, name):
+            verdicts.add(module is not None and _verdict(frame, module, name))
+            if False in verdicts:
+                return False
+        if True in verdicts:
+            return True
+    return False
 
 
 def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
@@ -52,23 +82,42 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
 
 def is_written(frame: Frame, name: str) -> bool:
     """Whether the project writes files of this name, or may do so as far as is known."""
-    return any(verdict is not None for verdict in _verdicts(frame, name))
+    modules = (_own_file(frame), *_saying(frame, name))
+    return any(each is None or _verdict(frame, each, name) is not None for each in modules)
 
 
-def _verdicts(frame: Frame, name: str) -> Iterator[bool | None]:
-    """What this file and the others of the project that have a name say of it."""
+def _saying(frame: Frame, name: str) -> Iterator[ModuleFile | None]:
+    """The other files of the project that save something and have a name, None for one that is not known."""
     others = frame.machine.others
-    yield _verdict(frame, _own_file(frame), name)
+    if others is not None:
+        yield from _modules(others.project, others.project.saying(("save", *words_of(name))))
+
+
+def _handed_name(frame: Frame, name: str) -> Iterator[ModuleFile | None]:
+    """The other files that save something, and may put the name together, or import what says it."""
+    others = frame.machine.others
     if others is None:
         return
-    paths = others.project.saying(("save", *words_of(name)))
+    project, words = others.project, parts_of(name)
+    saving = project.saying(("save",))
+    naming = project.saying(words)
+    if saving is None or naming is None:
+        yield None
+        return
+    found = {each for each in naming if each in saving}
+    for path in naming[:_MOST_FILES]:
+        found.update(each for each in project.importers(path) if each in saving)
+    yield from _modules(project, tuple(sorted(found)))
+
+
+def _modules(project: Project, paths: tuple[str, ...] | None) -> Iterator[ModuleFile | None]:
     if paths is None or len(paths) > _MOST_FILES:
-        yield False
+        yield None
         return
     for path in paths:
-        module = others.project.library.get(path)
-        others.project.used(path, "", module)
-        yield module is not None and _verdict(frame, module, name)
+        module = project.library.get(path)
+        project.used(path, "", module)
+        yield module
 
 
 def _own_file(frame: Frame) -> ModuleFile:
@@ -86,15 +135,26 @@ def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
 
 def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
     """Whether all that a file writes under a name is of the CPU; None if it writes nothing of that name."""
-    writes = _writes(module.tree)
-    if not any(written is not None and may_be_equal(written, name) for _, written in writes):
+    writes = [(call, _written_to(frame, module, call, names)) for call, names in _writes(module.tree)]
+    if not any(_may_be(names, name) for _, names in writes):
         return None
     moves_nothing = _moves_nothing(frame, module)
     return all(
         _saves_of_cpu(module.tree, call, moves_nothing)
-        for call, written in writes
-        if written is None or may_be_equal(written, name)
+        for call, names in writes
+        if None in names or _may_be(names, name)
     )
+
+
+def _written_to(frame: Frame, module: ModuleFile, call: ast.Call, names: Names) -> Names:
+    """The names of the files that a call writes; those that the file alone does not tell may be imported."""
+    if None not in names or not _is_of_torch(call) or len(given := _given(call)) < 2:
+        return names
+    return file_names(_place(frame, module, call), given[1])
+
+
+def _may_be(names: Names, name: str) -> bool:
+    return any(each is not None and may_be_equal(each, name) for each in names)
 
 
 def _moves_nothing(frame: Frame, module: ModuleFile) -> bool:
@@ -111,19 +171,26 @@ def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool
 
 
 @once_a_node
-def _writes(tree: ast.Module) -> list[tuple[ast.Call, str | None]]:
-    """The calls of `torch.save`, and others that are named so and get the name of a file, each with that name."""
+def _writes(tree: ast.Module) -> list[tuple[ast.Call, Names]]:
+    """The calls of `torch.save`, and others that are named so and get the name of a file, each with what it may be."""
     found = []
     for call in nodes_in(tree, ast.Call):
-        if "save" not in last_name(call.func):
-            continue
-        scopes = scopes_of(tree, call)
-        given = [*call.args, *(each.value for each in call.keywords)]
-        name = next((name for each in given if (name := file_name(scopes, each)) is not None), None)
-        if name is not None or _is_torch_save(call):
-            found.append((call, name))
+        if "save" in last_name(call.func):
+            at = Place(scopes_of(tree, call))
+            given = (file_names(at, each) for each in (_given(call)[1:2] if _is_of_torch(call) else _given(call)))
+            names = next((names for names in given if names != (None,)), (None,))
+            if names != (None,) or _is_torch_save(call):
+                found.append((call, names))
     return found
 
 
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
 def _is_torch_save(call: ast.Call) -> bool:
-    return dotted_path(call.func) in ("torch.save", "save")
+    return _is_of_torch(call) or dotted_path(call.func) == "save"
+
+
+def _is_of_torch(call: ast.Call) -> bool:
+    return dotted_path(call.func) == "torch.save"

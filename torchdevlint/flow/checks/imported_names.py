@@ -1,0 +1,63 @@
+"""Where a name that a file imports is bound: the module of the project, and what it is called there."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_MOST_HOPS = 4
+"""How many modules hand a name on."""
+
+Defined = tuple[ModuleFile, str]
+"""A module that binds a name itself, and the path of names that leads on from there."""
+
+
+def defined(project: Project, home: str, tree: ast.Module, path: str, hops: int = _MOST_HOPS) -> Defined | None:
+    """What a path of names in the file at `home` leads to, through imports; None if that is not in the project.
+
+    ``settings.Paths.MODELS`` is ``Paths.MODELS`` in the module that ``import settings`` reads.
+    """
+    named = [each for each in _imports(tree) if path == each[3] or path.startswith(f"{each[3]}.")]
+    for module, level, name, bound in named or [each for each in _imports(tree) if not each[3]]:
+        rest = path[len(bound) + 1 :] if bound else path
+        found = project.locate(home, module, level)
+        if found is None:
+            continue
+        below = project.submodule(found, name) if name and bound else None
+        wanted = ".".join(filter(None, (name, rest))) if bound else rest
+        answer = _in_module(project, found, wanted, hops) or (below and _in_module(project, below, rest, hops))
+        if answer:
+            return answer
+    return None
+
+
+def _in_module(project: Project, path: str, wanted: str, hops: int) -> Defined | None:
+    first = wanted.partition(".")[0]
+    if not first or not path.endswith(".py") or hops == 0:
+        return None
+    module = project.library.get(path)
+    project.used(path, first, module)
+    if module is None:
+        return None
+    statements = module.bindings.get(first, ())
+    if statements and not any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in statements):
+        return module, wanted
+    return defined(project, path, module.tree, wanted, hops - 1) if statements or module.stars else None
+
+
+@once_a_node
+def _imports(tree: ast.Module) -> list[tuple[str, int, str, str]]:
+    """A module, the dots before it, the name that is taken from it, and what it is called; "" for what brings all."""
+    found = [
+        (alias.name, 0, "", alias.asname or alias.name) for node in nodes_in(tree, ast.Import) for alias in node.names
+    ]
+    for node in nodes_in(tree, ast.ImportFrom):
+        found += [(node.module or "", node.level, alias.name, _bound(alias)) for alias in node.names]
+    return sorted(found, key=lambda each: -len(each[3]))
+
+
+def _bound(alias: ast.alias) -> str:
+    return "" if alias.name == "*" else alias.asname or alias.name
