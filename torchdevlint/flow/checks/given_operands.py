@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.given_devices import Given
+from torchdevlint.flow.checks.naming_cuda import names_cuda
 from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import MODEL, Device, Origin
@@ -19,6 +20,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import device_elsewhere, name_elsewhere, scope_of, stands_here
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 Put = tuple[ast.expr, ast.expr]
 """A literal CUDA device, and the operand that it put there."""
@@ -41,9 +43,18 @@ def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
     if is_of_literal(frame.function or frame.machine.tree, frame.owner, layer):
         return None
     shown = Given(layer, f"`{path}` is given it", node)
-    if stands_here(frame, put[0]):
-        return replace(shown, text=f"{frame.tensor_names[0]}.device") if frame.tensor_names else shown
-    return _from_elsewhere(frame, put, shown, MODEL)
+    if not stands_here(frame, put[0]):
+        return _from_elsewhere(frame, put, shown, MODEL)
+    input_ = frame.tensor_names[0] if frame.tensor_names else ""
+    comes_moved = not input_ or input_ in _moved_by_name(frame.function or frame.machine.tree)
+    return shown if comes_moved else replace(shown, text=f"{input_}.device")
+
+
+@once_a_node
+def _moved_by_name(scope: ast.AST) -> frozenset[str]:
+    """What a function sends to CUDA by name: where it came from, it was not where the function wants it."""
+    calls = [each for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute)]
+    return frozenset(dotted_path(each.func.value) or "" for each in calls if names_cuda(each) is not None)  # type: ignore[attr-defined]
 
 
 def by_call(frame: Frame, state: State, node: ast.expr) -> Given | None:

@@ -174,6 +174,8 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explained.update(hardcoded.keys_of(node))
+    if _is_of_what_moves(found, node):
+        return
     if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
         return
 
@@ -196,6 +198,13 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
         )
 
     machine.record(("literal", node), make, state)
+
+
+def _is_of_what_moves(found: Given, node: ast.AST) -> bool:
+    """Whether the device is that of the very tensor that is moved, ``x.cuda()``: where it came from says nothing."""
+    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    path = None if receiver is None else dotted_path(receiver)
+    return path is not None and found.text == f"{path}.device"
 
 
 def _is_asked(frame: Frame, found: Given, node: ast.AST) -> bool:
