@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import sys
 
+from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks.host_reads import reads_on_host
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
 _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join", "builtins.set", "builtins.sorted"})
-_TAKES_PARTS = frozenset({"get", "pop"})
+_LEAVES_IN_PLACE = {"get", "pop"} | torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to", "type"}
+"""Methods that give a part, or what is on the same device."""
 
 
 Source = ast.expr | str
@@ -29,12 +33,25 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     given, asked = _calls_by_source(scope)
     sources: tuple[Source, ...] = (load, *sorted(_names_of_parts(scope, load)))
     takes = [call for source in sources for call in given.get(source, ())]
+    methods = [each for source in sources for each in asked.get(source, ())]
+    name, lines = _bound_next(scope, load)
+    takes += [call for call in given.get(name, ()) if call.lineno in lines]
+    methods += [each for each in asked.get(name, ()) if each[1].lineno in lines]
     if any(isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" for call in takes):
         return False
-    methods = [(method, call) for source in sources for method, call in asked.get(source, ())]
     if any(method in _OF_TEXT or (method == "numpy" and not call.keywords) for method, call in methods):
         return True
     return any(_takes_host_data(frame, call) for call in takes)
+
+
+def _bound_next(scope: ast.Module | FunctionNode, load: ast.Call) -> tuple[str, range]:
+    """The name that holds what the load gave, and the lines from there to where it holds something else."""
+    for each in nodes_in(scope, ast.Assign):
+        target = each.targets[0]
+        if each.value is load and isinstance(target, ast.Name):
+            later = (line for line, bound, _ in bindings_in(scope)[target.id] if bound and line > each.lineno)
+            return target.id, range(each.lineno + 1, next(later, sys.maxsize - 1) + 1)
+    return "", range(0)
 
 
 def _takes_host_data(frame: Frame, call: ast.Call) -> bool:
@@ -97,11 +114,11 @@ def _names_of_parts(scope: ast.AST, load: ast.Call) -> frozenset[str]:
 
 
 def _source_of(node: ast.expr) -> Source | None:
-    """What an expression takes parts out of: ``load(..)["x"].get("y")`` is taken out of the first call."""
+    """What an expression takes parts out of: ``load(..)["x"].get("y").view(3)`` is taken out of the first call."""
     while True:
         if isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES_PARTS:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEAVES_IN_PLACE:
             node = node.func.value
         elif isinstance(node, ast.Name):
             return node.id
