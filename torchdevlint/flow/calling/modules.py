@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -247,7 +248,7 @@ def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
     for each in (resolve(frame, value) for value in list(frame.machine.globals.values())):
         if isinstance(each, Cls) and each.info.is_module and "forward" in each.info.all_methods:
             places = {place for place, value in own_moves.given(each.info, "forward", node) if value is argument}
-            if places & own_moves.moved_inputs(each.info):
+            if places & own_moves.moved_inputs(each.info, partial(resolve, frame)):
                 return True
     return False
 

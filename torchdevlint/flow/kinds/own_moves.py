@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.names import dotted_path, mentions_device, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.values import Cls, Value
 from torchdevlint.source.nodes import below, inside, nodes_in
 
 _SAY_NOTHING = frozenset({"shape", "size", "device", "dtype", "ndim", "dim"})
 """What is read of a tensor without being a part of it."""
 _MAX_CALLS = 3
+_COPIES = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+"""Functions that make a tensor of whatever they are given."""
+
+Resolve = Callable[[Value], Value]
+"""What an import stands for."""
 
 
-def moved_inputs(info: ClassInfo, name: str = "forward", calls: int = _MAX_CALLS) -> set[str]:
+def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls: int = _MAX_CALLS) -> set[str]:
     """The parameters of a method that it moves to its own device, themselves or in what it makes of them.
 
-    What a layer gives is not made of them: to come so far they were moved already.
+    What a layer gives is not made of them: to come so far they were moved already, be it by a layer whose class is
+    known. Texts and numbers are moved in the tensor that is filled with what a table says of them.
     """
     method = info.all_methods.get(name, (None, None))[1]
     if method is None or calls == 0:
@@ -26,18 +34,40 @@ def moved_inputs(info: ClassInfo, name: str = "forward", calls: int = _MAX_CALLS
     made_of: dict[str, set[str]] = {each: {each} for each in positional_names(method)[1:]}
     made_of.update({each.arg: {each.arg} for each in method.args.kwonlyargs})
     found: set[str] = set()
-    steps: list[ast.Assign | ast.Call] = [*nodes_in(method, ast.Assign), *nodes_in(method, ast.Call)]
-    for step in sorted(steps, key=lambda each: (each.end_lineno or 0, isinstance(each, ast.Assign))):
-        if isinstance(step, ast.Assign):
+    steps: list[ast.For | ast.Assign | ast.Call] = [*nodes_in(method, ast.For), *nodes_in(method, ast.Assign)]
+    steps += nodes_in(method, ast.Call)
+    for step in sorted(steps, key=_when):
+        if isinstance(step, ast.For):
+            parts = _made_of(info, step.iter, made_of)
+            made_of.update({each.id: parts for each in _names(step.target)})
+        elif isinstance(step, ast.Assign):
             parts = _made_of(info, step.value, made_of)
             made_of.update({each.id: parts for target in step.targets for each in _names(target)})
+            made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
         elif isinstance(step.func, ast.Attribute) and _is_own_place(step):
-            found |= _made_of(info, step.func.value, made_of)
-        elif (called := _method_called(info, step)) is not None:
-            handed = moved_inputs(info, called, calls - 1)
-            for place, value in given(info, called, step):
+            copied = dotted_path(step.func) in _COPIES
+            found |= _made_of(info, step.args[0] if copied and step.args else step.func.value, made_of)
+        else:
+            called = _class_called(info, step, resolve)
+            handed = moved_inputs(called[0], resolve, called[1], calls - 1) if called is not None else set()
+            for place, value in given(*called, step) if called is not None and handed else ():
                 found |= _made_of(info, value, made_of) if place in handed else set()
     return found
+
+
+def _when(step: ast.For | ast.Assign | ast.Call) -> tuple[int, bool]:
+    """Loops bind before their body is run, and assignments after their value."""
+    end = step.iter.end_lineno if isinstance(step, ast.For) else step.end_lineno
+    return end or 0, not isinstance(step, ast.Call)
+
+
+def _filled(target: ast.expr) -> str | None:
+    """``made`` in ``made[i, j] = x``."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+        if isinstance(target, ast.Name):
+            return target.id
+    return None
 
 
 def given(info: ClassInfo, name: str, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
@@ -49,14 +79,15 @@ def given(info: ClassInfo, name: str, call: ast.Call) -> Iterator[tuple[str, ast
 
 
 def _is_own_place(call: ast.Call) -> bool:
-    """``x.to(self.device)``, ``x.to(next(self.parameters()).device)`` and ``x.cuda()``."""
+    """``x.to(self.device)``, also of a layer, ``x.cuda()`` and ``torch.tensor(x, device=self.device)``."""
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method in torch_api.DEVICE_METHODS:
         return torch_api.DEVICE_METHODS[method] != "cpu"
     named = [each for argument in (*call.args, *(each.value for each in call.keywords)) for each in inside(argument)]
     names = {each.id for each in named if isinstance(each, ast.Name)}
     read = (each.attr for each in named if isinstance(each, ast.Attribute))
-    return method == "to" and "self" in names and any(map(mentions_device, read))
+    sends = method == "to" or dotted_path(call.func) in _COPIES
+    return sends and "self" in names and any(map(mentions_device, read))
 
 
 def _made_of(info: ClassInfo, node: ast.expr, made_of: dict[str, set[str]]) -> set[str]:
@@ -75,17 +106,36 @@ def _made_of(info: ClassInfo, node: ast.expr, made_of: dict[str, set[str]]) -> s
 
 
 def _gives_no_part(info: ClassInfo, call: ast.Call) -> bool:
-    """Whether it is a layer, a factory or a number: ``self.embed(x)``, ``torch.zeros(n)``, ``len(x)``."""
+    """Whether it is a layer, a factory or a number: ``self.embed(x)``, ``torch.zeros(n)``, ``len(x)``.
+
+    ``self.words.get(x)`` is none of them.
+    """
     path = dotted_path(call.func) or ""
-    if path.startswith("self."):
-        return _method_called(info, call) is None
     head, _, tail = path.rpartition(".")
+    if path.startswith("self."):
+        return tail != "get" and _method_called(info, call) is None
     return path == "len" or (head == "torch" and tail in torch_api.FACTORIES)
 
 
 def _method_called(info: ClassInfo, call: ast.Call) -> str | None:
     head, _, name = (dotted_path(call.func) or "").rpartition(".")
     return name if head == "self" and name in info.all_methods else None
+
+
+def _class_called(info: ClassInfo, call: ast.Call, resolve: Resolve) -> tuple[ClassInfo, str] | None:
+    """The class and the method of it that a call runs: one of its own, or ``forward`` of a layer that it makes."""
+    own = _method_called(info, call)
+    if own is not None:
+        return info, own
+    init = info.all_methods.get("__init__", (None, None))[1]
+    made = [] if init is None else values_by_path(init).get(dotted_path(call.func) or "", [])
+    if len(made) != 1 or not isinstance(made[0], ast.Call) or not isinstance(made[0].func, ast.Name):
+        return None
+    name = made[0].func.id
+    bound = next((scope[name] for scope in info.closure.scopes if name in scope), None)
+    layer = resolve(bound) if bound is not None else None
+    known = isinstance(layer, Cls) and layer.info.is_module and "forward" in layer.info.all_methods
+    return (layer.info, "forward") if isinstance(layer, Cls) and known else None
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name]:
