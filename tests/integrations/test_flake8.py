@@ -146,9 +146,10 @@ def test_flake8_names_the_plugin_and_its_version() -> None:
 ADVICE = """
 import torch
 
-model = torch.nn.Linear(4, 2).cuda()
-mask = torch.zeros(3).to("cuda:1")
 state = torch.load("model.pt")
+if state["trained"]:
+    model = torch.nn.Linear(4, 2).cuda()
+    mask = torch.zeros(3).to("cuda:1")
 """
 
 

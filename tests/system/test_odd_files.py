@@ -70,7 +70,7 @@ def test_files_that_vanish_and_change_during_the_run(tmp_path: Path, monkeypatch
     Path("other.py").write_text("import torch\n\n\ndef make():\n    return torch.zeros(2)\n")
     names = ["a.py", "folder.py", "gone.py", "pipe.py", "stays.py"]
     for name in names:
-        Path(name).write_text(f"{BUG}from other import make\n\nx = make().cuda() + make()\n")
+        Path(name).write_text(f"{BUG}from other import make\n\nif state:\n    x = make().cuda() + make()\n")
     run = engine.check_paths(names, Settings(root=tmp_path))
     assert run.problems == (
         Problem("folder.py", "cannot be read: Is a directory"),
