@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchdevlint.flow.names import dotted_path, mentions_device
-from torchdevlint.flow.state.devices import CPU, TOP, on_cpu
+from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
@@ -101,7 +101,11 @@ def device_test(one: Value, other: Value, negated: bool) -> Value:
 
 
 def _identity(left: Value, right: Value, negated: bool) -> Value:
-    """``left is right`` where one side is None; UNKNOWN where it could be either."""
-    if right != NONE or isinstance(left, Choice) or (isinstance(left, Unknown) and not left.made_by):
+    """``left is right`` where one side is None; UNKNOWN where it could be either.
+
+    An input of a model that may be left out, or is asked for None, is a `Choice`: the others are not None.
+    """
+    may_be_none = isinstance(left, Unknown) and not left.made_by and left.given != MODEL
+    if right != NONE or isinstance(left, Choice) or may_be_none:
         return UNKNOWN
     return Const((left == NONE) is not negated)
