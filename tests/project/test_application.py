@@ -176,3 +176,31 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
     main = MAIN.replace("import Attention", "import Attention, Spare") + '    print(Spare()(torch.ones(2, 3).cuda()))\n'
     assert found(application(tmp_path, layers=LAYERS, main=main)) == ["layers.py:TDL003"]
     assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "built"),
+    [
+        ("from .ops_cuda import forward", "ops = Extension('net.ops_cuda', ['a.cu'])\n"),
+        ("from ._C import forward", ""),
+        ("from .parts import forward", ""),
+        ("try:\n    from .gone import forward\nexcept ImportError:\n    forward = None", ""),
+    ],
+)
+def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: str) -> None:
+    """What a file imports from its package is there, is built by a script, or may be missing."""
+    others = {"parts.py": "forward = None\n", "setup.py": built}
+    assert "layers.py:TDL012" in found(_package(tmp_path, statement, others))
+
+
+def test_what_imports_a_file_that_is_gone_is_never_run(tmp_path: Path) -> None:
+    assert found(_package(tmp_path, "from .gone import forward", {})) == []
+
+
+def _package(root: Path, statement: str, others: dict[str, str]) -> Path:
+    (root / "net").mkdir()
+    for name, text in others.items():
+        (root / "net" / name).write_text(text)
+    (root / "net" / "layers.py").write_text(f"{statement}\n{LAYERS}")
+    main = "from net.layers import Attention, Spare\n\nnet = Attention().cuda(), Spare()\nprint(net)\n"
+    return application(root, main=main, other=ANYWHERE.replace("from layers", "from net.layers"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cached_property
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -24,6 +25,8 @@ from torchdevlint.project.uses import Project
 
 _STARTED = re.compile(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
+_GENERATED = re.compile(r"^_|_pb2|version")
+"""Names of modules that stand in no repository."""
 _FEWEST_OTHERS = 4
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
@@ -42,7 +45,7 @@ class Application:
         """Whether a program may come to what the fact is about, and may be hurt by it."""
         if fact.at.file or not self._is_one:
             return True
-        if self._mentions.is_never_read(fact.at):
+        if self._cannot_be_imported or self._mentions.is_never_read(fact.at):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             choice = self._choice
@@ -68,6 +71,25 @@ class Application:
         if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
+
+    @cached_property
+    def _cannot_be_imported(self) -> bool:
+        """Whether the file imports from its package what is not there, and what no script builds."""
+        assert self._project is not None
+        asked = (each for each in self._tree.body if isinstance(each, ast.ImportFrom) and each.level and each.module)
+        return any(
+            self._project.is_missing(each.module or "", each.level) and not self._is_built(each.module or "")
+            for each in asked
+        )
+
+    def _is_built(self, module: str) -> bool:
+        """Whether a module may come from elsewhere: compiled or generated, as its name or a ``setup.py`` says."""
+        assert self._project is not None
+        name = module.rpartition(".")[2]
+        paths = (each for each in self._project.saying((name,)) or () if PurePath(each).name == "setup.py")
+        scripts = (text.text for each in paths if (text := self._project.text_of(each)) is not None)
+        built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
+        return _GENERATED.search(name) is not None or any(map(built.search, scripts))
 
     @cached_property
     def _mentions(self) -> Mentions:

@@ -44,6 +44,18 @@ def submodule(package: str, name: str) -> str | None:
     return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
 
 
+def is_missing(beside: str, module: str, level: int) -> bool:
+    """Whether a relative import leads to a folder of the project where nothing goes by its name, of whatever kind."""
+    folder = _above(beside, level - 1)
+    for part in filter(None, module.split(".")):
+        if folder is None or not os.path.isdir(folder):
+            return False
+        if not any(each.partition(".")[0] == part for each in os.listdir(folder)):
+            return True
+        folder = os.path.join(folder, part)
+    return False
+
+
 def root_of(folder: str) -> str:
     """The folder that holds the project of a folder: its root, else the current folder or the outermost package."""
     return _base(folder) or _roots(folder)[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from torchdevlint.project.locate import is_elsewhere, locate, submodule
+from torchdevlint.project.locate import is_elsewhere, is_missing, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile, ModuleText
 from torchdevlint.project.tree import importers, imports_in, saying, stamp, text_of
 
@@ -72,6 +72,12 @@ class Project(Struct):
             found = self.locate(path, module, level)
             below = (self.submodule(found, each) for each in names) if found is not None else ()
             yield from (each for each in (found, *below) if each is not None and each.endswith(".py"))
+
+    def is_missing(self, module: str, level: int) -> bool:
+        """Whether a relative import of this file leads to nothing, be it something that is built."""
+        if self.locate(self.path, module, level) is not None:
+            return False
+        return is_missing(os.path.dirname(self.path), module, level)
 
     def used(self, path: str, name: str, module: ModuleFile | ModuleText | None) -> None:
         held, names = self.names.setdefault(path, (module, {}))
