@@ -125,7 +125,8 @@ def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
     results, within = [], state
     for each in node.values:
         results.append(frame.evaluate(each, within))
-        if isinstance(node.op, ast.And) and results[-1] == Const(False) and decides(frame, each, state):
+        surely = isinstance(each, ast.Constant) or decides(frame, each, state)
+        if isinstance(node.op, ast.And) and results[-1] == Const(False) and surely:
             return Const(False)
         rest_is_of_cpu = outcome_without(frame.machine.reading.tree_here, each) is isinstance(node.op, ast.And)
         if within is state and (compares_devices(each) or rest_is_of_cpu):
