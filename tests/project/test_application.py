@@ -26,6 +26,20 @@ class Spare(nn.Module):
     def used(self, x: torch.Tensor):
         return x.unsqueeze(0) * torch.ones(3)
 """
+ASKING = """import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        noise = torch.rand(3)
+        if torch.cuda.is_available():
+            noise = noise.cuda()
+        return x * noise ** self.gate
+"""
 MAIN = """import torch
 from layers import Attention
 
@@ -107,6 +121,14 @@ def test_a_question_for_cuda_leaves_the_number_open_alone(tmp_path: Path) -> Non
     asks = LAYERS.replace("return x * torch.arange(x.shape[1]).cuda()", asked)
     assert found(application(tmp_path, layers=asks, main=MAIN, other=ANYWHERE)) == []
     assert "layers.py:TDL012" in found(application(tmp_path, layers=asks, main=MAIN, other=NUMBERED))
+
+
+def test_cuda_wherever_there_is_any(tmp_path: Path) -> None:
+    """A move under a question for CUDA hurts where a program is on the CPU in spite of it, or on another GPU."""
+    option = ANYWHERE.replace("torch.cuda.is_available()", "'--cuda' in __import__('sys').argv")
+    assert found(application(tmp_path, layers=ASKING, main=MAIN, other=ANYWHERE)) == []
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=ASKING, main=MAIN, other=NUMBERED))
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=ASKING, main=MAIN, other=option))
 
 
 def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:

@@ -11,13 +11,11 @@ import re
 from functools import cached_property
 from pathlib import PurePath
 
-from msgspec.structs import replace
-
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
-from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice
+from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.kinds.mentioned import Mentions
 from torchdevlint.flow.kinds.programs import is_program
 from torchdevlint.project.packaging import is_application
@@ -48,11 +46,16 @@ class Application:
         if self._cannot_be_imported or self._mentions.is_never_read(fact.at):
             return False
         if isinstance(fact, IgnoresGivenDevice):
-            choice = self._choice
-            return not (choice.is_current_gpu if fact.kind == "question" else choice.needs_current_gpu)
+            return not self._is_current_gpu(fact)
         if isinstance(fact, CheckpointLoad):
             return not self._choice.needs_current_gpu or self._choice.processes
         return True
+
+    def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
+        """Whether the GPU that is named is the one that all is on, wherever the place is come to."""
+        if fact.kind == "question":
+            return self._choice.is_current_gpu
+        return self._choice.takes_current_gpu if fact.asks else self._choice.needs_current_gpu
 
     @cached_property
     def _is_one(self) -> bool:
@@ -103,8 +106,8 @@ class Application:
         leading = [self._text, *(each.text for each in self._callers.importers())]
         imported = self._imported()
         if imported is None:
-            return GpuChoice(chooses=True, numbers=True)
-        return gpu_choice(leading) | replace(gpu_choice(imported), cuda=False)
+            return GpuChoice(chooses=True, by_option=True, numbers=True)
+        return gpu_choice(leading) | offered_choice(imported)
 
     def _imported(self) -> list[str] | None:
         """The texts of what this file and those that lead to it import; None for more than can be told."""

@@ -35,7 +35,7 @@ def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
     if not isinstance(node, ast.Call) or _is_what_it_is_for(frame) or is_for_cuda(frame):
         return
     text, guarded = names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
-    if not guarded or _asks_only_the_machine(frame, node):
+    if not guarded or (_asks_only_the_machine(frame, node) and not _script_moves(frame)):
         frame.machine.literals.add(node)
     if text is None:
         return
@@ -195,6 +195,7 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
             not stays and (of_tensor or _is_named(frame, found, node)),
             of_tensor,
             frame.scope,
+            _asks_only_the_machine(frame, node),
         )
 
     machine.record(("literal", node), make, state)
@@ -225,15 +226,11 @@ def _moves_in_place(frame: Frame, state: State, node: ast.AST) -> bool:
     return receiver is not None and is_module(frame.evaluate(receiver, state))
 
 
-def _asks_only_the_machine(frame: Frame, node: ast.Call) -> bool:
-    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are.
-
-    Not in a file whose script moves its model by the same question.
-    """
-    scope = frame.function
-    if scope is None or _script_moves(frame):
+def _asks_only_the_machine(frame: Frame, node: ast.AST) -> bool:
+    """Whether the tests around a move ask whether there is a GPU, which does not say where the arguments are."""
+    if frame.function is None:
         return False
-    around = [each for each in nodes_in(scope, ast.If) if _is_within(node, each.body)]
+    around = [each for each in nodes_in(frame.function, ast.If) if _is_within(node, each.body)]
     return bool(around) and all(
         not each.orelse
         and isinstance(each.test, ast.Call)
@@ -248,7 +245,7 @@ def _is_within(node: ast.AST, body: list[ast.stmt]) -> bool:
 
 
 def _script_moves(frame: Frame) -> bool:
-    """Whether the file itself moves a model to the current GPU."""
+    """Whether the file itself moves a model to the current GPU, by the same question as its functions."""
     body = frame.machine.tree.body if frame.machine.tree is not None else []
     outside = [each for each in body if not isinstance(each, ast.ClassDef)]
     calls = [call for each in outside for call in nodes_in(each, ast.Call) if names_cuda(call)]

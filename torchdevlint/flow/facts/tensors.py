@@ -146,6 +146,8 @@ class IgnoresGivenDevice(Fact, frozen=True):
     of_tensor: bool = False
     scope: str = ""
     """The qualified name of the function that holds it."""
+    asks: bool = False
+    """Whether it is run only where the tests around it found CUDA."""
 
 
 class NonLeaf(Fact, frozen=True):

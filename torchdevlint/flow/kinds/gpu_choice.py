@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _COMMENT = re.compile(r"#[^\n'\"]*$", re.MULTILINE)
 _CHOOSES_NOTHING = re.compile(
@@ -31,6 +32,14 @@ _CHOOSES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Questions for an accelerator, other devices by name, and switches and options that say whether there is one."""
+_AVAILABLE = re.compile(
+    r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
+    r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"|\bif\s+(?:not\s+)?torch\.cuda\.is_available\(\)\s*:"
+)
+"""Questions whose answer is the device: CUDA wherever there is any."""
+_MOVES_IF_AVAILABLE = re.compile(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")
+"""What a library does so that its programs need not: those that have sent their models to CUDA have chosen."""
 _NUMBERS = re.compile(
     r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0)|device_ids"
     r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}[\w-]*device[\w-]*['\"]"
@@ -44,6 +53,8 @@ class GpuChoice(Struct, frozen=True):
     """What one file, or several together, say: `chooses` among devices, by a question, a switch or an option."""
 
     chooses: bool = False
+    by_option: bool = False
+    """It chooses, and not by whether there is CUDA alone."""
     numbers: bool = False
     """A GPU is named by a number that is not 0, or not known."""
     sets_current: bool = False
@@ -55,6 +66,7 @@ class GpuChoice(Struct, frozen=True):
     def __or__(self, other: GpuChoice) -> GpuChoice:
         return GpuChoice(
             self.chooses or other.chooses,
+            self.by_option or other.by_option,
             self.numbers or other.numbers,
             self.sets_current or other.sets_current,
             self.processes or other.processes,
@@ -67,17 +79,27 @@ class GpuChoice(Struct, frozen=True):
         return self.sets_current or not self.numbers
 
     @property
+    def takes_current_gpu(self) -> bool:
+        """Whether all is on the current GPU wherever there is one."""
+        return not self.by_option and self.is_current_gpu
+
+    @property
     def needs_current_gpu(self) -> bool:
         """Whether nothing runs without CUDA, and all is on one GPU."""
         return self.cuda and not self.chooses and self.is_current_gpu
 
 
 def gpu_choice(texts: Iterable[str]) -> GpuChoice:
-    """What the texts of some files say together."""
+    """What the texts of programs say together, and those of what leads from them to a place."""
     found = GpuChoice()
     for each in texts:
         found |= _said_in(each)
     return found
+
+
+def offered_choice(texts: Iterable[str]) -> GpuChoice:
+    """What the texts of files that programs import say together: it is the programs that send something to CUDA."""
+    return replace(gpu_choice(_MOVES_IF_AVAILABLE.sub("", each) for each in texts), cuda=False)
 
 
 @lru_cache(maxsize=512)
@@ -85,6 +107,7 @@ def _said_in(text: str) -> GpuChoice:
     text = _CHOOSES_NOTHING.sub("", _COMMENT.sub("", text))
     return GpuChoice(
         chooses=_CHOOSES.search(text) is not None,
+        by_option=_CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
         numbers=_NUMBERS.search(text) is not None,
         sets_current=_SETS_CURRENT.search(text) is not None,
         processes=_PROCESSES.search(text) is not None,
