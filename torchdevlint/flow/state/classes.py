@@ -15,7 +15,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.names import canonical, dotted_path, is_one_of, positional_names
-from torchdevlint.flow.state.decorators import decorator_names, is_plain
+from torchdevlint.flow.state.decorators import decorator_names, is_plain, is_property
 from torchdevlint.flow.state.members import has_attribute
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
@@ -246,6 +246,14 @@ class ClassInfo:
         """The method of that name, bound to `receiver`, or to nothing or the class if it is static or of the class."""
         found = self.all_methods.get(name)
         return None if found is None else _decorated(*found, receiver)
+
+    def accessor(self, name: str, receiver: Value) -> Func | None:
+        """What reads an attribute of that name, where a ``@name.setter`` takes all that is assigned to it."""
+        info, method = self.all_methods.get(name, (self, None))
+        if method is None or "setter" not in decorator_names(method):
+            return None
+        getters = (each for each in info.node.body if is_property(each) and getattr(each, "name", "") == name)
+        return next((bind(info, each, receiver) for each in getters), None)  # type: ignore[arg-type]
 
     def inherited(self, name: str, receiver: Value) -> Func | None:
         """What ``super().name`` is."""

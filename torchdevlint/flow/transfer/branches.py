@@ -21,6 +21,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Ref, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.flow.transfer.agreement import compares_devices, refine_places
 from torchdevlint.flow.transfer.dimensions import refine_dimensions
+from torchdevlint.flow.transfer.filtered import refine_filtered
 from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import inside
 
@@ -128,6 +129,7 @@ def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | No
             _refine_any(frame, test, fails if isinstance(test.op, ast.And) else holds)
         return
     _refine_empty(frame, test, holds, fails)
+    refine_filtered(frame, test, holds, fails)
     refine_dimensions(frame, test, holds, fails)
     if isinstance(test, ast.Call):
         wrappers.refine_by_test(frame, test, holds, fails)

@@ -35,6 +35,9 @@ _MAX_ACTIVE = 20
 def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     """What ``receiver.name`` holds, joined over every method that assigns it; methods are bound; else UNKNOWN."""
     info = receiver.info
+    accessor = info.accessor(name, receiver)
+    if accessor is not None:
+        return accessor
     value: Value | None = None
     for each in info.mro:
         _evaluate_writers(frame, each, info, name)
