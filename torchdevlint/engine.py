@@ -29,11 +29,14 @@ from torchdevlint.project.tree import forget
 from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
+from torchdevlint.source.python_2 import is_for_python_2
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.suppress import Suppressions
 from torchdevlint.syntax.document import Document, parsed
 from torchdevlint.syntax.errors import TooDeepError
 
+_APPLE_DOUBLE = b"\x00\x05\x16\x07"
+"""What macOS puts beside a file where it cannot keep its attributes, under its name after ``._``, starts so."""
 ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
@@ -175,8 +178,8 @@ def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) ->
             document = Document(Content(module.source.text), module.tree)
     except UndecodableError as error:
         part = "notebook" if filename.endswith(NOTEBOOK) else "file"
-        fact = InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason, part)
-        reports, problems = judged([fact], filename, codes)
+        facts = [InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason, part)]
+        reports, problems = judged([] if data.startswith(_APPLE_DOUBLE) else facts, filename, codes)
         return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
@@ -190,7 +193,9 @@ def _check_document(
     content, tree, codes = document.content, document.tree, select.selected_for(settings, filename)
     part = "file" if content.notebook is None else "cell"
     shown = document.errors if part == "file" or b"torch" in data else ()
-    errors = [InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part) for each in shown]
+    places = [Span(*2 * (each.row, each.column)) for each in shown]
+    old = [is_for_python_2(data, each.reason, part == "cell") for each in shown]
+    errors = [InvalidSyntax(at, each.reason, part, known) for at, each, known in zip(places, shown, old, strict=True)]
     reports, problems = judged(errors, filename, codes)
     suppressions = suppress.read(content.text, ignore_noqa=settings.ignore_noqa)
     entry = None

@@ -23,9 +23,9 @@ def forward(self, x):
 ## Fix safety
 There is no fix.
 
-A file for Python 2, by a first error such as that of a `print` statement, is *advice*: it is counted in the last words
-of a run, and reported where TDL901 is selected (`extend-select = ["TDL901"]`), since nobody runs it with a Python of
-today.
+A file for Python 2, by a first error such as that of a `print` statement, or a notebook by its kernel, is *advice*: it
+is counted in the last words of a run, and reported where TDL901 is selected (`extend-select = ["TDL901"]`), since
+nobody runs it with a Python of today. What macOS puts beside a file (`._name.py`) is no Python and left alone.
 
 ## What it cannot see
 It reports the first error of a file only, and of each cell of a notebook. Half-typed cells of a notebook that has
@@ -63,20 +63,11 @@ _REMEDIES = {
 }
 
 
-_OF_PYTHON_2 = (
-    "Missing parentheses in call to 'print'",
-    "Missing parentheses in call to 'exec'",
-    "multiple exception types must be parenthesized",
-    "leading zeros in decimal integer literals are not permitted",
-)
-"""How Python 3 refuses what Python 2 accepted."""
-
-
 def check(fact: InvalidSyntax) -> Iterator[Report]:
     yield Report(
         span=fact.at,
         message=f"the {fact.part} cannot be parsed: {fact.reason}",
         symptom=_EFFECTS[fact.part],
         help=_REMEDIES[fact.part],
-        severity=Severity.ADVICE if fact.part == "file" and fact.reason.startswith(_OF_PYTHON_2) else None,
+        severity=Severity.ADVICE if fact.for_python_2 else None,
     )

@@ -20,3 +20,4 @@ class InvalidSyntax(Fact, frozen=True):
 
     reason: str
     part: str = "file"
+    for_python_2: bool = False

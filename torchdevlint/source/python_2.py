@@ -1,0 +1,32 @@
+"""Code for Python 2, as what Python 3 says of it and the kernel of a notebook tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_REFUSED = (
+    "Missing parentheses in call to 'print'",
+    "Missing parentheses in call to 'exec'",
+    "multiple exception types must be parenthesized",
+    "leading zeros in decimal integer literals are not permitted",
+)
+"""How Python 3 refuses what Python 2 accepted."""
+_TABS = "inconsistent use of tabs"
+_KERNEL = re.compile(rb'"name"\s*:\s*"python2"|"version"\s*:\s*"2\.\d+\.\d+"')
+
+
+def is_for_python_2(data: bytes, reason: str, in_notebook: bool) -> bool:
+    """Whether a file, of which the parser says `reason`, is for Python 2; in a notebook its kernel says so.
+
+    For Python 2 a tab ends at the next eighth column.
+    """
+    if in_notebook:
+        return _KERNEL.search(data) is not None
+    if not reason.startswith(_TABS):
+        return reason.startswith(_REFUSED)
+    try:
+        ast.parse(data.expandtabs(8))
+    except (SyntaxError, ValueError) as error:
+        return str(error).startswith(_REFUSED)
+    return True
