@@ -34,11 +34,13 @@ def with_causes(facts: Iterable[Fact]) -> list[Fact]:
 def _shared(fact: Fact) -> tuple[object, ...]:
     """The value that is in the wrong place, or the decision that the function has not taken; nothing where it is alone.
 
-    Facts of different functions have nothing in common, but for an attribute, which is the business of its class. A
-    script, unlike a function, loads one thing after another, for many ends.
+    Facts of different functions have nothing in common, but for an attribute, which is the business of its class, and
+    an option such as ``args.cuda``, which is that of the file. A script, unlike a function, loads one thing after
+    another, for many ends.
     """
     if isinstance(fact, IgnoresGivenDevice):
-        return fact.scope, fact.kind, fact.given
+        of_file = fact.kind == "flag" and "." in fact.given and not fact.given.startswith("self.")
+        return "" if of_file else fact.scope, fact.kind, fact.given
     if isinstance(fact, CheckpointLoad):
         return (fact.scope, fact.function) if fact.scope else ()
     if isinstance(fact, ReadOnHost):

@@ -104,17 +104,20 @@ def _moves_batches(frame: Frame) -> bool:
     return bool(managed) or frame.machine.default_changed
 
 
-def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
+def _given_by(
+    frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state: State, beside_others: bool = False
+) -> Value | None:
+    """What a round of a loop over `node` gets; `beside_others` what else is moved there may come from elsewhere."""
     if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
         callee = (dotted_path(node.func) or "").rpartition(".")[2]
         if callee == "zip":
-            found = [_given_by(frame, each, loop, state) for each in node.args]
+            found = [_given_by(frame, each, loop, state, beside_others=True) for each in node.args]
             return sequence([each or UNKNOWN for each in found]) if any(found) else None
         if callee == "chain":
-            found = [_given_by(frame, each, loop, state) for each in node.args]
+            found = [_given_by(frame, each, loop, state, beside_others) for each in node.args]
             return next((each for each in found if each is not None), None) if all(found) else None
         if callee in ("enumerate", "tqdm", "track", "islice", "iter", "cycle"):
-            inner = _given_by(frame, node.args[0], loop, state)
+            inner = _given_by(frame, node.args[0], loop, state, beside_others)
             return sequence([NUMBER, inner]) if inner is not None and callee == "enumerate" else inner
     source = frame.evaluate(node, state)
     if _is_loader(node, source):
@@ -122,7 +125,7 @@ def _given_by(frame: Frame, node: ast.expr, loop: ast.For | ast.AsyncFor, state:
     if isinstance(source, Library):
         sample = item_of_data(frame, loop.target, source)
         return None if sample == UNKNOWN else sample
-    if isinstance(source, Unknown) and not isinstance(node, ast.Call) and _moves_a_part(loop):
+    if isinstance(source, Unknown) and not (isinstance(node, ast.Call) or beside_others) and _moves_a_part(loop):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
