@@ -131,6 +131,32 @@ def test_cuda_wherever_there_is_any(tmp_path: Path) -> None:
     assert "layers.py:TDL012" in found(application(tmp_path, layers=ASKING, main=MAIN, other=option))
 
 
+PLAIN = """import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[1])
+"""
+STARTS = "import torch\nfrom layers import Scale\n\nnet = Scale()\nprint(net(torch.ones(2, 3)))\n"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, []),
+        ({"more.py": STARTS + "net.to('mps')\n"}, ["layers.py:TDL003"]),
+        ({"more.py": "from layers import Scale\nfrom helpers import started\n\nprint(started(Scale()))\n",
+          "helpers.py": "def started(net):\n    return net.cuda()\n"}, ["layers.py:TDL003"]),
+        ({"try.ipynb": NOTEBOOK}, ["layers.py:TDL003"]),
+    ],
+)  # fmt: skip
+def test_programs_without_an_accelerator(tmp_path: Path, others: dict[str, str], expected: list[str]) -> None:
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    assert found(application(tmp_path, layers=PLAIN, main=STARTS)) == expected
+
+
 def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()

@@ -14,10 +14,10 @@ from pathlib import PurePath
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.kinds.mentioned import Mentions
-from torchdevlint.flow.kinds.programs import is_program
+from torchdevlint.flow.kinds.programs import is_program, mentions_accelerators
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 
@@ -47,6 +47,8 @@ class Application:
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)
+        if isinstance(fact, (MixedDevices, ReadOnHost)):
+            return not self._is_of_cpu
         if isinstance(fact, CheckpointLoad):
             return not self._choice.needs_current_gpu or self._choice.processes
         return True
@@ -93,6 +95,19 @@ class Application:
         scripts = (text.text for each in paths if (text := self._project.text_of(each)) is not None)
         built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
         return _GENERATED.search(name) is not None or any(map(built.search, scripts))
+
+    @cached_property
+    def _is_of_cpu(self) -> bool:
+        """Whether the programs that come here have nothing to do with accelerators, nor what they import.
+
+        A notebook or a configuration that names the file may have.
+        """
+        assert self._project is not None
+        texts = [self._text, *(each.text for each in self._callers.importers())]
+        imported = None if any(map(mentions_accelerators, texts)) else self._imported()
+        if imported is None or any(map(mentions_accelerators, imported)):
+            return False
+        return self._project.saying((PurePath(self._project.path).stem,), beside_code=True) == ()
 
     @cached_property
     def _mentions(self) -> Mentions:

@@ -144,9 +144,15 @@ def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
     if arguments.double_starred or arguments.starred or not (arguments.positional or arguments.keywords):
         return True
     given = arguments.get(torch_api.LOADERS[name], "map_location")
-    if given is None or given[1] != Const(None):
+    if given is None or given[1] != Const(None) or _is_chosen(given[0]):
         return given is not None
     return _is_parameter(frame, given[0])
+
+
+def _is_chosen(node: ast.expr) -> bool:
+    """``None if use_gpu else "cpu"``: where the place is left open, it was decided that it may be."""
+    arms = (node.body, node.orelse) if isinstance(node, ast.IfExp) else ()
+    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in arms)
 
 
 def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) -> bool:
