@@ -248,9 +248,12 @@ class ClassInfo:
         return None if found is None else _decorated(*found, receiver)
 
     def accessor(self, name: str, receiver: Value) -> Func | None:
-        """What reads an attribute of that name, where a ``@name.setter`` takes all that is assigned to it."""
+        """What reads an attribute of that name, where a ``@name.setter`` puts what is assigned into another tensor.
+
+        What a setter only keeps under another name is what is read.
+        """
         info, method = self.all_methods.get(name, (self, None))
-        if method is None or "setter" not in decorator_names(method):
+        if method is None or "setter" not in decorator_names(method) or _self_writes(method):
             return None
         getters = (each for each in info.node.body if is_property(each) and getattr(each, "name", "") == name)
         return next((bind(info, each, receiver) for each in getters), None)  # type: ignore[arg-type]
