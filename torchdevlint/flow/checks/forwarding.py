@@ -17,7 +17,7 @@ from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Value
+from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
 from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -106,7 +106,8 @@ def check_returned(frame: Frame, state: State) -> None:
         if isinstance(value, Loaded) and id(value.node) in calls:
             _note_loaded(frame, state, value.node)
         for tensor in tensors_in(value):
-            for site in tensor.creations if tensor.device == DEFAULT else ():
+            made_here = tensor.device == DEFAULT and not _is_reduced(frame.function, tensor)
+            for site in tensor.creations if made_here else ():
                 if id(site.node) in calls and isinstance(site.node, ast.Call):
                     takes = site.function.rpartition(".")[2] not in torch_api.CPU_FACTORIES
                     takes = takes and site.function.rpartition(".")[2] not in torch_api.LEGACY_CONSTRUCTORS
@@ -119,6 +120,13 @@ def check_returned(frame: Frame, state: State) -> None:
                     return
 
 
+def _is_reduced(function: ast.AST, tensor: Tensor) -> bool:
+    """Whether it is one number that a function returns as ``losses.mean()``: that goes with tensors of all devices."""
+    returned = (each.value for each in nodes_in(function, ast.Return) if isinstance(each.value, ast.Call))
+    methods = (each.func.attr for each in returned if isinstance(each.func, ast.Attribute) and not each.args)
+    return tensor.ndim == 0 and not _REDUCTIONS.isdisjoint(methods)
+
+
 def _is_returned_as_made(function: ast.AST, node: ast.Call) -> bool:
     """Whether nothing happens to a tensor between the call that makes it on the default device and the return."""
     default = _default_of(function, "device")
@@ -127,6 +135,7 @@ def _is_returned_as_made(function: ast.AST, node: ast.Call) -> bool:
 
 
 _NONE = ast.Constant(None)
+_REDUCTIONS = frozenset({"mean", "sum", "max", "min", "median", "std", "var", "prod", "norm"})
 
 
 def _is_constant(node: ast.expr, value: object) -> bool:

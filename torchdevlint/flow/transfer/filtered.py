@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
@@ -25,18 +24,36 @@ def refine_filtered(frame: Frame, test: ast.expr, holds: State | None, fails: St
         test = test.args[0]
     if empty is None or frame.function is None or not isinstance(test, ast.Name):
         return
-    bound = assignments_by_path(frame.function).get(test.id, ())
-    if len(bound) == 1 and isinstance(bound[0].value, ast.ListComp):
-        names = _without_tensors(frame, bound[0].value, empty)
-        empty.env.update({name: UNKNOWN for name in names if name in empty.env})
+    picked = _comprehension(frame, test.id, test.lineno)
+    if picked is None or not _picks_tensors(frame, picked, empty):
+        return
+    for name in _sources(frame, picked, set()):
+        if name in empty.env:
+            empty.env[name] = UNKNOWN
 
 
-def _without_tensors(frame: Frame, picked: ast.ListComp, state: State) -> Iterator[str]:
-    """The containers of which a comprehension picks all tensors."""
-    last = picked.generators[-1]
-    if len(last.ifs) == 1 and _asks_for_tensor(frame, last.ifs[0], picked.elt, state):
-        names = (each for part in picked.generators for each in inside(part.iter) if isinstance(each, ast.Name))
-        yield from (each.id for each in names)
+def _comprehension(frame: Frame, name: str, line: int) -> ast.ListComp | None:
+    """The list that was bound to a name last before a line."""
+    bound = assignments_by_path(frame.function).get(name, ()) if frame.function is not None else ()
+    last = max((each for each in bound if each.lineno < line), key=lambda each: each.lineno, default=None)
+    return last.value if last is not None and isinstance(last.value, ast.ListComp) else None
+
+
+def _sources(frame: Frame, picked: ast.ListComp, seen: set[str]) -> set[str]:
+    """The containers that a comprehension goes over, and those that it is a list of all elements of."""
+    for part in picked.generators:
+        for each in inside(part.iter):
+            if isinstance(each, ast.Name) and each.id not in seen:
+                seen.add(each.id)
+                within = _comprehension(frame, each.id, picked.lineno)
+                if within is not None and not any(inner.ifs for inner in within.generators):
+                    _sources(frame, within, seen)
+    return seen
+
+
+def _picks_tensors(frame: Frame, picked: ast.ListComp, state: State) -> bool:
+    tests = picked.generators[-1].ifs
+    return len(tests) == 1 and _asks_for_tensor(frame, tests[0], picked.elt, state)
 
 
 def _asks_for_tensor(frame: Frame, test: ast.expr, element: ast.expr, state: State) -> bool:
