@@ -16,7 +16,7 @@ from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL, on_cpu
+from torchdevlint.flow.state.devices import MODEL, Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives, is_module, is_number
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
@@ -47,8 +47,18 @@ def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: V
         return
     machine = frame.machine
     for _, each in alternatives(value, state.conditions):
-        if isinstance(each, Tensor) and each.unwrapped is not None and not on_cpu(each.device):
+        if not isinstance(each, Tensor) or each.unwrapped is None:
+            continue
+        if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
             machine.record_anyway(("parameter", target), partial(_moved, machine, info, target.attr, each.unwrapped))
+
+
+def _is_there(move: ast.AST, device: Device, state: State) -> bool:
+    """Whether an operand of what was made a Parameter is where it is moved to: then all of it is, and stays one."""
+    wrap = move.func.value if isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute) else move
+    operands = (part for each in nodes_in(wrap, ast.BinOp) for part in (each.left, each.right))
+    held = (state.env.get(each.id) for each in operands if isinstance(each, ast.Name))
+    return any(isinstance(each, Tensor) and each.device == device for each in held)
 
 
 def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> MovedParameter:

@@ -61,13 +61,9 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
 
 
 def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
-    """The tensor after an explicit move to `device`; a Parameter that is there already stays what it is.
-
-    One that is where the model is, or where something else says, may be there under another name.
-    """
+    """The tensor after an explicit move to `device`; a Parameter that is there already stays what it is."""
     steps = tensor.steps if step is None else (*tensor.steps[:1], *tensor.steps[1:][-2:], step)
     if tensor.parameter and tensor.device == device != TOP:
         return tensor
-    moves = tensor.parameter and step is not None and tensor.device.origin not in (Origin.MODEL, Origin.EXPRESSION)
-    unwrapped = step.node if moves and step is not None else tensor.unwrapped
+    unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
     return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)
