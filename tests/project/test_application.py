@@ -123,6 +123,15 @@ def test_a_question_for_cuda_leaves_the_number_open_alone(tmp_path: Path) -> Non
     assert "layers.py:TDL012" in found(application(tmp_path, layers=asks, main=MAIN, other=NUMBERED))
 
 
+def test_all_programs_say_first_which_gpu_is_the_current_one(tmp_path: Path) -> None:
+    chosen = NUMBERED.replace("net = Attention().cuda(int(sys.argv[1]))", "torch.cuda.set_device(int(sys.argv[1]))")
+    chosen += 'device = "cuda" if torch.cuda.is_available() else "cpu"\nprint(Attention().to(device))\n'
+    assert "layers.py:TDL012" not in found(application(tmp_path, layers=LAYERS, main=chosen))
+    tree.forget()
+    perhaps = chosen.replace("torch.cuda.set", "if len(sys.argv) > 1:\n    torch.cuda.set")
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=LAYERS, main=chosen, other=perhaps))
+
+
 def test_cuda_wherever_there_is_any(tmp_path: Path) -> None:
     """A move under a question for CUDA hurts where a program is on the CPU in spite of it, or on another GPU."""
     option = ANYWHERE.replace("torch.cuda.is_available()", "'--cuda' in __import__('sys').argv")

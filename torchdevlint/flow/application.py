@@ -15,6 +15,7 @@ from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.kinds.cuda_programs import begins_on_gpu
 from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.kinds.mentioned import Mentions
 from torchdevlint.flow.kinds.programs import is_program, mentions_accelerators
@@ -55,9 +56,18 @@ class Application:
 
     def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
         """Whether the GPU that is named is the one that all is on, wherever the place is come to."""
+        if self._begins_on_gpu:
+            return True
         if fact.kind == "question":
             return self._choice.is_current_gpu
         return self._choice.takes_current_gpu if fact.asks else self._choice.needs_current_gpu
+
+    @cached_property
+    def _begins_on_gpu(self) -> bool:
+        """Whether all programs that come here say first which GPU is the current one."""
+        trees = (each.tree for each in self._callers.parsed(self._callers.importers()))
+        programs = [each for each in (self._tree, *trees) if is_program(each)]
+        return bool(programs) and all(map(begins_on_gpu, programs))
 
     @cached_property
     def _is_one(self) -> bool:

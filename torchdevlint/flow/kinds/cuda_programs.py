@@ -66,6 +66,13 @@ def _uses_gpu(tree: ast.Module) -> bool:
     return any(_asks_gpu(each) or _sends_to_cuda(tree, each) for each in nodes_in(tree, ast.Call))
 
 
+@once_a_node
+def begins_on_gpu(tree: ast.Module) -> bool:
+    """Whether the program of a file says on every path which GPU is the current one, which needs one."""
+    calls = (each for each in _surely_run(tree) if isinstance(each, ast.Call))
+    return any(dotted_path(each.func) == "torch.cuda.set_device" for each in calls)
+
+
 def sets_current_gpu(scope: ast.AST, line: int) -> bool:
     """Whether a function or module says on every way to a line which GPU is the current one, so that CUDA means it."""
     return any(each < line for each in _lines_that_set_gpu(scope))
