@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
+
+from msgspec import Struct
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.host_reads import reads_on_host
 from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
@@ -15,6 +20,7 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
 _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join", "builtins.set", "builtins.sorted"})
+_OF_ESTIMATORS = frozenset("fit fit_transform fit_predict transform predict score".split())
 _LEAVES_IN_PLACE = {"get", "pop"} | torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to", "type"}
 """Methods that give a part, or what is on the same device."""
 
@@ -34,9 +40,9 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     sources: tuple[Source, ...] = (load, *sorted(_names_of_parts(scope, load)))
     takes = [call for source in sources for call in given.get(source, ())]
     methods = [each for source in sources for each in asked.get(source, ())]
-    name, lines = _bound_next(scope, load)
-    takes += [call for call in given.get(name, ()) if call.lineno in lines]
-    methods += [each for each in asked.get(name, ()) if each[1].lineno in lines]
+    for name, lines in _held(scope, load):
+        takes += [call for call in given.get(name, ()) if call.lineno in lines]
+        methods += [each for each in asked.get(name, ()) if each[1].lineno in lines]
     if any(isinstance(call.func, ast.Attribute) and call.func.attr == "load_state_dict" for call in takes):
         return False
     if any(method in _OF_TEXT or (method == "numpy" and not call.keywords) for method, call in methods):
@@ -44,19 +50,72 @@ def is_read_by_host(frame: Frame, load: ast.Call) -> bool:
     return any(_takes_host_data(frame, call) for call in takes)
 
 
-def _bound_next(scope: ast.Module | FunctionNode, load: ast.Call) -> tuple[str, range]:
-    """The name that holds what the load gave, and the lines from there to where it holds something else."""
-    for each in nodes_in(scope, ast.Assign):
-        target = each.targets[0]
-        if each.value is load and isinstance(target, ast.Name):
-            later = (line for line, bound, _ in bindings_in(scope)[target.id] if bound and line > each.lineno)
-            return target.id, range(each.lineno + 1, next(later, sys.maxsize - 1) + 1)
-    return "", range(0)
+def _held(scope: ast.Module | FunctionNode, load: ast.Call) -> list[tuple[str, range]]:
+    """The names that hold what the load gave, or parts of it, each with the lines from there to where that ends."""
+    taken = _bindings_by_source(scope)
+    found: list[tuple[str, range]] = []
+    new: list[tuple[Source, range]] = [(load, range(sys.maxsize))]
+    while new:
+        source, lines = new.pop()
+        for each in taken.get(source, ()):
+            later = (row for row, bound, _ in bindings_in(scope)[each.name] if bound and each.bound < row <= each.last)
+            held = each.name, range(each.first, next(later, each.last) + 1)
+            if each.bound in lines and held not in found:
+                found.append(held)
+                new.append(held)
+    return found
+
+
+class _Binding(Struct, frozen=True):
+    """A name that holds a part of something: the line that binds it, and those on which it may hold that."""
+
+    name: str
+    bound: int
+    first: int
+    last: int
+
+
+@once_a_node
+def _bindings_by_source(scope: ast.AST) -> dict[Source, list[_Binding]]:
+    """The names that are bound to parts of something; those of loops and comprehensions end with these."""
+    found: dict[Source, list[_Binding]] = {}
+    for target, value, place in _bindings(scope):
+        source = _source_of(value)
+        if isinstance(target, ast.Name) and source is not None:
+            first, last = place.lineno, place.end_lineno or place.lineno
+            if isinstance(place, ast.Assign):
+                first, last = first + 1, sys.maxsize - 1
+            found.setdefault(source, []).append(_Binding(target.id, target.lineno, first, last))
+    return found
+
+
+def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | ast.expr]]:
+    """Targets with what they are bound to, and the statement or comprehension that does it."""
+    yield from ((each.targets[0], each.value, each) for each in nodes_in(scope, ast.Assign))
+    yield from ((each.target, each.iter, each) for each in nodes_in(scope, ast.For))
+    for made in (*nodes_in(scope, ast.ListComp), *nodes_in(scope, ast.SetComp), *nodes_in(scope, ast.GeneratorExp)):
+        yield from ((each.target, each.iter, made) for each in made.generators)
+    for table in nodes_in(scope, ast.DictComp):
+        yield from ((each.target, each.iter, table) for each in table.generators)
 
 
 def _takes_host_data(frame: Frame, call: ast.Call) -> bool:
-    called = frame.evaluate(call.func, State({}))
-    return isinstance(called, Ref) and (reads_on_host(called.name) or called.name in _TAKES_HOST_DATA)
+    """Whether a library takes nothing that is on an accelerator, be it a function or an estimator of scikit-learn."""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(receiver, ast.Name) and last_name(call.func) in _OF_ESTIMATORS:
+        values = values_by_path(frame.function or frame.machine.tree).get(receiver.id, ())
+        receiver = values[0] if len(values) == 1 else receiver
+    if isinstance(receiver, ast.Call) and last_name(call.func) in _OF_ESTIMATORS:
+        return _named(frame, receiver.func).startswith("sklearn.")
+    name = _named(frame, call.func)
+    return reads_on_host(name) or name in _TAKES_HOST_DATA
+
+
+def _named(frame: Frame, callee: ast.expr) -> str:
+    """The public name of what is called; in a module, of what it has bound so far."""
+    state = State({} if frame.function is not None else dict(frame.machine.globals))
+    called = frame.evaluate(callee, state) if dotted_path(callee) is not None else None
+    return called.name if isinstance(called, Ref) else ""
 
 
 @once_a_node
@@ -80,11 +139,8 @@ def _calls_by_source(
 @once_a_node
 def _bound_in(scope: ast.AST) -> dict[str, list[Source | None]]:
     """What the values of a name are taken out of, which assignments or the rounds of a loop bind to it."""
-    bound = [(each.targets[0], each.value) for each in nodes_in(scope, ast.Assign)]
-    bound += [(each.target, each.iter) for each in nodes_in(scope, ast.For)]
-    bound += [(each.target, each.iter) for each in nodes_in(scope, ast.comprehension)]
     found: dict[str, list[Source | None]] = {}
-    for target, value in bound:
+    for target, value, _ in _bindings(scope):
         if isinstance(target, ast.Name):
             found.setdefault(target.id, []).append(_source_of(value))
     return found
