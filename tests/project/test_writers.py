@@ -245,3 +245,34 @@ def test_kept_results_depend_on_files_that_paths_come_from(tmp_path: Path) -> No
     (root / "settings.py").write_text(SETTINGS.replace('"weights.pt"', '"curves.pt"'))
     assert lint(root, folder) == lint(root)
     assert lint(root, folder).diagnostics
+
+
+FITS = """import torch
+from torch import nn
+
+
+class Fit:
+    def __init__(self, folder):
+        self.folder = folder
+        self.net = nn.Linear(2, 3)
+
+    def run(self, rows):
+        self.net(rows)
+        torch.save(self.net.state_dict(), self.folder + "/best.pt")
+
+    def again(self):
+        self.net.load_state_dict(torch.load(self.folder + "/best.pt"))
+"""
+
+
+def test_a_class_keeps_its_model_where_no_importer_moves_it(tmp_path: Path) -> None:
+    program = "from fits import Fit\n\nfit = Fit('runs')\nfit.run([])\n"
+    moving = program.replace("fit.run", "fit.net.to(place)\nfit.run")
+    assert reported(project(tmp_path, fits=FITS, main=program)) == []
+    assert reported(project(tmp_path, fits=FITS, main=program, other=moving)) == ["fits.py"]
+
+
+def test_a_layer_that_is_moved_where_it_is(tmp_path: Path) -> None:
+    train = "import torch\n\nnet = torch.nn.Linear(2, 2)\nnet.to(place)\ntorch.save([net], 'tables.pt')\n"
+    assert reported(project(tmp_path, read=READER, train=train)) == ["read.py"]
+    assert reported(project(tmp_path, train=train.replace("torch.save", "net.cpu()\ntorch.save"))) == []

@@ -93,10 +93,11 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | a
     """Targets with what they are bound to, and the statement or comprehension that does it."""
     yield from ((each.targets[0], each.value, each) for each in nodes_in(scope, ast.Assign))
     yield from ((each.target, each.iter, each) for each in nodes_in(scope, ast.For))
-    for made in (*nodes_in(scope, ast.ListComp), *nodes_in(scope, ast.SetComp), *nodes_in(scope, ast.GeneratorExp)):
-        yield from ((each.target, each.iter, made) for each in made.generators)
-    for table in nodes_in(scope, ast.DictComp):
-        yield from ((each.target, each.iter, table) for each in table.generators)
+    made: list[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp] = []
+    made += [*nodes_in(scope, ast.ListComp), *nodes_in(scope, ast.SetComp)]
+    made += [*nodes_in(scope, ast.DictComp), *nodes_in(scope, ast.GeneratorExp)]
+    for each in made:
+        yield from ((one.target, one.iter, each) for one in each.generators)
 
 
 def _takes_host_data(frame: Frame, call: ast.Call) -> bool:

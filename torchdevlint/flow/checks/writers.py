@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.file_names import (
     Place,
+    class_around,
     file_name,
     file_names,
     is_telling,
@@ -76,8 +77,10 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
     if any(len(call.args) < 2 for call in saves):
         return False
     pairs = [call for call in saves if ast.dump(call.args[1]) == path]
-    moves_nothing = bool(pairs) and _moves_nothing(frame, _own_file(frame))
-    return bool(pairs) and all(_saves_of_cpu(frame.machine.tree, call, moves_nothing) for call in pairs)
+    own = _own_file(frame)
+    moves_nothing = bool(pairs) and _moves_nothing(frame, own) and _is_left_alone(frame, own, pairs[0])
+    found = {_saves_of_cpu(own.tree, call, moves_nothing) for call in pairs}
+    return True in found and False not in found
 
 
 def is_written(frame: Frame, name: str) -> bool:
@@ -134,16 +137,17 @@ def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
 
 
 def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
-    """Whether all that a file writes under a name is of the CPU; None if it writes nothing of that name."""
+    """Whether all that a file writes under a name is of the CPU; None if it writes nothing new of that name."""
     writes = [(call, _written_to(frame, module, call, names)) for call, names in _writes(module.tree)]
     if not any(_may_be(names, name) for _, names in writes):
         return None
     moves_nothing = _moves_nothing(frame, module)
-    return all(
-        _saves_of_cpu(module.tree, call, moves_nothing)
+    found = {
+        _saves_of_cpu(module.tree, call, moves_nothing and _is_left_alone(frame, module, call))
         for call, names in writes
         if None in names or _may_be(names, name)
-    )
+    }
+    return None if found == {None} else False not in found
 
 
 def _written_to(frame: Frame, module: ModuleFile, call: ast.Call, names: Names) -> Names:
@@ -165,9 +169,23 @@ def _moves_nothing(frame: Frame, module: ModuleFile) -> bool:
     return others is None or not imports_accelerators(module, others.project)
 
 
-def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool:
+def _is_left_alone(frame: Frame, module: ModuleFile, call: ast.Call) -> bool:
+    """Whether no importer of a file can move what its classes keep, and methods of these save."""
+    others = frame.machine.others
+    if others is None or class_around(scopes_of(module.tree, call)) is None:
+        return True
+    for path in others.project.importers(module.path):
+        importer = others.project.library.get(path)
+        others.project.used(path, "", importer)
+        if importer is None or mentions_accelerators(importer.source.text):
+            return False
+    return True
+
+
+def _saves_of_cpu(tree: ast.Module, call: ast.Call, moves_nothing: bool) -> bool | None:
+    """Whether a call saves nothing but data of the CPU; None if that is what it loads from there."""
     value = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "obj"), None)
-    return _is_torch_save(call) and value is not None and is_of_cpu(tree, value, call, moves_nothing)
+    return is_of_cpu(tree, value, call, moves_nothing) if _is_torch_save(call) and value is not None else False
 
 
 @once_a_node

@@ -1,0 +1,113 @@
+"""Modules that are saved: made where nothing could move them, or sent to the CPU right before."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.checks.file_names import Scopes
+from torchdevlint.flow.checks.saved_names import before, values_in
+from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_OF_MODULES = frozenset(
+    "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
+)
+_KEEPS_PLACE = frozenset("eval train zero_grad requires_grad_ state_dict parameters".split())
+
+
+def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
+    """Whether the code around makes a Module, and gives it to nobody that could move it."""
+    path = dotted_path(node)
+    if path is None or path.count(".") > 1:
+        return False
+    if isinstance(node, ast.Name):
+        made = next((values_in(scope).get(path) for scope in scopes if path in values_in(scope)), None)
+        values = [each.value for each in made or ()]
+        around: ast.AST = scopes[0]
+    else:
+        owners = (each for each in nodes_in(tree, ast.ClassDef) if scopes[0] in inside(each))
+        around = next(owners, tree)
+        bound = (each for each in nodes_in(around, ast.Assign) if path in map(dotted_path, each.targets))
+        values = [each.value for each in bound]
+    given = (one for each in nodes_in(around, ast.Call) for one in (*each.args, *(key.value for key in each.keywords)))
+    makes = all(isinstance(each, ast.Call) and last_name(each.func)[:1].isupper() for each in values)
+    return bool(values) and makes and path not in map(dotted_path, given)
+
+
+def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
+    """Whether a statement right before sends a Module to the CPU: ``net.cpu()``, ``net.to("cpu")``.
+
+    Between that and the node its parts are counted and saved at most.
+    """
+    path = dotted_path(node)
+    if path is None:
+        return False
+    for statement in before(scope, node):
+        calls = [each for each in nodes_in(statement, ast.Call) if _is_of(each, path)]
+        if isinstance(statement, ast.Expr) and statement.value in calls and says_cpu(calls[0]):
+            return True
+        if any(last_name(each.func) not in _KEEPS_PLACE for each in calls) or _is_handed_on(statement, path):
+            return False
+    return False
+
+
+def is_bare_module(tree: ast.Module, node: ast.expr) -> bool:
+    """Whether a file uses a name as that of a Module, and sets none of its attributes."""
+    path = dotted_path(node)
+    return path in _modules(tree) and path not in _with_attributes(tree)
+
+
+def says_cpu(call: ast.Call) -> bool:
+    """``x.cpu()``, ``x.to("cpu")``, ``x.to(torch.device("cpu"))``"""
+    given = (*call.args, *(each.value for each in call.keywords))
+    return last_name(call.func) == "cpu" or (last_name(call.func) == "to" and any(map(is_cpu, given)))
+
+
+def is_cpu(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
+        node = node.args[0]
+    return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _is_of(call: ast.Call, path: str) -> bool:
+    """Whether a call is one of a method of the Module, or of a part of it."""
+    receiver = dotted_path(call.func.value) if isinstance(call.func, ast.Attribute) else None
+    return receiver is not None and f"{receiver}.".startswith(f"{path}.")
+
+
+def _is_handed_on(statement: ast.stmt, path: str) -> bool:
+    """Whether a statement binds the Module, or gives it or what holds it to what may move it."""
+    owner = path.rpartition(".")[0]
+    if not {path, owner or path}.isdisjoint(map(dotted_path, _written_in(statement))):
+        return True
+    for call in nodes_in(statement, ast.Call):
+        if "save" not in last_name(call.func):
+            given = {dotted_path(each) for each in (*call.args, *(one.value for one in call.keywords))}
+            of_owner = isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) == (owner or None)
+            if of_owner or (owner and owner in given) or path in given:
+                return True
+    return False
+
+
+def _written_in(statement: ast.stmt) -> list[ast.expr]:
+    parts: list[ast.Name | ast.Attribute] = [*nodes_in(statement, ast.Name), *nodes_in(statement, ast.Attribute)]
+    return [each for each in parts if not isinstance(each.ctx, ast.Load)]
+
+
+@once_a_node
+def _modules(tree: ast.Module) -> frozenset[str]:
+    """The names that a file asks for parameters and modes, or binds to what a class makes."""
+    callees = (each.func for each in nodes_in(tree, ast.Call))
+    found = [each.value for each in callees if isinstance(each, ast.Attribute) and each.attr in _OF_MODULES]
+    for each in nodes_in(tree, ast.Assign):
+        made = last_name(each.value.func) if isinstance(each.value, ast.Call) else ""
+        if made[:1].isupper() and not made.endswith("Tensor"):
+            found += each.targets
+    return frozenset(path for each in found if (path := dotted_path(each)) is not None)
+
+
+@once_a_node
+def _with_attributes(tree: ast.Module) -> frozenset[str]:
+    """The names of which a file sets attributes."""
+    written = (each for each in nodes_in(tree, ast.Attribute) if not isinstance(each.ctx, ast.Load))
+    return frozenset(path for each in written if (path := dotted_path(each.value)) is not None)
