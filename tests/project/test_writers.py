@@ -276,3 +276,20 @@ def test_a_layer_that_is_moved_where_it_is(tmp_path: Path) -> None:
     train = "import torch\n\nnet = torch.nn.Linear(2, 2)\nnet.to(place)\ntorch.save([net], 'tables.pt')\n"
     assert reported(project(tmp_path, read=READER, train=train)) == ["read.py"]
     assert reported(project(tmp_path, train=train.replace("torch.save", "net.cpu()\ntorch.save"))) == []
+
+
+@pytest.mark.parametrize(("path", "lines"), [("folder + '.pz'", []), ("'m/a.pt'", []), ("folder + '.pt'", ["read.py"])])
+def test_an_end_tells_files_apart(tmp_path: Path, path: str, lines: list[str]) -> None:
+    other = f"\n\ndef keep(net, folder):\n    torch.save(net, {path})\n"
+    assert reported(project(tmp_path, read=READER, write=OF_CPU + other)) == lines
+
+
+def test_patterns_find_what_has_a_suffix_of_its_own(tmp_path: Path) -> None:
+    imports = "import torch\nfrom glob import glob\n\n"
+    found = imports + "for path in sorted(glob('runs/*.rows')):\n    print(torch.load(path))\n"
+    first = imports + "paths = glob('runs/*.rows')\nprint(torch.load(paths[0]))\n"
+    write = OF_CPU.replace("{A}/tables.pt", "{A}.rows")
+    assert reported(project(tmp_path, found=found, first=first, write=write)) == []
+    assert reported(project(tmp_path, train=OF_MODEL.replace("tables.pt", "7.rows"))) == ["first.py", "found.py"]
+    assert reported(project(tmp_path, train=write.replace(".rows", ".lines"))) == []
+    assert reported(project(tmp_path, write=write.replace(".rows", ".lines"))) == ["first.py", "found.py"]

@@ -26,6 +26,16 @@ _OF_PATHS = frozenset("open resolve absolute expanduser as_posix".split())
 _MODULES = frozenset("os io pathlib gzip".split())
 _SPECIFIERS = re.compile(r"%[-\d.]*\w|{[^{}]*}")
 _TELLING = re.compile(r"[^\W\d_]{3}")
+_COMMON = frozenset(
+    """
+    pt pth pkl pickle pk bin tar ckpt chkpt checkpoint checkpoints model models module net t7 th torch data dat npy npz
+    json yaml txt csv gz zip best last weights weight params state dict pyt safetensors part tmp bak old new
+    """.split()
+)
+"""Suffixes that files of all kinds have."""
+_WILDCARDS = re.compile(r"[*?]+|\[[^\]]*\]")
+_FINDS = frozenset("glob iglob rglob".split())
+_SAME_ELEMENTS = frozenset("sorted list tuple reversed tqdm".split())
 _WORDS = re.compile(r"[^\W\d]+")
 _MOST_NAMES = 6
 _MOST_TEXTS = 8
@@ -56,21 +66,27 @@ def file_name(scopes: Scopes, node: ast.expr) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def file_names(at: Place, node: ast.expr) -> tuple[str | None, ...]:
-    """The last parts that a path may have, with holes; None among them for what is not known."""
+def file_names(at: Place, node: ast.expr, ends: bool = False) -> tuple[str | None, ...]:
+    """The last parts that a path may have, with holes; None among them for what is not known.
+
+    Where `ends` are wanted, a suffix is enough: it tells the file from those of another suffix.
+    """
     names = (None if text is None else text.rpartition("/")[2] for text in _texts(at, node, _MOST_NAMES))
-    return tuple(dict.fromkeys(name if name is not None and is_telling(name) else None for name in names))
+    known = (name if name is not None and (is_telling(name) or (ends and "." in name)) else None for name in names)
+    return tuple(dict.fromkeys(known))
 
 
 def is_telling(name: str) -> bool:
-    """Whether what is known of a name is more than its suffix."""
-    return "." in name and _TELLING.search(name.rpartition(".")[0].replace(HOLE, " ")) is not None
+    """Whether what is known of a name is more than a suffix that many files have."""
+    stem, _, suffix = name.rpartition(".")
+    found = stem if suffix.lower() in _COMMON or HOLE in suffix else name
+    return "." in name and _TELLING.search(found.replace(HOLE, " ")) is not None
 
 
 def words_of(name: str) -> tuple[str, str]:
     """What the text of a file says that writes files of this name: the longest word in it, and the suffix."""
     stem, _, suffix = name.rpartition(".")
-    return max(_WORDS.findall(stem.replace(HOLE, " ")), key=len), f".{suffix}"
+    return max(_WORDS.findall(stem.replace(HOLE, " ")) or _WORDS.findall(suffix), key=len), f".{suffix}"
 
 
 def parts_of(name: str) -> tuple[str, str]:
@@ -102,6 +118,8 @@ def _texts(at: Place, node: ast.expr | None, names: int) -> Texts:
         return _one_of(text for each in node.values for text in _texts(at, each, names))
     if not names:
         return (None,)
+    if isinstance(node, ast.Subscript):
+        return _of_element(at, node.value, names)
     if isinstance(node, ast.Call):
         return _of_call(at, node, names)
     if isinstance(node, ast.Name):
@@ -165,6 +183,24 @@ def _of_call(at: Place, node: ast.Call, names: int) -> Texts:
     if called in _ONE_OF:
         return _texts(at, node.args[0], names) if node.args else (None,)
     return _returned(at, node.func, names)
+
+
+def _of_element(at: Place, node: ast.expr, names: int) -> Texts:
+    """An element of what a pattern finds: ``glob("runs/*.rows")[0]``"""
+    if isinstance(node, ast.Name) and names:
+        for place, scope in enumerate(at.scopes):
+            if isinstance(scope, _FUNCTIONS) and node.id in argument_names(scope):
+                return (None,)
+            values = _assigned(scope).get(node.id)
+            if values:
+                value = values[0] if len(values) == 1 else None
+                around = at.around(at.scopes[place:])
+                return _of_element(around, value, names - 1) if isinstance(value, ast.Call) else (None,)
+    called = last_name(node.func) if isinstance(node, ast.Call) and node.args else ""
+    if isinstance(node, ast.Call) and called in _FINDS:
+        found = _texts(at, node.args[0], names)
+        return tuple(None if each is None else _WILDCARDS.sub(HOLE, each) for each in found)
+    return _of_element(at, node.args[0], names) if isinstance(node, ast.Call) and called in _SAME_ELEMENTS else (None,)
 
 
 def _returned(at: Place, callee: ast.expr, names: int) -> Texts:
@@ -260,7 +296,7 @@ def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     bound: list[tuple[ast.expr, ast.expr | None]] = []
     bound += [(target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets]
     bound += [(each.target, each.value) for each in own_nodes_in(scope, ast.AnnAssign) if each.value is not None]
-    bound += [(each.target, None) for each in own_nodes_in(scope, ast.For)]
+    bound += [(each.target, ast.Subscript(each.iter, ast.Constant(0))) for each in own_nodes_in(scope, ast.For)]
     bound += [(each.target, None) for each in own_nodes_in(scope, ast.AugAssign)]
     bound += [(each.target, None) for each in own_nodes_in(scope, ast.NamedExpr)]
     items = [item for each in own_nodes_in(scope, ast.With) for item in each.items]

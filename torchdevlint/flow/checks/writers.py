@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.checks.file_names import (
     Place,
@@ -139,7 +139,7 @@ def name_of(tree: ast.Module, load: ast.Call, path: Value) -> str | None:
 def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
     """Whether all that a file writes under a name is of the CPU; None if it writes nothing new of that name."""
     writes = [(call, _written_to(frame, module, call, names)) for call, names in _writes(module.tree)]
-    if not any(_may_be(names, name) for _, names in writes):
+    if not any(_may_be([each for each in names if each and is_telling(each)], name) for _, names in writes):
         return None
     moves_nothing = _moves_nothing(frame, module)
     found = {
@@ -152,12 +152,13 @@ def _verdict(frame: Frame, module: ModuleFile, name: str) -> bool | None:
 
 def _written_to(frame: Frame, module: ModuleFile, call: ast.Call, names: Names) -> Names:
     """The names of the files that a call writes; those that the file alone does not tell may be imported."""
-    if None not in names or not _is_of_torch(call) or len(given := _given(call)) < 2:
+    known = all(each is not None and is_telling(each) for each in names)
+    if known or not _is_of_torch(call) or len(given := _given(call)) < 2:
         return names
-    return file_names(_place(frame, module, call), given[1])
+    return file_names(_place(frame, module, call), given[1], ends=True)
 
 
-def _may_be(names: Names, name: str) -> bool:
+def _may_be(names: Iterable[str | None], name: str) -> bool:
     return any(each is not None and may_be_equal(each, name) for each in names)
 
 
@@ -195,7 +196,8 @@ def _writes(tree: ast.Module) -> list[tuple[ast.Call, Names]]:
     for call in nodes_in(tree, ast.Call):
         if "save" in last_name(call.func):
             at = Place(scopes_of(tree, call))
-            given = (file_names(at, each) for each in (_given(call)[1:2] if _is_of_torch(call) else _given(call)))
+            ends = _is_of_torch(call)
+            given = (file_names(at, each, ends) for each in (_given(call)[1:2] if ends else _given(call)))
             names = next((names for names in given if names != (None,)), (None,))
             if names != (None,) or _is_torch_save(call):
                 found.append((call, names))
