@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.checks.loaded_options import stands_for_options
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
 from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device, places_in
@@ -36,7 +37,7 @@ def holds_data(frame: Frame, load: ast.Call, arguments: Arguments) -> bool:
         return True
     if _is_data_class(frame) or _goes_to_numbers(frame, load):
         return True
-    return _is_written_beside(frame, load) or is_read_by_host(frame, load)
+    return _is_written_beside(frame, load) or is_read_by_host(frame, load) or stands_for_options(frame, load)
 
 
 def _is_data_class(frame: Frame) -> bool:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks.file_names import Scopes, scopes_of
+from torchdevlint.flow.checks.file_names import Place, Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_bare_module, is_cpu, is_kept, is_sent_to_cpu, says_cpu
+from torchdevlint.flow.checks.loaded_options import is_parser
 from torchdevlint.flow.checks.saved_names import (
     WITH_ARGUMENTS,
     Bound,
@@ -183,7 +184,7 @@ class _Judge(Struct):
                 return True
             if called == "state_dict" and self._keeps_state(scopes, node.func.value):
                 return True
-            if called in _PARSES and _is_parser(scopes, node.func.value):
+            if called in _PARSES and is_parser(Place(scopes), node.func.value):
                 return True
             stays = called not in _ELSEWHERE or (bool(given) and all(map(_is_dtype, given)))
             return stays and self.holds(scopes, node.func.value) and self.all(scopes, _values_of(given))
@@ -253,13 +254,6 @@ class _Judge(Struct):
         return bool(values) and all(
             each is not None and self._part((function, self.tree), each, place) for each in values
         )
-
-
-def _is_parser(scopes: Scopes, node: ast.expr) -> bool:
-    """``argparse.ArgumentParser()``, or a name for it."""
-    values = bound_to(scopes, node.id)[1] if isinstance(node, ast.Name) else [Bound(node)]
-    made = [each.value for each in values if isinstance(each.value, ast.Call)]
-    return 0 < len(made) == len(values) and all(last_name(each.func).endswith("ArgumentParser") for each in made)
 
 
 def _makes_module(node: ast.Call) -> bool:
