@@ -290,6 +290,9 @@ def test_patterns_find_what_has_a_suffix_of_its_own(tmp_path: Path) -> None:
     first = imports + "paths = glob('runs/*.rows')\nprint(torch.load(paths[0]))\n"
     write = OF_CPU.replace("{A}/tables.pt", "{A}.rows")
     assert reported(project(tmp_path, found=found, first=first, write=write)) == []
-    assert reported(project(tmp_path, train=OF_MODEL.replace("tables.pt", "7.rows"))) == ["first.py", "found.py"]
+    named = first.replace("*.rows", "val_*.net.rows")
+    assert reported(project(tmp_path, first=named)) == []
+    train = OF_MODEL.replace("tables.pt", "7.rows")
+    assert reported(project(tmp_path, first=first, train=train)) == ["first.py", "found.py"]
     assert reported(project(tmp_path, train=write.replace(".rows", ".lines"))) == []
     assert reported(project(tmp_path, write=write.replace(".rows", ".lines"))) == ["first.py", "found.py"]

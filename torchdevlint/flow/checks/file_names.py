@@ -79,14 +79,22 @@ def file_names(at: Place, node: ast.expr, ends: bool = False) -> tuple[str | Non
 def is_telling(name: str) -> bool:
     """Whether what is known of a name is more than a suffix that many files have."""
     stem, _, suffix = name.rpartition(".")
-    found = stem if suffix.lower() in _COMMON or HOLE in suffix else name
+    found = name if _is_own(suffix) else stem
     return "." in name and _TELLING.search(found.replace(HOLE, " ")) is not None
 
 
 def words_of(name: str) -> tuple[str, str]:
-    """What the text of a file says that writes files of this name: the longest word in it, and the suffix."""
+    """What the text of a file says that writes files of this name: the longest word in it, and the suffix.
+
+    A suffix that few files have stands for both: what is before it may come from anywhere.
+    """
     stem, _, suffix = name.rpartition(".")
-    return max(_WORDS.findall(stem.replace(HOLE, " ")) or _WORDS.findall(suffix), key=len), f".{suffix}"
+    words = _WORDS.findall(suffix if _is_own(suffix) else stem.replace(HOLE, " "))
+    return max(words, key=len), f".{suffix}"
+
+
+def _is_own(suffix: str) -> bool:
+    return HOLE not in suffix and suffix.lower() not in _COMMON and _TELLING.search(suffix) is not None
 
 
 def parts_of(name: str) -> tuple[str, str]:

@@ -71,7 +71,8 @@ class _Judge(Struct):
     scope: ast.AST
     path: str
     moves_nothing: bool = False
-    asked: set[tuple[int, str, str]] = field(default_factory=set)
+    asked: set[tuple[int, str]] = field(default_factory=set)
+    of_host: dict[tuple[int, str], bool] = field(default_factory=dict)
     calls: int = 0
     again: bool = False
     """Whether something was loaded from the path that is saved to, and nothing else may be there instead."""
@@ -117,7 +118,7 @@ class _Judge(Struct):
             surely = bound_before(scope, node) if is_here else None
             if surely is not None:
                 values = [Bound(surely)]
-            key = (id(surely or scope), name, "")
+            key = (id(surely or scope), name)
             if key in self.asked:
                 return True
             self.asked.add(key)
@@ -234,13 +235,14 @@ class _Judge(Struct):
         scopes, values = bound_to(scopes, node.id)
         if not values:
             return not scopes and node.id in of_libraries(self.tree, _OF_HOST)
-        if (id(scopes[0]), node.id, "host") in self.asked:
-            return True
-        self.asked.add((id(scopes[0]), node.id, "host"))
-        return all(
-            each.place is None and isinstance(each.value, ast.Call) and self._is_of_host(scopes, each.value)
-            for each in values
-        )
+        key = (id(scopes[0]), node.id)
+        if key not in self.of_host:
+            self.of_host[key] = False
+            self.of_host[key] = all(
+                each.place is None and isinstance(each.value, ast.Call) and self._is_of_host(scopes, each.value)
+                for each in values
+            )
+        return self.of_host[key]
 
     def _function(self, node: ast.expr) -> ast.AST | None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and self.calls < _MOST_CALLS:
