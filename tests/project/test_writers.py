@@ -278,7 +278,16 @@ def test_a_layer_that_is_moved_where_it_is(tmp_path: Path) -> None:
     assert reported(project(tmp_path, train=train.replace("torch.save", "net.cpu()\ntorch.save"))) == []
 
 
-@pytest.mark.parametrize(("path", "lines"), [("folder + '.pz'", []), ("'m/a.pt'", []), ("folder + '.pt'", ["read.py"])])
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("folder + '.pz'", []),
+        ("'m/a.pt'", []),
+        ("folder + '.pt'", ["read.py"]),
+        ("folder + '.tmp'", ["read.py"]),
+        ("'tables.pt.tmp'", ["read.py"]),
+    ],
+)
 def test_an_end_tells_files_apart(tmp_path: Path, path: str, lines: list[str]) -> None:
     other = f"\n\ndef keep(net, folder):\n    torch.save(net, {path})\n"
     assert reported(project(tmp_path, read=READER, write=OF_CPU + other)) == lines

@@ -33,6 +33,8 @@ _COMMON = frozenset(
     """.split()
 )
 """Suffixes that files of all kinds have."""
+_UNFINISHED = re.compile(r"\.(?:tmp|temp|part|partial)$")
+"""What a file is called until it is complete; then it loses that."""
 _WILDCARDS = re.compile(r"[*?]+|\[[^\]]*\]")
 _FINDS = frozenset("glob iglob rglob".split())
 _SAME_ELEMENTS = frozenset("sorted list tuple reversed tqdm".split())
@@ -71,7 +73,8 @@ def file_names(at: Place, node: ast.expr, ends: bool = False) -> tuple[str | Non
 
     Where `ends` are wanted, a suffix is enough: it tells the file from those of another suffix.
     """
-    names = (None if text is None else text.rpartition("/")[2] for text in _texts(at, node, _MOST_NAMES))
+    texts = _texts(at, node, _MOST_NAMES)
+    names = (None if text is None else _UNFINISHED.sub("", text.rpartition("/")[2]) for text in texts)
     known = (name if name is not None and (is_telling(name) or (ends and "." in name)) else None for name in names)
     return tuple(dict.fromkeys(known))
 
