@@ -10,7 +10,7 @@ from tests.project.test_published_files import application as written
 from tests.project.test_writers import lint
 from torchdevlint.project import tree
 
-SELECTED = ("TDL003", "TDL012", "TDL014", "TDL201")
+SELECTED = ("TDL003", "TDL012", "TDL014", "TDL201", "TDL304")
 EVERYTHING = ["layers.py:TDL003", "layers.py:TDL012", "layers.py:TDL014"]
 LAYERS = """import torch
 from torch import nn
@@ -114,6 +114,27 @@ def test_an_option_for_the_device_in_what_a_program_imports(tmp_path: Path) -> N
 def test_results_that_come_back_choose_nothing(tmp_path: Path) -> None:
     main = MAIN + '    print(net(torch.ones(2, 3).cuda()).to("cpu"), torch.cuda.is_available())\n'
     assert found(application(tmp_path, layers=LAYERS, main=main)) == []
+
+
+def test_back_to_cuda_after_a_save_from_the_cpu_chooses_nothing(tmp_path: Path) -> None:
+    saving = """
+    torch.save(net.cpu().state_dict(), "best.pt")
+    if len(sys.argv) > 1 and torch.cuda.is_available():
+        net.cuda()
+"""
+    assert found(application(tmp_path, layers=LAYERS, main=f"import sys\n{MAIN}{saving}")) == []
+    tree.forget()
+    other = saving.replace(".cpu()", "")
+    assert found(application(tmp_path, layers=LAYERS, main=f"import sys\n{MAIN}{other}")) != []
+
+
+def test_the_number_of_a_tensor_where_all_is_on_cuda(tmp_path: Path) -> None:
+    grid = "import torch\n\ndef grid(x: torch.Tensor):\n    return torch.zeros(3, device=x.get_device()) + x\n"
+    uses = "import torch\nfrom grids import grid\n\nprint(grid(torch.ones(3).cuda()))\n"
+    assert found(application(tmp_path, grids=grid, main=uses)) == []
+    tree.forget()
+    either = uses.replace(".cuda()", ".to('cuda' if torch.cuda.is_available() else 'cpu')")
+    assert found(application(tmp_path, grids=grid, main=uses, other=either)) == ["grids.py:TDL304"]
 
 
 def test_a_question_for_cuda_leaves_the_number_open_alone(tmp_path: Path) -> None:

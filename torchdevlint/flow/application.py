@@ -14,6 +14,7 @@ from pathlib import PurePath
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.kinds.cuda_programs import begins_on_gpu
 from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice, offered_choice
@@ -48,6 +49,8 @@ class Application:
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)
+        if isinstance(fact, DeviceNumber):
+            return self._choice.chooses or not self._choice.cuda
         if isinstance(fact, (MixedDevices, ReadOnHost)):
             return not self._is_of_cpu
         if isinstance(fact, CheckpointLoad):

@@ -19,9 +19,10 @@ _CHOOSES_NOTHING = re.compile(
     r"|map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|(?:print|assert|log\w*|info|debug)\b[^\n]*is_available"
     r"|[(,]\s*device\s*(?::[^=,()]*)?=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
+    r"|(?<=\.cpu\(\)\.state_dict\(\))([^\n]*\n\s*)if\b[^\n]*is_available\(\)\s*:\s*[\w.]+\.cuda\("
 )
-"""What brings results back, reads files, makes tensors for the host, tells people, or is a default: programs for CUDA
-do so too."""
+"""What brings results back, reads files, makes tensors for the host, tells people, goes back to CUDA after a model was
+saved from the CPU, or is a default: programs for CUDA do so too."""
 _CHOOSES = re.compile(
     r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]|\b(?:mps|xpu|npu|xla|tpu)\b"
     r"|\b(?:no|use|with|has|on)_?(?:cuda|gpu)s?\b|^\s*(?:\w+\.)?(?:cuda|gpu)\s*=\s*(?:True|False)\b"
