@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,12 +20,31 @@ ROOT = Path(__file__).parent.parent
 # The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Whoever starts the suite with `nohup` or in the background ignores these signals. A program that a test starts
+# inherits that; a handler, unlike being ignored, ends with `exec`, so the suite lives on and programs have the default.
+for _name in ("SIGINT", "SIGHUP"):
+    if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), lambda *_: None)
+
 # No test fails because the machine is busy.
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("busy")
 
+ACCELERATOR_FILES = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd", "/dev/dri")
+"""What drivers leave in the file system: NVIDIA's, those of its boards and of WSL, AMD's and Intel's."""
+
 Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what needs an accelerator where there surely is none: a thousand tests that would all be skipped."""
+    if sys.platform in ("darwin", "win32") or any(map(os.path.exists, ACCELERATOR_FILES)):
+        return
+    needing = [item for item in items if item.get_closest_marker("accelerator")]
+    if needing:
+        config.hook.pytest_deselected(items=needing)
+        items[:] = [item for item in items if not item.get_closest_marker("accelerator")]
 
 
 def python(

@@ -100,19 +100,19 @@ def unit_of(path: Path) -> str:
     return Path(relative(path).split("/")[0]).stem
 
 
-each_module = pytest.mark.parametrize("path", MODULES, ids=relative)
-
-
-@each_module
-def test_imports_go_down(path: Path) -> None:
+def out_of_bounds(path: Path) -> set[str]:
+    """The units that a module imports and may not."""
     here = unit_of(path)
     targets = {unit(name) for name in own(path)} - {here}
     if here == "runtime":
-        assert targets <= RUNTIME_MAY_IMPORT
-        return
-    assert "runtime" not in targets or here in MAY_IMPORT_RUNTIME
+        return targets - RUNTIME_MAY_IMPORT
     upward = {target for target in targets - {"runtime"} if LAYERS[target] >= LAYERS[here]}
-    assert not upward, f"{relative(path)} reaches up or sideways to {sorted(upward)}"
+    return upward | (targets & {"runtime"} - {"runtime" if here in MAY_IMPORT_RUNTIME else ""})
+
+
+def test_imports_go_down() -> None:
+    found = {relative(path): sorted(out_of_bounds(path)) for path in MODULES if out_of_bounds(path)}
+    assert not found, "these reach up or sideways"
 
 
 def part(module: str) -> str:
@@ -124,12 +124,12 @@ def part_of(path: Path) -> str:
     return Path(relative(path).split("/")[1]).stem if unit_of(path) == "runtime" else ""
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if part_of(path) in RUNTIME_LAYERS], ids=relative)
-def test_imports_inside_the_runtime_go_down(path: Path) -> None:
-    here = part_of(path)
-    targets = {part(name) for name in own(path) if unit(name) == "runtime"} - {here}
-    below = {target for target, layer in RUNTIME_LAYERS.items() if layer < RUNTIME_LAYERS[here]}
-    assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
+def test_imports_inside_the_runtime_go_down() -> None:
+    for path in (path for path in MODULES if part_of(path) in RUNTIME_LAYERS):
+        here = part_of(path)
+        targets = {part(name) for name in own(path) if unit(name) == "runtime"} - {here}
+        below = {target for target, layer in RUNTIME_LAYERS.items() if layer < RUNTIME_LAYERS[here]}
+        assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
 
 
 def test_only_what_tells_knows_the_linter() -> None:
@@ -143,27 +143,25 @@ def test_what_is_bound_is_asked_where_fixes_are_vouched_for() -> None:
     assert {each.rpartition("/")[2] for each in others} == {"batches.py", "reordering.py"}
 
 
-@each_module
-def test_torch_stays_in_the_runtime_and_libcst_in_the_syntax(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imports(path)}
-    assert "torch" not in roots or unit_of(path) == "runtime"
-    assert "libcst" not in roots or unit_of(path) == "syntax"
+@pytest.mark.parametrize(("library", "home"), [("torch", "runtime"), ("libcst", "syntax")])
+def test_a_library_that_takes_long_to_load_has_one_home(library: str, home: str) -> None:
+    importing = [path for path in MODULES if library in {name.split(".")[0] for name in imports(path)}]
+    assert {unit_of(path) for path in importing} == {home}
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "rules").glob("tdl*.py")), ids=relative)
-def test_rules_see_facts_and_the_model_only(path: Path) -> None:
+def test_rules_see_facts_and_the_model_only() -> None:
     shared = {f"torchdevlint.rules.{name}" for name in ("wording", "mixed", "edits")}
-    others = {name for name in own(path) if not name.startswith("torchdevlint.flow.facts.")}
-    assert others <= {"torchdevlint.model", *shared}
-    outside = {name.split(".")[0] for name in imports(path)} - {"torchdevlint"}
-    assert outside <= {*sys.stdlib_module_names, "msgspec"}
-    assert not outside & {"ast", "os", "pathlib", "sys", "subprocess"}
+    for path in sorted((PACKAGE / "rules").glob("tdl*.py")):
+        others = {name for name in own(path) if not name.startswith("torchdevlint.flow.facts.")}
+        assert others <= {"torchdevlint.model", *shared}, relative(path)
+        outside = {name.split(".")[0] for name in imports(path)} - {"torchdevlint"}
+        assert outside <= {*sys.stdlib_module_names, "msgspec"}, relative(path)
+        assert not outside & {"ast", "os", "pathlib", "sys", "subprocess"}, relative(path)
 
 
-@each_module
-def test_a_module_is_read_in_one_sitting(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST or relative(path) in DATA_TABLES, f"{lines} lines"
+def test_a_module_is_read_in_one_sitting() -> None:
+    lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: each for path, each in lines.items() if each > LONGEST and path not in DATA_TABLES} == {}
 
 
 ONLY_OURS = """
