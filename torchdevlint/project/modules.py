@@ -35,7 +35,11 @@ class ModuleText:
 
     def digest(self, name: str) -> str:
         """That of the whole text, whatever the name: who asks for a file's words depends on all of them."""
-        return _digest(self.text_of(name))
+        return self._text_digest
+
+    @cached_property
+    def _text_digest(self) -> str:
+        return _digest(self.text)
 
     def text_of(self, name: str) -> str:
         """The whole text, whatever the name."""
@@ -51,6 +55,7 @@ class ModuleFile:
         self.source = source
         self.tree = tree
         self._said: dict[tuple[ast.AST, re.Pattern[str]], bool] = {}
+        self._digests: dict[str, str] = {}
 
     @cached_property
     def bindings(self) -> dict[str, tuple[ast.stmt, ...]]:
@@ -89,7 +94,10 @@ class ModuleFile:
 
         That of the whole file, if `name` is empty.
         """
-        return _digest(self.text_of(name))
+        found = self._digests.get(name)
+        if found is None:
+            found = self._digests[name] = _digest(self.text_of(name))
+        return found
 
     def text_of(self, name: str) -> str:
         """The text of what binds `name`; that of the whole file, if `name` is empty."""
