@@ -6,6 +6,8 @@ import ast
 import re
 from functools import lru_cache
 
+from torchdevlint.source.nodes import once_a_node
+
 _DTYPES = frozenset(
     """
     float float16 float32 float64 half double bfloat16 int int8 int16 int32 int64 uint8 short long bool complex64
@@ -61,11 +63,13 @@ def first_name(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
 
+@once_a_node
 def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
     """The parameters that arguments without a name go to, in their order."""
     return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
 
 
+@once_a_node
 def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """The names of the parameters of a function, those after stars excepted."""
     return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
@@ -83,18 +87,14 @@ def dotted_path(node: ast.AST) -> str | None:
     """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
     if isinstance(node, ast.Name):
         return node.id
-    parts: list[str] = []
-    while True:
-        if isinstance(node, ast.Attribute):
-            parts.append(f".{node.attr}")
-            node = node.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            parts.append(f"[{node.slice.value!r}]")
-            node = node.value
-        elif isinstance(node, ast.Name):
-            return node.id + "".join(reversed(parts))
-        else:
-            return None
+    if isinstance(node, ast.Attribute):
+        holder = node.value
+        path = holder.id if isinstance(holder, ast.Name) else dotted_path(holder)
+        return None if path is None else f"{path}.{node.attr}"
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        path = dotted_path(node.value)
+        return None if path is None else f"{path}[{node.slice.value!r}]"
+    return None
 
 
 def last_name(node: ast.expr) -> str:

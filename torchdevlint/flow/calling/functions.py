@@ -28,6 +28,7 @@ from torchdevlint.flow.state.values import (
     Value,
     nesting_of,
 )
+from torchdevlint.source.nodes import once_a_node
 
 
 def run_function(
@@ -327,6 +328,7 @@ def bind_parameters(
         env.setdefault(name, UNKNOWN)
 
 
+@once_a_node
 def defaults(node: FunctionNode) -> list[tuple[str, ast.expr | None]]:
     """Each parameter that has a default, with it."""
     spec = node.args

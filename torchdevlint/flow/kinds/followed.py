@@ -48,6 +48,7 @@ def root_of(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+@once_a_node
 def is_for_numpy(function: Scope) -> bool:
     """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
 

@@ -92,7 +92,12 @@ def uses_in(function: Scope) -> dict[str, Uses]:
     found: dict[str, Uses] = {}
 
     def use(node: ast.expr | None) -> Uses | None:
-        return found.setdefault(node.id, Uses()) if isinstance(node, ast.Name) else None
+        if type(node) is not ast.Name:
+            return None
+        uses = found.get(node.id)
+        if uses is None:
+            uses = found[node.id] = Uses()
+        return uses
 
     level: list[Any] = list(function.body) if isinstance(function.body, list) else [function.body]
     while level:
@@ -123,11 +128,12 @@ def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
     """
     found: dict[str, list[tuple[int, bool, int]]] = {}
     for node in nodes_in(function, ast.Name):
-        if not isinstance(node.ctx, ast.Del):
-            place = (node.lineno, isinstance(node.ctx, ast.Store), node.col_offset)
-            found.setdefault(node.id, []).append(place)
+        context = type(node.ctx)
+        if context is not ast.Del:
+            found.setdefault(node.id, []).append((node.lineno, context is ast.Store, node.col_offset))
     for places in found.values():
-        places.sort()
+        if len(places) > 1:
+            places.sort()
     return found
 
 
@@ -219,11 +225,8 @@ def bound_in_loops(function: Scope) -> frozenset[str]:
     """The names that a loop of the function or module binds."""
     loops = (*nodes_in(function, ast.For), *nodes_in(function, ast.AsyncFor), *nodes_in(function, ast.While))
     lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
-    return frozenset(
-        name
-        for name, places in bindings_in(function).items()
-        if any(bound and start <= line <= end for line, bound, _ in places for start, end in lines)
-    )
+    bound = [each for each in nodes_in(function, ast.Name) if isinstance(each.ctx, ast.Store)] if lines else []
+    return frozenset(each.id for each in bound if any(start <= each.lineno <= end for start, end in lines))
 
 
 def _asks_for_class(call: ast.Call) -> bool:

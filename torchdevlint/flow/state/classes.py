@@ -127,9 +127,7 @@ class ClassInfo:
     @cached_property
     def record(self) -> RecordType | None:
         """What its instances hold under names, if that is all that they are, and nothing writes behind the names."""
-        behind = any(each.attr in ("__dict__", "__setattr__") for each in nodes_in(self.node, ast.Attribute))
-        behind = behind or any(each.id == "vars" for each in nodes_in(self.node, ast.Name))
-        return None if behind else fields_of(self)
+        return None if _writes_behind_names(self.node) else fields_of(self)
 
     @cached_property
     def all_methods(self) -> dict[str, tuple[ClassInfo, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -280,11 +278,12 @@ def _inherited_inits(init: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[a
 
 
 def bind(info: ClassInfo, node: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None) -> Func:
-    names = set(decorator_names(node))
-    if "staticmethod" in names:
-        receiver = None
-    elif "classmethod" in names:
-        receiver = Cls(info)
+    if node.decorator_list:
+        names = decorator_names(node)
+        if "staticmethod" in names:
+            receiver = None
+        elif "classmethod" in names:
+            receiver = Cls(info)
     return Func(node, info.closure, f"{info.name}.{node.name}", info, receiver, is_plain(node))
 
 
@@ -301,6 +300,13 @@ def is_module_class(name: str) -> bool:
     if not name.startswith(MODULE_NAMESPACES) or name.startswith(_NOT_MODULES):
         return False
     return name.rpartition(".")[2].lstrip("_")[:1].isupper()
+
+
+@once_a_node
+def _writes_behind_names(node: ast.ClassDef) -> bool:
+    return any(each.attr in ("__dict__", "__setattr__") for each in nodes_in(node, ast.Attribute)) or any(
+        each.id == "vars" for each in nodes_in(node, ast.Name)
+    )
 
 
 def _class_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

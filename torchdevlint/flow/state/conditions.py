@@ -7,14 +7,18 @@ from torchdevlint.flow.state.values import Conditions
 
 def compatible(one: Conditions, other: Conditions) -> bool:
     """Whether both sets of branch conditions can hold together."""
-    return not (one and other) or not any((key, not arm) in other for key, arm in one)
+    if one and other:
+        for key, arm in one:
+            if (key, not arm) in other:
+                return False
+    return True
 
 
 def extended(conditions: Conditions, more: Conditions) -> Conditions:
     """`conditions`, and of `more` what is not among them."""
     if not more or not conditions:
         return conditions or more
-    return conditions + tuple(each for each in more if each not in conditions)
+    return conditions + tuple([each for each in more if each not in conditions])
 
 
 def either(one: Conditions, other: Conditions) -> Conditions | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+
+from torchdevlint.source.nodes import once_a_node
 
 _HARMLESS_DECORATORS = frozenset(
     """
@@ -16,7 +17,7 @@ _HARMLESS_DECORATORS = frozenset(
 
 def is_plain(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether no decorator could change what a call of the function gives."""
-    return not set(decorator_names(node)) - _HARMLESS_DECORATORS
+    return not node.decorator_list or decorator_names(node) <= _HARMLESS_DECORATORS
 
 
 def is_harmless(decorator: ast.expr) -> bool:
@@ -24,9 +25,10 @@ def is_harmless(decorator: ast.expr) -> bool:
     return _decorator_name(decorator) in _HARMLESS_DECORATORS
 
 
-def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+@once_a_node
+def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     """The last component of each decorator's name."""
-    return map(_decorator_name, node.decorator_list)
+    return frozenset(map(_decorator_name, node.decorator_list))
 
 
 def _decorator_name(decorator: ast.expr) -> str:
@@ -35,6 +37,9 @@ def _decorator_name(decorator: ast.expr) -> str:
 
 
 def is_property(node: ast.AST) -> bool:
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and bool(
-        {"property", "cached_property"} & set(decorator_names(node))
-    )
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not node.decorator_list:
+        return False
+    return not _PROPERTIES.isdisjoint(decorator_names(node))
+
+
+_PROPERTIES = frozenset({"property", "cached_property"})
