@@ -57,7 +57,8 @@ def of_reports(
     `ran` are the codes of the rules that ran on all of the file; only suppressions of those can be unused.
     """
     severities = select.severities(settings)
-    lines = _NEWLINE.split(content.text)
+    reports = list(reports)
+    lines = _NEWLINE.split(content.text) if reports else []
     in_tests = is_of_tests(discover.relative(filename, settings), content.text)
     whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     graded = [(code, _graded(each, in_tests)) for code, each in whole]

@@ -121,7 +121,8 @@ class Callers:
     def _naming(files: Iterable[ModuleText], names: frozenset[str]) -> list[ModuleText]:
         """Those of the files that say one of these names."""
         words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-        return [each for each in files if words.search(each.text)]
+        said = (each for each in files if not names or any(name in each.text for name in names))
+        return [each for each in said if words.search(each.text)]
 
     def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""

@@ -13,7 +13,6 @@ from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in
 
 _NEWLINE = re.compile(r"\r\n?|\n")
-_F_STRING = re.compile(r"(?i)(?:[ft]r?|r[ft])[\"']")
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$")
 _JOINED: tuple[type[ast.AST], ...] = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
@@ -123,6 +122,10 @@ class Source:
 
     def segment(self, node: ast.AST) -> str:
         """The text of a node, or of the outermost f-string around it."""
+        place: Any = self._inside_f_string.get(id(node), node)
+        line: str = self.lines[place.lineno - 1]
+        if place.end_lineno == place.lineno and line.isascii():
+            return line[place.col_offset : place.end_col_offset]
         return self.between(self.span(node))
 
     def between(self, span: Span) -> str:
@@ -148,7 +151,7 @@ class Source:
 
     @cached_property
     def _inside_f_string(self) -> dict[int, ast.AST]:
-        if self.tree is None or not _F_STRING.search(self.text):
+        if self.tree is None:
             return {}
         outermost: dict[int, ast.AST] = {}
         for kind in dict.fromkeys(_JOINED):

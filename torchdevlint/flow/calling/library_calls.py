@@ -120,7 +120,8 @@ def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arg
 
 def note_pipeline(name: str, arguments: Arguments) -> None:
     """What is given to transforms, or as ``transform=``, is part of the input pipeline, on the CPU."""
-    given = [value for key, (_, value) in arguments.keywords.items() if key in _TRANSFORM_KEYWORDS]
+    named = arguments.keywords
+    given = [named[key][1] for key in named if key in _TRANSFORM_KEYWORDS] if named else []
     if name.rpartition(".")[2] == "Compose" or name.startswith(_TRANSFORM_PACKAGES):
         given += arguments.values
     for value in given:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import lru_cache
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import Arguments
@@ -70,7 +71,7 @@ def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool
 
     `declared` says that it is annotated to give a tensor.
     """
-    if _LEAVES_DEVICE.search(dotted_path(node.func) or "cpu"):
+    if _may_leave_device(dotted_path(node.func) or "cpu"):
         return UNKNOWN
     places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
     device = places[0] if places else TOP
@@ -92,6 +93,11 @@ _LEAVES_DEVICE = re.compile(
     re.IGNORECASE,
 )
 """Names of functions that may bring a tensor to the CPU, or make one there."""
+
+
+@lru_cache(maxsize=8192)
+def _may_leave_device(name: str) -> bool:
+    return _LEAVES_DEVICE.search(name) is not None
 
 
 def _is_criterion(node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
@@ -263,7 +264,12 @@ def _is_what_it_is_for(frame: Frame) -> bool:
 
 def _is_guarded(state: State) -> bool:
     """Whether a test that asks for an accelerator, in whatever words, encloses the place."""
-    return state.guarded or any(_ABOUT_ACCELERATORS.search(_OF_OTHERS.sub("", key)) for key, _ in state.conditions)
+    return state.guarded or any(_is_about_accelerators(key) for key, _ in state.conditions)
+
+
+@lru_cache(maxsize=4096)
+def _is_about_accelerators(key: str) -> bool:
+    return _ABOUT_ACCELERATORS.search(_OF_OTHERS.sub("", key)) is not None
 
 
 def _of_guard(frame: Frame, state: State, node: ast.Call) -> Given | None:

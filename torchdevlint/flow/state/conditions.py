@@ -27,14 +27,14 @@ def either(one: Conditions, other: Conditions) -> Conditions | None:
         return one
     if not other:
         return other
-    mine, theirs = set(one), set(other)
-    if mine <= theirs:
+    rest = [each for each in one if each not in other]
+    if not rest:
         return one
-    if theirs <= mine:
+    others = [each for each in other if each not in one]
+    if not others:
         return other
-    rest, others = mine - theirs, theirs - mine
     if len(rest) == len(others) == 1:
-        (key, arm), (other_key, other_arm) = rest.pop(), others.pop()
+        (key, arm), (other_key, other_arm) = rest[0], others[0]
         if key == other_key and arm is not other_arm:
-            return tuple(each for each in one if each != (key, arm))
+            return tuple([each for each in one if each != (key, arm)])
     return None

@@ -98,7 +98,7 @@ def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Condi
         return (((), value),)
     if not conditions:
         return value.alternatives
-    return tuple(each for each in value.alternatives if compatible(each[0], conditions))
+    return tuple([each for each in value.alternatives if compatible(each[0], conditions)])
 
 
 def settle(value: Value, conditions: Conditions) -> Value:
@@ -188,7 +188,11 @@ def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, b
 
 def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> tuple[Conditions, Value] | None:
     """Two alternatives as one, under what holds where either does; None where they stay two."""
-    if type(one) is not type(other) and not (type(one) in _MIXABLE and type(other) in _MIXABLE):
+    kind = type(one)
+    if kind is not type(other):
+        if kind not in _MIXABLE or type(other) not in _MIXABLE:
+            return None
+    elif kind not in _OF_KIND and one is not other and one != other:
         return None
     conditions = either(other_if, one_if)
     value = merge(one, other) if conditions is not None else None

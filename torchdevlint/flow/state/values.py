@@ -243,8 +243,12 @@ class Seq(Value, frozen=True):
     depth: int = 1
 
     def __post_init__(self) -> None:
-        depth = 1 + max(map(nesting_of, (self.element, *self.members, *(self.items or ()))))
-        force_setattr(self, "depth", depth)
+        depth = 1 + nesting_of(self.element)
+        for each in (*self.items, *self.members) if self.items else self.members:
+            if isinstance(each, _NESTING):
+                depth = max(depth, 1 + nesting_of(each))
+        if depth != self.depth:
+            force_setattr(self, "depth", depth)
         if depth > MAX_NESTING:
             for name, nothing in (("depth", 1), ("items", None), ("members", ()), ("element", Unknown())):
                 force_setattr(self, name, nothing)
@@ -323,6 +327,9 @@ class Choice(Value, frozen=True):
     """One of several values, each under the conditions that lead to it."""
 
     alternatives: tuple[tuple[Conditions, Value], ...]
+
+
+_NESTING = (Choice, Seq, Map, Record)
 
 
 def nesting_of(value: Value) -> int:

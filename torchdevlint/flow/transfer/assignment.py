@@ -74,8 +74,8 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
 
 def forget_paths(state: State, root: str) -> None:
     """Drop what is known of attributes and items of a name or path that is bound anew."""
-    end = len(root)
-    for path in [path for path in state.paths if path[:end] == root and path[end : end + 1] in (".", "[")]:
+    below = (f"{root}.", f"{root}[")
+    for path in [path for path in state.paths if path.startswith(below)]:
         del state.paths[path]
 
 

@@ -277,9 +277,13 @@ def merge_states(into: State, one: State, other: State, tagged: bool = True) -> 
         into.alive = one.alive or other.alive
         return
     one_if, other_if = (one.conditions, other.conditions) if tagged else ((), ())
-    common = tuple(each for each in one_if if each in other_if)
-    one_if = tuple(each for each in one_if if each not in common)
-    other_if = tuple(each for each in other_if if each not in common)
+    if one_if == other_if:
+        one_if = other_if = ()
+    else:
+        one_if, other_if = (
+            tuple([each for each in one_if if each not in other_if]),
+            tuple([each for each in other_if if each not in one_if]),
+        )
     into.env = _join_tables(one.env, other.env, one_if, other_if)
     into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
     into.touched = one.touched or other.touched

@@ -85,10 +85,12 @@ def combine(
 ) -> Value:
     """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
     host_copies.note_operands(frame, state, node, operation, operands)
-    if not any(isinstance(value, (Tensor, Choice)) for _, value in operands):
-        return NUMBER if all(is_number(value) for _, value in operands) else _unknown_of([v for _, v in operands])
-    if not any(isinstance(value, Choice) for _, value in operands):
-        return _combine(frame, state, node, operation, [(at, value) for at, value in operands], strict, in_place)
+    kinds = {type(value) for _, value in operands}
+    if Choice not in kinds:
+        if Tensor in kinds:
+            return _combine(frame, state, node, operation, operands, strict, in_place)
+        values = [value for _, value in operands]
+        return NUMBER if all(map(is_number, values)) else _unknown_of(values)
     choices = [alternatives(value, state.conditions) for _, value in operands]
     results: list[tuple[Conditions, Value]] = []
     for count, picked in enumerate(product(*choices)):
