@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import chain
 from operator import attrgetter
@@ -118,10 +118,86 @@ def levels_in(scope: ast.AST) -> int:
 def _walked(scope: ast.AST) -> tuple[dict[type, list[Any]], int]:
     """All nodes below `scope` by their class, and how many levels they are."""
     found: defaultdict[type, list[Any]] = defaultdict(list)
-    level, levels = below([scope]), 0
-    while level:
-        levels += 1
+    levels = _shared(scope)[0] or _levels(scope)
+    for level in levels:
         for node in level:
             found[type(node)].append(node)
+    return found, len(levels)
+
+
+def levels_of_body(scope: ast.AST) -> Iterable[Sequence[Any]]:
+    """The statements of a function or module, or the expression of a lambda, then what is below them, by levels."""
+    levels, ranges = _shared(scope)
+    if levels:
+        yield from (level[start:end] for level, (start, end) in zip(levels, ranges, strict=False))
+        return
+    body = getattr(scope, "body", [])
+    level = list(body) if isinstance(body, list) else [body]
+    while level:
+        yield level
         level = below(level)
-    return found, levels
+
+
+_Ranges = list[tuple[int, int]]
+_SHARED = f"{__name__}.shared"
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
+
+
+def _shared(scope: ast.AST) -> tuple[list[list[Any]], _Ranges]:
+    """The levels below a definition that the walk over its module found, and where in them its body is."""
+    shared: tuple[list[list[Any]], _Ranges] = scope.__dict__.get(_SHARED, ([], []))
+    return shared
+
+
+def _levels(scope: ast.AST) -> list[list[Any]]:
+    """All nodes below `scope` by levels. A walk over a module leaves what is below each definition with it."""
+    levels: list[list[Any]] = []
+    starts: list[list[int]] = []
+    level = below([scope])
+    while level:
+        levels.append(level)
+        level, begin = _below_each(level)
+        starts.append(begin)
+    if isinstance(scope, ast.Module):
+        for depth, level in enumerate(levels):
+            if not _SCOPES.isdisjoint(map(type, level)):
+                for place, node in enumerate(level):
+                    if type(node) in _SCOPES:
+                        node.__dict__[_SHARED] = _below_one(levels, starts, depth, place)
+    return levels
+
+
+def _below_each(nodes: Iterable[Any]) -> tuple[list[Any], list[int]]:
+    """The children of `nodes`, and where those of each begin, the end of all last."""
+    found: list[Any] = []
+    starts: list[int] = []
+    add, extend, begin, table = found.append, found.extend, starts.append, CHILDREN
+    for node in nodes:
+        begin(len(found))
+        for get in table.get(type(node), ()):
+            value = get(node)
+            if type(value) is list:
+                extend(value)
+            elif value is not None:
+                add(value)
+    begin(len(found))
+    return found, starts
+
+
+def _below_one(
+    levels: list[list[Any]], starts: list[list[int]], depth: int, place: int
+) -> tuple[list[list[Any]], _Ranges]:
+    """What the levels hold below one node, and where in it what is below its body is; `starts` tell whose is what."""
+    body = levels[depth][place].body
+    found: list[list[Any]] = []
+    ranges: _Ranges = []
+    start, end = starts[depth][place], starts[depth][place + 1]
+    first = levels[depth + 1].index(body[0], start, end)
+    last = first + len(body)
+    for level, at in zip(levels[depth + 1 :], starts[depth + 1 :], strict=True):
+        found.append(level[start:end])
+        ranges.append((first - start, last - start))
+        start, end, first, last = at[start], at[end], at[first], at[last]
+        if start == end:
+            break
+    return found, ranges

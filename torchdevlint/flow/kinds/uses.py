@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.source.nodes import below, nodes_in, once_a_node
+from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
 
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
@@ -99,13 +99,11 @@ def uses_in(function: Scope) -> dict[str, Uses]:
             uses = found[node.id] = Uses()
         return uses
 
-    level: list[Any] = list(function.body) if isinstance(function.body, list) else [function.body]
-    while level:
+    for level in levels_of_body(function):
         for node in level:
             collect = _COLLECTORS.get(type(node))
             if collect is not None:
                 collect(node, use)
-        level = below(level)
     return found
 
 
