@@ -12,16 +12,11 @@ from torchdevlint.flow.application import Application
 from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.calling.calls import call_value
 from torchdevlint.flow.calling.functions import run_body
-from torchdevlint.flow.checks import draws, forwarding, hardcoded, lost_moves
+from torchdevlint.flow.checks import draws, lost_moves
 from torchdevlint.flow.checks.causes import nearest, with_causes
-from torchdevlint.flow.checks.containers import check_containers
-from torchdevlint.flow.checks.contents import is_composite
-from torchdevlint.flow.checks.fed_loads import only_fed
 from torchdevlint.flow.checks.grown_attributes import keep_grown
-from torchdevlint.flow.checks.overrides import check_classes
-from torchdevlint.flow.checks.returns import check_returns
+from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
 from torchdevlint.flow.facts import all_facts
-from torchdevlint.flow.facts.checkpoints import WrappedStateDict
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds import pipeline
@@ -30,6 +25,7 @@ from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.kinds.programs import functions_apart_from
 from torchdevlint.flow.kinds.traced import functions_when_traced
 from torchdevlint.flow.names import argument_names, dotted_path, is_one_of, last_name
+from torchdevlint.flow.observers import OBSERVERS
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
@@ -70,11 +66,11 @@ def analyse(
     application = Application(tree, source.text, project, callers)
 
     def found(default_changed: bool) -> list[Fact]:
-        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, kinds, project)
+        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, OBSERVERS, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
-        machine.explained.update(machine.arrivals.unfounded())
-        check_classes(machine)
+        machine.explain(*machine.arrivals.unfounded())
+        machine.emit(FileEnded(machine))
         held = filter(application.has_use_for, _consistent(machine, callers))
         facts = sorted(nearest(held), key=lambda fact: (fact.at, type(fact).__name__))
         _let_go(machine)
@@ -93,7 +89,9 @@ def _rests_on_the_default(fact: Fact) -> bool:
 
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
     """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
-    machine = Machine(module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, frozenset(), project)
+    machine = Machine(
+        module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, OBSERVERS, frozenset(), project
+    )
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
     given: Given = {}
@@ -121,6 +119,7 @@ def _run(machine: Machine) -> None:
     """Run the module, then enter what it defines."""
     tree = machine.tree
     _scan(machine, tree)
+    machine.emit(FileStarted(machine))
     machine.looked_at.update(functions_when_traced(tree))
     touched = _run_module(machine, tree)
     seen: set[ast.ClassDef] = set()
@@ -180,8 +179,6 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
         machine.others = None
     if pipeline.concerns(machine.words):
         machine.pipeline = pipeline.functions_in(tree)
-    hardcoded.collect(machine, tree)
-    machine.fed = only_fed(tree)
     machine.default_changed |= _changes_default(tree)
 
 
@@ -246,8 +243,7 @@ def _enter_methods(
             info.touched = end.touched
             if info.is_module:
                 keep_grown(info, end)
-            if info.is_module or is_composite(info):
-                check_containers(machine, info, end)
+            machine.emit(Initialised(machine, info, end))
 
 
 def _entry_kind(machine: Machine, info: ClassInfo, name: str) -> str:
@@ -289,18 +285,11 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)
-    check_returns(frame, State({}), frame.returned)
-    forwarding.check_returned(frame, State({}))
+    machine.emit(FunctionEnded(frame, State({})))
     machine.entry_owner, machine.entry_node, machine.standing = around
     return state
 
 
 def _consistent(machine: Machine, callers: Callers) -> list[Fact]:
     """The facts without those that the rest of the file explains: a wrapper's keys that the same file loads back."""
-    return [
-        lost_moves.settled(machine, draws.settled(machine, fact))
-        for fact in machine.facts(callers.give_cpu)
-        if not (
-            isinstance(fact, WrappedStateDict) and fact.direction == "save" and fact.prefix in machine.prefixes_loaded
-        )
-    ]
+    return [lost_moves.settled(machine, draws.settled(machine, fact)) for fact in machine.facts(callers.give_cpu)]

@@ -376,6 +376,8 @@ DEVICE_METHODS = {
 }
 """Methods that move to a device of that type."""
 MOVE_METHODS = frozenset(DEVICE_METHODS) | {"to", "type"}
+CONVERSIONS = MOVE_METHODS | DTYPE_METHODS | {"type_as"}
+"""Methods that give another tensor with the same values."""
 MAYBE_SCALAR = frozenset(
     """
     amax amin aminmax binary_cross_entropy binary_cross_entropy_with_logits cholesky_ex cond corrcoef

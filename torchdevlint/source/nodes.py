@@ -201,3 +201,18 @@ def _below_one(
         if start == end:
             break
     return found, ranges
+
+
+def dropped_by(expression: ast.expr) -> Iterator[ast.expr]:
+    """What a statement drops the results of: ``a.cuda()`` and ``b.cuda()`` in ``a.cuda(), b.cuda()``."""
+    if isinstance(expression, ast.Tuple):
+        parts = expression.elts
+    elif isinstance(expression, ast.IfExp):
+        parts = [expression.body, expression.orelse]
+    elif isinstance(expression, ast.BoolOp):
+        parts = expression.values[-1:]
+    else:
+        yield expression
+        return
+    for part in parts:
+        yield from dropped_by(part)

@@ -7,8 +7,8 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling import distributions, host_made
-from torchdevlint.flow.calling.arguments import Arguments, evaluate_arguments
+from torchdevlint.flow.calling import checkpoint_values, distributions, host_made
+from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.container_calls import container_method
 from torchdevlint.flow.calling.functions import run_function, spread
 from torchdevlint.flow.calling.library_calls import call_library, note_pipeline
@@ -25,23 +25,24 @@ from torchdevlint.flow.calling.unknown_calls import (
     of_inputs,
     unknown_method,
 )
-from torchdevlint.flow.checks import (
-    checkpoints,
-    draws,
-    forwarding,
-    fresh_modules,
-    host_copies,
-    loaders,
-    losses,
-    placement,
-    unseen_layers,
-    watch,
+from torchdevlint.flow.events import (
+    Called,
+    Constructed,
+    Escaped,
+    FunctionCalled,
+    FunctionReturned,
+    LayerCalled,
+    LibraryReturned,
+    MethodCalled,
+    ModuleCalled,
+    UnknownCalled,
 )
-from torchdevlint.flow.kinds import ranks
+from torchdevlint.flow.kinds import loaders, ranks
 from torchdevlint.flow.kinds.annotations import annotated_tensor
 from torchdevlint.flow.kinds.traced import OTHER_RUNTIMES
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state import records
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
@@ -87,11 +88,11 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
         return _super(frame)
     if not isinstance(callee, ast.Attribute):
         function, arguments = frame.evaluate(callee, state), evaluate_arguments(frame, node, state)
-        draws.note_call(frame, node, function, arguments)
+        frame.machine.emit(Called(frame, state, node, function, arguments))
         return call_value(frame, state, node, function, arguments)
     receiver = frame.evaluate(callee.value, state)
     arguments = evaluate_arguments(frame, node, state)
-    draws.note_call(frame, node, receiver, arguments)
+    frame.machine.emit(Called(frame, state, node, receiver, arguments))
     return call_attribute(frame, state, node, callee, receiver, arguments)
 
 
@@ -114,7 +115,7 @@ def call_attribute(
         return UNKNOWN
     if isinstance(receiver, Ref):
         return call_value(frame, state, node, attribute(frame, callee, state, receiver), arguments)
-    watch.method(frame, state, node, receiver, arguments)
+    frame.machine.emit(MethodCalled(frame, state, node, receiver, arguments))
     if isinstance(receiver, Tensor):
         return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
     if state.paths:
@@ -139,9 +140,9 @@ def _brought_by_kind(
     """A method that no class of this file defines: what the kind of the receiver brings."""
     if isinstance(receiver, Obj):
         operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-        placement.note_layer_input(frame, state, node, operands)
-        if _is_held(receiver, callee.attr):
-            unseen_layers.note_call(frame, state, node, callee, receiver, operands)
+        held = _is_held(receiver, callee.attr)
+        frame.machine.emit(LayerCalled(frame, state, node, callee, operands, receiver if held else None))
+        if held:
             return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
         if is_module_by_use(frame, callee):
             return follows_input(operands)
@@ -160,12 +161,12 @@ def _brought_by_kind(
             return ranks.spelled(str(receiver.value), *arguments.values)
         return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
     if isinstance(receiver, (StateDict, Loaded)):
-        return checkpoints.method(frame, state, node, callee, receiver, arguments)
+        return checkpoint_values.call_method(callee, receiver)
     given = receiver.given if isinstance(receiver, Unknown) else None
     if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
         tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
-    losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
+    frame.machine.emit(Escaped(frame, arguments.all_values))
     if isinstance(receiver, Unknown):
         return _method_of_unknown(frame, state, node, callee, receiver, arguments)
     return UNKNOWN
@@ -207,13 +208,12 @@ def _is_held(receiver: Obj, name: str) -> bool:
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
     """Calling a value."""
-    host_copies.note_call(frame.machine, node, callee)
     if isinstance(callee, Ref):
         found = call_library(frame, state, node, callee.name, arguments)
-        watch.function(frame, state, node, callee.name, arguments, found)
+        frame.machine.emit(LibraryReturned(frame, state, node, callee.name, arguments, found))
         if found != UNKNOWN or is_known(callee.name):
             return found
-        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
+        frame.machine.emit(Escaped(frame, arguments.all_values))
         return of_inputs(frame, node, arguments)
     if isinstance(callee, Func):
         return _call_function(frame, state, node, callee, arguments)
@@ -228,7 +228,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
     if isinstance(callee, Library) and callee.module:
         if not callee.name.startswith("torch."):
             operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
-            placement.note_layer_input(frame, state, node, operands)
+            frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Library):
         return host_made.convert(callee)
@@ -236,7 +236,8 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
         module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
         return call_module(frame, state, node, module, arguments)
     if isinstance(callee, Unknown):
-        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
+        frame.machine.emit(UnknownCalled(frame, state, node, arguments))
+        frame.machine.emit(Escaped(frame, arguments.all_values))
         return call_unknown(frame, state, node, arguments)
     if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
         return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
@@ -246,11 +247,10 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
 def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> Value:
     if callee.qualname in OTHER_RUNTIMES:
         return Guard(False)
-    placement.note_default(frame, state, node, callee, arguments)
-    forwarding.note_call(frame, state, node, callee, arguments)
+    frame.machine.emit(FunctionCalled(frame, state, node, callee, arguments))
     given = spread(callee, arguments)
     found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
-    checkpoints.note_call(frame, state, node, callee, arguments)
+    frame.machine.emit(FunctionReturned(frame, state, node, callee, arguments))
     if found == UNKNOWN and is_elsewhere(callee):
         return of_inputs(frame, node, arguments)
     declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
@@ -273,14 +273,14 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
     if init is not None:
-        forwarding.note_call(frame, state, node, init, arguments)
+        frame.machine.emit(Constructed(frame, state, node, init, arguments))
     if init is not None and given is not None:
         made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())), given=given_to(init, *given))
         init = replace(init, receiver=made)
     if init is not None and given is not None and not is_elsewhere(init):
         run_function(frame, state, node, init, *given)
     else:
-        losses.note_moved(frame.machine, [value for _, value in arguments.pairs])
+        frame.machine.emit(Escaped(frame, arguments.all_values))
     if info.resolved or info.is_module or init is not None:
         return made
     return UNKNOWN
@@ -295,7 +295,7 @@ def _make_record(kind: RecordType, arguments: Arguments) -> Value:
 
 
 def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
-    fresh_modules.note_call(frame, state, node, callee, arguments)
+    frame.machine.emit(ModuleCalled(frame, state, node, callee, arguments))
     name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
     method = callee.info.method(name, callee)
     if method is not None and callee.info.is_module and is_elsewhere(method):

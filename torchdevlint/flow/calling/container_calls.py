@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import element_of, join, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.joins import alternatives, merge
 from torchdevlint.flow.state.machine import Frame

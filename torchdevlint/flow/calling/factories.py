@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice
+from torchdevlint.flow.calling.arguments import as_device, is_tagged_choice
+from torchdevlint.flow.events import Collected
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, is_number, only, settle
 from torchdevlint.flow.state.machine import Frame
@@ -123,7 +125,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     if isinstance(data, Seq) and any(
         each.device.origin is not Origin.TOP and not on_cpu(each.device) for each in tensors_in(data)
     ):
-        frame.machine.collected.add(node)
+        frame.machine.emit(Collected(frame, state, node))
     return created(frame, state, node, name, data_ndim(data), device)
 
 

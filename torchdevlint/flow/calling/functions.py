@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.observing import observe
 from torchdevlint.flow.calling.relevance import is_in_vain, widened
 from torchdevlint.flow.kinds.uses import bindings_in, stored_into
 from torchdevlint.flow.names import positional_names
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import surely_tensor, tensor_operands
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, UNKNOWN, Seq, Tensor, Value

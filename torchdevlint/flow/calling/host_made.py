@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.names import mentions_cuda, mentions_device
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import HOST
 from torchdevlint.flow.state.joins import alternatives, sequence
 from torchdevlint.flow.state.values import UNKNOWN, Library, Seq, Unknown, Value

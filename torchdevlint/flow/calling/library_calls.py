@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.calling import distributions, host_made
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling import checkpoint_values, distributions, host_made, metrics
 from torchdevlint.flow.calling.factories import call_factory, is_factory
-from torchdevlint.flow.calling.modules import construct, wrap
+from torchdevlint.flow.calling.modules import construct
 from torchdevlint.flow.calling.python_calls import call_builtin
 from torchdevlint.flow.calling.special_calls import (
     SPECIAL,
@@ -21,9 +20,11 @@ from torchdevlint.flow.calling.tensor_methods import (
     tensor_operands,
     without_ndim,
 )
-from torchdevlint.flow.checks import checkpoints, environment, host_copies, host_reads, losses, metrics
+from torchdevlint.flow.calling.wrapping import wrap
+from torchdevlint.flow.events import LibraryCalled
 from torchdevlint.flow.kinds.traced import OTHER_RUNTIMES
 from torchdevlint.flow.names import is_one_of, mentions_device
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.devices import TOP, on_cpu
 from torchdevlint.flow.state.joins import is_number, sequence
@@ -58,19 +59,15 @@ _OPERATIONS: dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]] = 
 
 def call_library(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """What calling the library object with the public name `name` gives."""
-    environment.note_call(frame, state, node, name, arguments)
+    frame.machine.emit(LibraryCalled(frame, state, node, name, arguments))
     note_pipeline(name, arguments)
-    if host_reads.reads_on_host(name):
-        operands = [e for given in arguments.pairs for e in tensor_operands(*given)]
-        host_reads.note_library_read(frame, state, node, operands, arguments.pairs)
-        host_copies.note_operands(frame, state, node, name, operands)
     if name.rpartition(".")[2] in OTHER_RUNTIMES:
         return Guard(False)
     special = SPECIAL.get(name)
     if special is not None:
         return special(frame, state, node, arguments)
     if name in torch_api.LOADERS:
-        return checkpoints.load(frame, state, node, name, arguments)
+        return checkpoint_values.load(frame, node, name, arguments)
     if name in torch_api.WRAPPER_MODULES:
         return wrap(frame, state, node, name, arguments)
     if distributions.is_distribution(name):
@@ -85,18 +82,18 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
     table = _OPERATIONS.get(head)
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)
-    if is_module_class(name) and not losses.is_metric(name):
+    if is_module_class(name) and not metrics.is_metric(name):
         return construct(frame, state, node, name, tail, arguments)
     return _of_another_package(frame, state, node, name, arguments)
 
 
 def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     tail = name.rpartition(".")[2]
-    if losses.is_metric(name):
-        return losses.make_metric(frame, state, node, name, arguments) or UNKNOWN
+    if metrics.is_metric(name):
+        return metrics.construct(frame, state, node, name, arguments) or UNKNOWN
     if metrics.compares(name) and tail[:1].isupper():
         return Library(name, True, made_at=node)
-    metrics.note_call(frame, state, node, name, arguments)
+    metrics.compare(frame, state, node, name, arguments)
     if name.startswith("torch.ops."):
         _custom_operation(frame, state, node, name, arguments)
     settings = frame.machine.settings

@@ -7,12 +7,13 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.calling import checkpoint_values, metrics
+from torchdevlint.flow.calling.constant_modules import holds_nothing
 from torchdevlint.flow.calling.modules import call_module, where_made
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
-from torchdevlint.flow.checks import checkpoints, environment, losses
-from torchdevlint.flow.checks.constant_modules import holds_nothing
+from torchdevlint.flow.events import Escaped, ModuleMethodCalled, Placed
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -38,6 +39,7 @@ def call_module_method(
     name = callee.attr
     if not is_module(target) or not isinstance(target, (Obj, Library)):
         return UNKNOWN
+    frame.machine.emit(ModuleMethodCalled(frame, state, node, callee.value, name, target, arguments))
     if name in torch_api.DEVICE_METHODS or name == "to":
         return _move_module(frame, state, node, callee, target, arguments)
     if name in _IN_PLACE_MODULE_METHODS:
@@ -47,10 +49,10 @@ def call_module_method(
         steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)
         each = Tensor(device, None, (), steps, parameter=True)
         return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
+    if name == "update" and isinstance(target, Library):
+        metrics.compare(frame, state, node, target.name, arguments)
     if name == "state_dict":
-        return checkpoints.state_dict(frame, state, node, callee, target)
-    if name == "load_state_dict":
-        return checkpoints.load_state_dict(frame, state, node, callee, target, arguments)
+        return checkpoint_values.state_dict(frame, node, callee, target)
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         return _register(frame, state, callee, target, arguments)
     if name == "modules" or name == "children":
@@ -70,11 +72,11 @@ def _move_module(
 ) -> Value:
     """A module moves in place, so the name that it was moved by holds the moved one afterwards."""
     device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
-    losses.note_moved(frame.machine, [target])
+    frame.machine.emit(Escaped(frame, [target]))
     without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
     if device is None or without_parameters or holds_nothing(frame, target):
         return target
-    environment.note_device(frame, state, node, device)
+    frame.machine.emit(Placed(frame, state, node, device))
     if target.device == MODEL:
         return target
     moved = replace(target, device=device, placed=Step(f"moved to {device.describe()}", node))
@@ -92,7 +94,7 @@ def _move_module(
 def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
     """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
     name, value = arguments.value(0, "name"), _registered_value(arguments)
-    losses.note_moved(frame.machine, [value])
+    frame.machine.emit(Escaped(frame, [value]))
     if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
         return UNKNOWN
     step = Step("registered here, and moves with the Module", callee)
@@ -116,7 +118,7 @@ def _registered_value(arguments: Arguments) -> Value:
 
 
 def _grow(frame: Frame, state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
-    losses.note_moved(frame.machine, arguments.values)
+    frame.machine.emit(Escaped(frame, arguments.values))
     grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
     path = dotted_path(callee.value)
     if path is not None and len(grown.children) <= 4:

@@ -8,21 +8,17 @@ from functools import partial
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments, as_device
+from torchdevlint.flow.calling import metrics
+from torchdevlint.flow.calling.arguments import as_device
+from torchdevlint.flow.calling.gathered import gathered
 from torchdevlint.flow.calling.tensor_methods import tensor_operands
-from torchdevlint.flow.checks import (
-    data_parallel,
-    draws,
-    fresh_modules,
-    loaders,
-    losses,
-    metrics,
-    replicas,
-    scalar_losses,
-)
-from torchdevlint.flow.kinds import own_moves
+from torchdevlint.flow.calling.wrapping import scatters
+from torchdevlint.flow.events import Escaped, ModuleCalled, ModuleCompared
+from torchdevlint.flow.kinds import loaders, own_moves
+from torchdevlint.flow.kinds.sizes import what_is_filled
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.joins import child_of, choose, element_of, sequence
+from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
@@ -41,38 +37,13 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.flow.transfer.imports import resolve
-from torchdevlint.flow.transfer.mixing import what_is_filled
 from torchdevlint.flow.transfer.operations import Operands, combine
 from torchdevlint.flow.vouch.devices import remember
 
 
-def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
-    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
-    inner = _not_wrapped_yet(arguments.value(0, "module"), node)
-    if name == "torch.compile" and not arguments.positional:
-        return UNKNOWN
-    device = inner.device if isinstance(inner, (Library, Obj)) else TOP
-    prefix = torch_api.WRAPPER_MODULES[name]
-    if name not in data_parallel.NAMES:
-        return Library(name, True, device, prefix, inner, made_at=node)
-    remember(frame, state, node)
-    wants, moves = data_parallel.first_gpu(frame, state, node)
-    wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
-    replicas.note_wrap(frame, state, node, wrapper)
-    return wrapper
-
-
-def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:
-    """What an attribute held before a call wrapped it: what this very call gave is no part of it."""
-    if not isinstance(model, Choice):
-        return model
-    left = [each for each in model.alternatives if not (isinstance(each[1], Library) and each[1].made_at is node)]
-    return choose(left) if left else model
-
-
 def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
     """A module; one of torch.nn without parameters and buffers has no device of its own, one of another may have."""
-    weight = losses.weight_of(tail, arguments)
+    weight = metrics.weight_of(tail, arguments)
     if weight is not None:
         remember(frame, state, node)
         return Library(name, True, weight[1].device, made_at=node, held=weight)
@@ -93,7 +64,7 @@ def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, 
             children += [each for _, each in value.items]
         elif not isinstance(value, Seq):
             children.append(value)
-    losses.note_moved(frame.machine, children)
+    frame.machine.emit(Escaped(frame, children))
     free = bool(children) and all(
         isinstance(child, Library) and child.module and child.device is None for child in children
     )
@@ -114,14 +85,12 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
 
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
-    fresh_modules.note_call(frame, state, node, module, arguments)
-    data_parallel.note_call(frame, state, node, module)
-    return scalar_losses.gathered(node, module, _call_module(frame, state, node, module, arguments))
+    frame.machine.emit(ModuleCalled(frame, state, node, module, arguments))
+    return gathered(node, module, _call_module(frame, state, node, module, arguments))
 
 
 def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     tail = module.name.rpartition(".")[2]
-    draws.note_call(frame, node, module, arguments)
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
     if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):
@@ -135,19 +104,19 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
     operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
-    if metrics.compares(module.name) or losses.is_metric(module.name):
-        metrics.note_call(frame, state, node, module.name, arguments)
-        losses.note_call(frame, state, node, module, operands)
+    if metrics.compares(module.name) or metrics.is_metric(module.name):
+        metrics.compare(frame, state, node, module.name, arguments)
+        frame.machine.emit(ModuleCompared(frame, state, node, module, operands))
         return UNKNOWN
     if module.held is not None:
-        losses.note_call(frame, state, node, module, operands)
-    if device is None and _scatters(module):
+        frame.machine.emit(ModuleCompared(frame, state, node, module, operands))
+    if device is None and scatters(module):
         return UNKNOWN
     if device is None or module.held is not None:
         return _call_without_parameters(frame, state, node, operation, operands, tail)
     parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
     scattered = module.prefix == "module."
-    compared = [] if _scatters(module) else operands
+    compared = [] if scatters(module) else operands
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
     if module.inner is not None:
         compared = [each for each in compared if not loaders.may_be_no_tensor(frame, operands, *each)]
@@ -200,18 +169,6 @@ def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step
     kind = f"`{name}`" if name else "module"
     given = Step(f"given by a {kind} on {device.describe()}", node, of_module=True)
     return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
-
-
-def _scatters(module: Library) -> bool:
-    """Whether a wrapper moves its inputs: DataParallel does, DistributedDataParallel if it is given a device."""
-    tail = module.name.rpartition(".")[2]
-    if tail == "DataParallel":
-        return True
-    call = module.made_at
-    if tail != "DistributedDataParallel" or not isinstance(call, ast.Call):
-        return False
-    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in (None, "device_ids"))]
-    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
 
 
 def _call_without_parameters(

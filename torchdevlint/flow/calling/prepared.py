@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.kinds.uses import asked_in
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import choose, sequence
 from torchdevlint.flow.state.machine import Frame

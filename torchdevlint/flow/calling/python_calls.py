@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import losses
-from torchdevlint.flow.checks.loaders import forget_if_written, next_of
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
+from torchdevlint.flow.kinds.loaders import forget_if_written, next_of
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -40,7 +39,6 @@ from torchdevlint.flow.transfer.operations import combine
 
 def call_builtin(frame: Frame, state: State, node: ast.Call, tail: str, arguments: Arguments) -> Value:
     """What calling a builtin gives; an unknown one, or one of no interest, gives UNKNOWN."""
-    losses.note_builtin(frame.machine, tail, arguments)
     transfer = _BUILTINS.get(tail)
     if transfer is not None:
         return transfer(frame, state, node, arguments)

@@ -6,22 +6,22 @@ import ast
 from collections.abc import Callable
 
 from torchdevlint.flow.calling import distributions, gradients, prepared
-from torchdevlint.flow.calling.arguments import Arguments, as_device
+from torchdevlint.flow.calling.arguments import as_device
 from torchdevlint.flow.calling.tensor_methods import (
     number_of_device,
     tensor_operands,
 )
-from torchdevlint.flow.checks import checkpoints
-from torchdevlint.flow.checks.loaded_data import DATASET_FILE
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
+    DATASET_FILE,
     NONE,
     NUMBER,
     TEXT,
@@ -133,7 +133,7 @@ def _split_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments
 def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """A file of a model hub; what lies in a dataset repository is data."""
     kind = arguments.keyword_values.get("repo_type")
-    return Library(DATASET_FILE) if kind in (Const("dataset"), Const("space")) else TEXT
+    return DATASET_FILE if kind in (Const("dataset"), Const("space")) else TEXT
 
 
 def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -227,10 +227,6 @@ def _is_tensor(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return UNKNOWN if answer is None else Const(answer)
 
 
-def _save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    return checkpoints.save(frame, state, node, arguments)
-
-
 def _drawn_on(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
     """Gives a figure or axes, unless what is asked for is a grid of axes; what these draw, the host reads."""
 
@@ -271,7 +267,6 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.rnn.pad_sequence": _padded,
     "torch.nn.utils.clip_grad_norm_": _gradient_norm,
     "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
-    "torch.save": _save,
     "torch.is_tensor": _is_tensor,
     "torch.distributed.get_rank": _rank,
     "torch.distributed.distributed_c10d.get_rank": _rank,

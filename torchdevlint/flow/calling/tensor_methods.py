@@ -7,9 +7,12 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments, as_device, is_tagged_choice, move_target
+from torchdevlint.flow.calling import legacy_types
+from torchdevlint.flow.calling.arguments import as_device, is_tagged_choice, move_target
 from torchdevlint.flow.calling.factories import data_ndim
-from torchdevlint.flow.checks import environment, host_copies, host_reads, legacy_types
+from torchdevlint.flow.events import Placed, ReadByHost
+from torchdevlint.flow.kinds.arrays import array_of
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import choose, distribute, element_of, is_number, sequence
 from torchdevlint.flow.state.machine import Frame
@@ -73,8 +76,8 @@ def call_tensor_method(
         return TEXT
     if name == "numpy":
         forced = arguments.value(0, "force") == Const(True)
-        host_reads.note_host_read(frame, state, node, receiver_node, receiver, forced)
-        return host_copies.array_of(frame, receiver)
+        frame.machine.emit(ReadByHost(frame, state, node, (receiver_node, receiver), forced))
+        return array_of(receiver)
     in_place = name.endswith("_") and not name.endswith("__")
     plain = name.rstrip("_") if in_place else name
     if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:
@@ -290,7 +293,7 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
     """The tensor that a move gives; `device` is None when only the dtype changes."""
     if device is None or device == DEFAULT:
         return receiver
-    environment.note_device(frame, state, node, device)
+    frame.machine.emit(Placed(frame, state, node, device))
     frame.machine.arrivals.note_move(frame.function, node, receiver, device)
     return at(receiver, device, Step(f"moved to {device.describe()}", node))
 

@@ -8,13 +8,14 @@ import sys
 from functools import lru_cache
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.modules import follows_input
 from torchdevlint.flow.calling.tensor_methods import method_device, number_of_device, tensor_operands, to_device
-from torchdevlint.flow.checks import environment, host_reads, loaders, placement
+from torchdevlint.flow.events import LayerCalled, Placed, ReadByHost
+from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.followed import followed_in
 from torchdevlint.flow.kinds.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.names import dotted_path, positional_names
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
@@ -39,7 +40,7 @@ from torchdevlint.source.nodes import nodes_in
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-    placement.note_layer_input(frame, state, node, operands)
+    frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
     if is_module_by_use(frame, node.func):
         return follows_input(operands)
     made = of_inputs(frame, node, arguments)
@@ -197,7 +198,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
         if device is None:
             return UNKNOWN
-        environment.note_device(frame, state, node, device)
+        frame.machine.emit(Placed(frame, state, node, device))
         return _moved_unknown(frame, state, node, callee.value, device)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
@@ -205,7 +206,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         if callee.value.id not in followed_in(frame.function):
             return UNKNOWN
         given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
-        host_reads.note_host_read(frame, state, node, callee.value, given)
+        frame.machine.emit(ReadByHost(frame, state, node, (callee.value, given)))
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.loaders import FROM_DATA
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
+from torchdevlint.flow.kinds.loaders import FROM_DATA
 from torchdevlint.flow.kinds.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments, as_device
+from torchdevlint.flow.checks.fed_loads import only_fed
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_never_given, is_published
 from torchdevlint.flow.checks.writers import is_written_from_cpu
+from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.cuda_programs import ends_without_cuda, is_of_cuda_program
+from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.state.devices import CPU, HOST
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -23,40 +24,46 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Const,
-    Func,
     Library,
     Loaded,
     Map,
-    Obj,
     StateDict,
-    Unknown,
     Value,
 )
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
-_LOADERS = frozenset({"load", "load_url", "load_state_dict_from_url"})
-_LOADS = tuple(f".{name}" for name in sorted(_LOADERS))
-_FROM_ADDRESSES = _LOADERS - {"load"}
-_KEEPING_PLACE = torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to"}
 
 
-def load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+class _Memory:
+    """What one file loads and saves."""
+
+    def __init__(self) -> None:
+        self.hands_on: dict[ast.AST, str] = {}
+        """The parameters that functions hand on to a load, and that say where to unless they are None."""
+        self.saved: dict[str, StateDict] = {}
+        """The state dicts that are saved without a prefix, by the text of the path."""
+        self.saved_in: set[tuple[int, str]] = set()
+        """The texts of the paths that are saved, with the activation of the function that does so."""
+
+
+def _note_load(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """A call that reads storages; silent when its result cannot be on an accelerator that is not there (TDL201)."""
     path_node = arguments.positional[0][0] if arguments.positional else None
     path = frame.machine.text_of(path_node) if path_node is not None else ""
-    place = arguments.get(torch_api.LOADERS[name], "map_location")
-    result = Loaded(node, path, place is not None and as_device(frame, *place) == CPU)
     if state.guarded or state.without_accelerator or (path_node is not None and is_temporary(frame, path_node)):
-        return result
+        return
+    place = arguments.get(torch_api.LOADERS[name], "map_location")
     if _placed(frame, name, arguments):
         _note_handed_on(frame, place)
-        return result
-    if path in frame.saved or _is_read_anyway(frame, node, arguments):
-        return result
-    _record_load(frame, node, name, arguments, "map_location", place)
-    return result
+    elif not (_is_saved_before(frame, path) or _is_read_anyway(frame, node, arguments)):
+        _record_load(frame, node, name, arguments, "map_location", place)
+
+
+def _is_saved_before(frame: Frame, path: str) -> bool:
+    """Whether the function that is run saved to a path so far."""
+    return (frame.activation, path) in frame.machine.memory(_Memory).saved_in
 
 
 def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
@@ -98,21 +105,22 @@ def _record_load(
             machine.span_of(node),
             name,
             machine.text_of(node),
-            node in machine.fed,
+            node in only_fed(machine.tree),
             bool(_RANK_WORDS & machine.words),
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
-            name.rpartition(".")[2] in _FROM_ADDRESSES or is_published(frame, node, path),
+            name.rpartition(".")[2] in FROM_ADDRESSES or is_published(frame, node, path),
             frame.scope,
         ),
     )
 
 
-def note_call(frame: Frame, state: State, node: ast.AST, function: Func, arguments: Arguments) -> None:
+def _note_return(event: FunctionReturned) -> None:
     """After a function that hands the place of a load on was run: a caller who does not say it has left it open."""
-    parameter = frame.machine.hands_on.get(function.node)
-    if parameter is None or not isinstance(node, ast.Call) or arguments.starred or arguments.double_starred:
+    frame, state, node, function, arguments = event.frame, event.state, event.node, event.function, event.arguments
+    parameter = frame.machine.memory(_Memory).hands_on.get(function.node)
+    if parameter is None or arguments.starred or arguments.double_starred:
         return
     names = positional_names(function.node)[function.receiver is not None :]
     place = names.index(parameter) if parameter in names else len(arguments.positional)
@@ -128,7 +136,7 @@ def _is_only_handed_on(function: ast.AST, parameter: str) -> bool:
     """Whether every place that reads a parameter gives it as the argument for the place of a load."""
     calls = nodes_in(function, ast.Call)
     given = [each.value for call in calls for each in call.keywords if each.arg in ("map_location", parameter)]
-    given += [each for call in calls if (dotted_path(call.func) or "").endswith(_LOADS) for each in call.args[1:]]
+    given += [each for call in calls if (dotted_path(call.func) or "").endswith(LOADS) for each in call.args[1:]]
     return all(each in given for each in nodes_in(function, ast.Name) if each.id == parameter)
 
 
@@ -136,7 +144,7 @@ def _note_handed_on(frame: Frame, given: tuple[ast.expr, Value] | None) -> None:
     if given is None or frame.function is None or not isinstance(given[0], ast.Name) or given[1] != Const(None):
         return
     if _is_parameter(frame, given[0]):
-        frame.machine.hands_on[frame.function] = given[0].id
+        frame.machine.memory(_Memory).hands_on[frame.function] = given[0].id
 
 
 def _placed(frame: Frame, name: str, arguments: Arguments) -> bool:
@@ -155,68 +163,22 @@ def _is_chosen(node: ast.expr) -> bool:
     return any(not (isinstance(each, ast.Constant) and each.value is None) for each in arms)
 
 
-def places_load(frame: Frame, one: Sequence[ast.AST], other: Sequence[ast.AST]) -> bool:
-    """Whether one arm says ``load(p, map_location=..)`` and the other ``load(p)``: one for each kind of machine."""
-    if not one or not other or not frame.machine.words & _LOADERS:
-        return False
-    here, there = _loaded_in(frame, one), _loaded_in(frame, other)
-    return not here[True].isdisjoint(there[False]) or not there[True].isdisjoint(here[False])
-
-
-def _loaded_in(frame: Frame, body: Sequence[ast.AST]) -> dict[bool, set[str]]:
-    """The first arguments of calls that load, by whether the call says where to."""
-    found: dict[bool, set[str]] = {True: set(), False: set()}
-    for part in body:
-        for placed, path in _loads_in(part):
-            found[placed].add(frame.machine.reading.text_here(path))
-    return found
-
-
-@once_a_node
-def _loads_in(part: ast.AST) -> list[tuple[bool, ast.expr]]:
-    found = []
-    for call in (part,) if isinstance(part, ast.Call) else nodes_in(part, ast.Call):
-        if call.args:
-            placed = any(each.arg == "map_location" for each in call.keywords)
-            placed = placed or (len(call.args) > 1 and (dotted_path(call.func) or "").endswith(_LOADS))
-            found.append((placed, call.args[0]))
-    return found
-
-
 def _is_parameter(frame: Frame, node: ast.expr) -> bool:
     function = frame.function
     return function is not None and isinstance(node, ast.Name) and node.id in argument_names(function)
 
 
-def method(
-    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
-) -> Value:
-    """Methods of a checkpoint or a state dict: what is taken out of a checkpoint is part of it."""
-    if isinstance(receiver, Loaded) and callee.attr in ("get", "pop", "copy", "items", "values", "state_dict", "float"):
-        return receiver
-    if isinstance(receiver, Loaded) and receiver.host and callee.attr in _KEEPING_PLACE:
-        return Unknown(given=HOST)
-    return receiver if callee.attr == "copy" else UNKNOWN
-
-
-def state_dict(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library) -> Value:
-    prefix = target.prefix if isinstance(target, Library) else ""
-    wrapper = target.name if isinstance(target, Library) and prefix else ""
-    made_at = target.made_at if isinstance(target, Library) else None
-    return StateDict(prefix, wrapper, frame.machine.text_of(callee.value), node, made_at, frame.function)
-
-
-def save(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+def _note_save(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``torch.save(obj, path)`` where `obj` holds state dicts."""
-    if len(arguments.positional) > 1:
-        frame.saved.add(frame.machine.text_of(arguments.positional[1][0]))
+    memory = frame.machine.memory(_Memory)
+    path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
+    if path:
+        memory.saved_in.add((frame.activation, path))
     for held, conditional in _state_dicts(arguments.value(0, "obj"), False):
-        path = frame.machine.text_of(arguments.positional[1][0]) if len(arguments.positional) > 1 else ""
         if held.prefix:
             _record_save(frame, node, held, conditional)
         elif path:
-            frame.machine.saved[path] = held
-    return UNKNOWN
+            memory.saved[path] = held
 
 
 def _state_dicts(value: Value, conditional: bool) -> list[tuple[StateDict, bool]]:
@@ -236,7 +198,7 @@ def _record_save(frame: Frame, node: ast.Call, held: StateDict, conditional: boo
         return
     place = node if held.function is frame.function else held.node or node
     machine.record_anyway(
-        ("save", place, held.prefix),
+        ("save", place, ("prefix", held.prefix)),
         lambda: WrappedStateDict(
             machine.span_of(place),
             "save",
@@ -259,32 +221,34 @@ def _places(frame: Frame, call: ast.AST | None) -> tuple[Span | None, Span | Non
     return frame.machine.span_of(callee.value), frame.machine.span_of(callee)
 
 
-def load_state_dict(
-    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
-) -> Value:
+def _note_module_method(event: ModuleMethodCalled) -> None:
     """``model.load_state_dict(checkpoint)``: into a wrapper, the file's keys must have its prefix."""
+    frame, node, target = event.frame, event.node, event.module
+    if event.name != "load_state_dict" or not isinstance(target, Library) or not target.prefix:
+        return
     machine = frame.machine
-    value = arguments.value(0, "state_dict")
-    prefix = target.prefix if isinstance(target, Library) else ""
-    if prefix:
-        machine.prefixes_loaded.add(prefix)
+    value = event.arguments.value(0, "state_dict")
+    machine.explain(("prefix", target.prefix))
     saved = value if isinstance(value, StateDict) and not value.prefix else None
     if isinstance(value, Loaded):
-        saved = machine.saved.get(value.path)
-    if prefix and saved is not None and isinstance(target, Library) and not strips(machine.tree):
-        made_at = target.made_at or node
-        machine.record_anyway(
-            ("load into wrapper", node),
-            lambda: WrappedStateDict(
-                machine.span_of(node),
-                "load",
-                target.name,
-                prefix,
-                machine.text_of(callee.value),
-                machine.span_of(made_at),
-                False,
-                machine.span_of(saved.node) if saved.node is not None else None,
-                *_places(frame, node),
-            ),
-        )
-    return UNKNOWN
+        saved = machine.memory(_Memory).saved.get(value.path)
+    if saved is None or strips(machine.tree):
+        return
+    machine.record_anyway(
+        ("load into wrapper", node),
+        lambda: WrappedStateDict(
+            machine.span_of(node),
+            "load",
+            target.name,
+            target.prefix,
+            machine.text_of(event.receiver),
+            machine.span_of(target.made_at or node),
+            False,
+            machine.span_of(saved.node) if saved.node is not None else None,
+            *_places(frame, node),
+        ),
+    )
+
+
+FUNCTIONS = {**dict.fromkeys(torch_api.LOADERS, _note_load), "torch.save": _note_save}
+EVENTS = {FunctionReturned: _note_return, ModuleMethodCalled: _note_module_method}

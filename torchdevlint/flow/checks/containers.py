@@ -8,45 +8,40 @@ from functools import partial
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.constant_modules import is_constant
 from torchdevlint.flow.checks import contents
-from torchdevlint.flow.checks.constant_modules import is_constant
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.registering import only_assignment
+from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, Initialised
 from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.imported import spelled
+from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL, Device, on_cpu
-from torchdevlint.flow.state.joins import alternatives, is_module, is_number
-from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.devices import Device, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     NONE,
     Choice,
-    Cls,
-    Func,
-    Library,
     Map,
     Obj,
-    Ref,
     Seq,
     Tensor,
-    Text,
     Unknown,
     Value,
 )
-from torchdevlint.flow.transfer.objects import elements
 from torchdevlint.source.nodes import inside, nodes_in
 
 
-def note_assignment(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> None:
+def _note_assignment(event: AttributeAssigned) -> None:
     """``self.w = nn.Parameter(t).to(d)``: on an accelerator, what is assigned is no Parameter (TDL103)."""
-    info = receiver.info
-    info.assigned_at.setdefault(target.attr, target)
-    if not info.is_module:
+    machine, state, target = event.frame.machine, event.state, event.node
+    if not isinstance(event.receiver, Obj) or not event.receiver.info.is_module:
         return
-    machine = frame.machine
-    for _, each in alternatives(value, state.conditions):
+    info = event.receiver.info
+    for _, each in alternatives(event.value, state.conditions):
         if not isinstance(each, Tensor) or each.unwrapped is None:
             continue
         if not on_cpu(each.device) and not _is_there(each.unwrapped, each.device, state):
@@ -73,33 +68,28 @@ def _moved(machine: Machine, info: ClassInfo, attribute: str, move: ast.AST) -> 
     return replace(fact, tensor=tensor, tensor_at=place, wrap_at=machine.span_of(wrap))
 
 
-def is_refused(frame: Frame, target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
-    """Whether what is assigned is a list or dict of modules, where the attribute holds a module: that raises."""
-    info, path = receiver.info, dotted_path(target)
-    before = state.paths.get(path) if path is not None else None
-    first = info.assigned_at.get(target.attr)
-    if before is None or first is None or not is_module(before) or "__setattr__" in info.all_methods:
-        return False
-    if not info.is_module or not isinstance(value, (Seq, Map)) or _holds(value, 1) != "modules":
-        return False
-    machine = frame.machine
+def _note_refused(event: AttributeRefused) -> None:
+    """A list or dict of modules is assigned where the attribute holds a module: that raises."""
+    machine, info, target, value = event.frame.machine, event.receiver.info, event.node, event.value
 
     def make() -> ModulesInContainer:
         fact = _fact(machine, info, target.attr, target, _kind(info, target, value), "modules", None, value)
-        return replace(fact, instead_of=machine.span_of(first))
+        return replace(fact, instead_of=machine.span_of(info.assigned_at[target.attr]))
 
     machine.record_anyway(("container", target), make)
-    return True
 
 
-def check_containers(machine: Machine, info: ClassInfo, state: State) -> None:
+def _note_initialised(event: Initialised) -> None:
     """After ``__init__``: the attributes that hold lists or dicts of modules which nothing registers (TDL102)."""
+    machine, info, state = event.machine, event.info, event.state
+    if not info.is_module and not contents.is_composite(info):
+        return
     for path, value in state.paths.items():
         attribute = path.removeprefix("self.")
         place = info.assigned_at.get(attribute)
         if place is None or not path.startswith("self."):
             continue
-        holds = _holds(value) if info.is_module else None
+        holds = held_in(value) if info.is_module else None
         kind = _kind(info, place, value)
         meant = holds is not None and _is_meant_there(info, place)
         if holds is None or meant:
@@ -188,7 +178,7 @@ def _replaceable(machine: Machine, info: ClassInfo, attribute: str, value: Value
     """What is assigned to the attribute, if it is made there and used in no way that only a list or dict can be."""
     assign = only_assignment(info, attribute)
     made = None if assign is None else assign.value
-    if not isinstance(made, _MADE) or holds != _holds(value, 1):
+    if not isinstance(made, _MADE) or holds != held_in(value, 1):
         return None
     if isinstance(value, Map) and not (isinstance(made, ast.Dict) and made.keys and all(map(_is_name, made.keys))):
         return None
@@ -206,42 +196,12 @@ def _is_name(key: ast.expr | None) -> bool:
     return isinstance(name, str) and name.isidentifier() and name not in torch_api.MODULE_ATTRIBUTES
 
 
-def _holds(value: Value, depth: int = 2) -> str | None:
-    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too."""
-    if not isinstance(value, (Seq, Map)) or depth == 0:
-        return None
-    inside = [each for part in _parts(value) for _, each in alternatives(part) if each != NONE]
-    if any(is_number(each) or isinstance(each, (Text, Func, Cls, Ref)) for each in inside):
-        return None
-    if any(_is_orphan(each) for each in inside):
-        return "modules"
-    if any(isinstance(each, Tensor) and each.parameter and each.device != MODEL for each in inside):
-        return "parameters"
-    nested = [found for each in inside if (found := _holds(each, depth - 1)) is not None]
-    return nested[0] if nested else None
-
-
 def _holds_constants(value: Value) -> bool:
     """Whether there is nothing to train or to save in a container: then only where its modules are is of interest."""
     if not isinstance(value, (Seq, Map)):
         return False
-    inside = [each for part in _parts(value) for _, each in alternatives(part) if each != NONE]
+    inside = [each for part in parts_of(value) for _, each in alternatives(part) if each != NONE]
     return bool(inside) and all(is_constant(each) for each in inside)
-
-
-def _parts(value: Seq | Map) -> list[Value]:
-    if isinstance(value, Seq) and value.items is None:
-        return [value.element, *value.members]
-    return elements(value)
-
-
-def _is_orphan(module: Value) -> bool:
-    """A module with parameters that nothing has registered: registering puts it where the model is."""
-    if isinstance(module, Library):
-        return module.module and bool(module.name) and module.device not in (None, MODEL)
-    if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
-        return False
-    return any(info.makes_layers for info in module.info.mro)
 
 
 def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
@@ -334,3 +294,10 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
         or (isinstance(each, ast.Name) and each.id == local)
         for each in inside(node)
     )
+
+
+EVENTS = {
+    AttributeAssigned: _note_assignment,
+    AttributeRefused: _note_refused,
+    Initialised: _note_initialised,
+}

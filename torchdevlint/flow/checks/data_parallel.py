@@ -5,53 +5,36 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.calling.wrapping import DATA_PARALLEL, device_ids, is_all_gpus, named_gpu
+from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.parallel import DataParallelElsewhere
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT, Device, Origin, literal
+from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Ref, Seq, Step, Value
+from torchdevlint.flow.state.values import Library, Obj, Ref, Step, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.source.nodes import nodes_in
 
-NAMES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
 _MOVES = frozenset({"to", "cuda", "xpu", "npu", "to_empty", "_apply"})
 _PLAIN_READERS = frozenset({"print", "isinstance", "hasattr", "len", "type", "id", "repr", "str"})
 
 
-def first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None, bool]:
-    """The GPU on which a `DataParallel` wants its model, if that is sure: the first of its list, or of all.
-
-    And whether the constructor moves the model there itself, as it does where the list has one.
-    """
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(e, ast.Starred) for e in call.args):
-        return None, False
-    given = _given(call)
-    value = frame.evaluate(given, state) if given is not None else Const(None)
-    if isinstance(value, Seq) and value.items:
-        return _gpu(value.items[0]), len(value.items) == 1
-    is_all = given is None or value == Const(None) or _is_all(ast.unparse(given))
-    return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
-
-
-def has_one_gpu(module: Library) -> bool:
-    """Whether a wrapper is told to use a single GPU: then it hands the call through."""
-    ids = _given(module.made_at) if isinstance(module.made_at, ast.Call) else None
-    return isinstance(ids, (ast.List, ast.Tuple)) and len(ids.elts) == 1
-
-
-def note_call(frame: Frame, state: State, node: ast.Call, module: Library) -> None:
+def _note_call(event: ModuleCalled) -> None:
     """A `DataParallel` is called: then its model has to be on the first of its GPUs."""
+    frame, state, node, module = event.frame, event.state, event.node, event.module
     call = module.made_at
-    if module.name not in NAMES or not isinstance(call, ast.Call) or module.device is None:
+    if not isinstance(module, Library) or module.name not in DATA_PARALLEL or module.device is None:
+        return
+    if not isinstance(call, ast.Call):
         return
     first = module.wants
     found = _where(frame, state, module, call)
     if first is None or found is None or found == first:
         return
-    machine, moved, ids = frame.machine, _move(module), _given(call)
+    machine, moved, ids = frame.machine, _move(module), device_ids(call)
     is_here = call in nodes_in(machine.tree, ast.Call)
     at = call if is_here else node
     model = call.args[0] if call.args else call
@@ -104,28 +87,6 @@ def _move(module: Library) -> Step | None:
     return module.placed or (inner.placed if isinstance(inner, (Library, Obj)) else None)
 
 
-def _given(call: ast.Call) -> ast.expr | None:
-    """The argument `device_ids`."""
-    named = [keyword.value for keyword in call.keywords if keyword.arg == "device_ids"]
-    return named[0] if named else call.args[1] if len(call.args) > 1 else None
-
-
-def _is_all(text: str) -> bool:
-    """``list(range(torch.cuda.device_count()))``, in one of its spellings."""
-    plain = "".join(text.split()).removeprefix("list(").rstrip(")")
-    return plain in ("range(torch.cuda.device_count(", "range(cuda.device_count(")
-
-
-def _gpu(value: Value) -> Device | None:
-    """The GPU that a number, a string or a device names."""
-    if isinstance(value, Const) and type(value.value) is int:
-        return Device(Origin.LITERAL, "cuda", value.value)
-    device = literal(value.value) if isinstance(value, Const) and isinstance(value.value, str) else None
-    device = value.device if isinstance(value, Dev) else device
-    known = device is not None and device.origin is Origin.LITERAL and device.name == "cuda"
-    return device if known and device is not None and device.index is not None else None
-
-
 def _where(frame: Frame, state: State, module: Library, call: ast.Call) -> Device | None:
     """Where the model is, with an ordinal, if that is sure."""
     device = module.device
@@ -157,7 +118,7 @@ def _current(frame: Frame, state: State) -> int | None:
         if isinstance(function, Ref) and function.name in ("torch.cuda.device", "torch.cuda.device_of"):
             return None
         if tail.startswith("set_device"):
-            gpu = _gpu(frame.evaluate(call.args[0], state)) if len(call.args) == 1 else None
+            gpu = named_gpu(frame.evaluate(call.args[0], state)) if len(call.args) == 1 else None
             chosen.append(None if gpu is None else gpu.index)
     return 0 if not chosen else chosen[0] if len(chosen) == 1 else None
 
@@ -168,8 +129,8 @@ def _is_never_moved(frame: Frame, module: Library, call: ast.Call) -> bool:
     calls = nodes_in(machine.tree, ast.Call)
     if machine.default_changed or not call.args or call not in calls or not _stays_by_itself(module.inner):
         return False
-    ids = _given(call)
-    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not _is_all(ast.unparse(ids)):
+    ids = device_ids(call)
+    if ids is not None and not isinstance(ids, (ast.List, ast.Tuple)) and not is_all_gpus(ast.unparse(ids)):
         return False
     contexts = [item.context_expr for block in nodes_in(machine.tree, ast.With) for item in block.items]
     if any("device(" in ast.unparse(each) for each in contexts):
@@ -220,3 +181,6 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 def _last(node: ast.expr) -> str:
     return (dotted_path(node) or "").rpartition(".")[2]
+
+
+EVENTS = {ModuleCalled: _note_call}

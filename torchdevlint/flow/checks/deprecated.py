@@ -6,9 +6,11 @@ import ast
 import re
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.arguments import Arguments, as_argument
+from torchdevlint.flow.calling.arguments import as_argument
+from torchdevlint.flow.events import Decorated
 from torchdevlint.flow.facts.portability import DefaultTensorType, DeprecatedAmp
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Ref, Value
@@ -33,11 +35,11 @@ def _amp(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     _record_amp(frame, state, node, name.rpartition(".")[2], _replaced(frame, node, name.rpartition(".")[2]))
 
 
-def note_decorator(frame: Frame, state: State, node: ast.expr, name: str) -> None:
+def _note_decorator(event: Decorated) -> None:
     """``@custom_fwd`` without a call; the others are calls."""
-    head, _, tail = name.rpartition(".")
+    head, _, tail = event.name.rpartition(".")
     if head in _MODULES and tail in _AMP:
-        _record_amp(frame, state, node, tail, f'torch.amp.{tail}(device_type="cuda")')
+        _record_amp(event.frame, event.state, event.node, tail, f'torch.amp.{tail}(device_type="cuda")')
 
 
 def _record_amp(frame: Frame, state: State, node: ast.expr, name: str, replacement: str | None) -> None:
@@ -125,3 +127,6 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
     **{f"{module}.{name}": _amp for module in _MODULES for name in _AMP},
     "torch.set_default_tensor_type": _default_type,
 }
+
+
+EVENTS = {Decorated: _note_decorator}

@@ -7,9 +7,9 @@ import re
 from functools import partial
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import InvalidDevice
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import Frame

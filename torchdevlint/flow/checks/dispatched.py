@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.tensor_methods import to_device
-from torchdevlint.flow.checks import data_parallel
+from torchdevlint.flow.calling.wrapping import DATA_PARALLEL
 from torchdevlint.flow.facts.parallel import MovedAfterDispatch
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Cls, Const, Map, Ref, Unknown, Value
@@ -166,4 +166,4 @@ def _is_8bit(frame: Frame, node: ast.expr) -> bool:
 
 
 METHODS = {"to": note_move, "cuda": note_move}
-FUNCTIONS = dict.fromkeys(data_parallel.NAMES, note_wrap)
+FUNCTIONS = dict.fromkeys(DATA_PARALLEL, note_wrap)

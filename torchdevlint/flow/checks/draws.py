@@ -8,25 +8,42 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.events import Called, ModuleCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.names import last_name
-from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
 from torchdevlint.flow.state.values import Library, Value
 from torchdevlint.source.nodes import nodes_in
 
 
-def note_call(frame: Frame, node: ast.Call, callee: Value, arguments: Arguments) -> None:
-    """A call of what may draw, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``.
+class _Memory:
+    """What random numbers were drawn by, or for, in one file."""
 
-    `callee` is what is called, or what its method is called on.
-    """
+    def __init__(self) -> None:
+        self.drawn_from: set[ast.AST] = set()
+        """Calls that made it: on another device the numbers are others."""
+
+
+def _note_call(event: Called) -> None:
+    """A call of what may draw, such as ``torch.bernoulli(p)``, ``x.normal_()``, ``self.dropout(x)``."""
+    _note(event.frame.machine, event.node, event.function, event.arguments)
+
+
+def _note_module(event: ModuleCalled) -> None:
+    _note(event.frame.machine, event.node, event.module, event.arguments)
+
+
+def _note(machine: Machine, node: ast.Call, callee: Value, arguments: Arguments) -> None:
     if not _is_drawing(last_name(node.func)) and not (type(callee) is Library and _is_drawing(callee.name)):
         return
     held = [callee, *(callee.children if isinstance(callee, Library) else ()), *arguments.values]
-    frame.machine.drawn_from.update(site.node for value in held for site in sites_in(value))
+    machine.memory(_Memory).drawn_from.update(site.node for value in held for site in sites_in(value))
+
+
+EVENTS = {Called: _note_call, ModuleCalled: _note_module}
 
 
 def may_draw(node: ast.Call) -> bool:
@@ -48,8 +65,9 @@ def _is_drawing(name: str) -> bool:
 
 def settled(machine: Machine, fact: Fact) -> Fact:
     """A fact that says so of the tensor that it is about, whose story is known when all of the file was run."""
-    if not machine.drawn_from or not isinstance(fact, MixedDevices) or not fact.creations:
+    drawn_from = machine.memory(_Memory).drawn_from
+    if not drawn_from or not isinstance(fact, MixedDevices) or not fact.creations:
         return fact
     first, *rest = fact.creations
-    spans = {machine.span_of(each) for each in machine.drawn_from}
+    spans = {machine.span_of(each) for each in drawn_from}
     return replace(fact, creations=(replace(first, random=True), *rest)) if first.span in spans else fact

@@ -9,13 +9,14 @@ from difflib import SequenceMatcher
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
-from torchdevlint.flow.checks import children, hardcoded, placement
+from torchdevlint.flow.checks import children
 from torchdevlint.flow.checks.reordering import moved_before
+from torchdevlint.flow.events import Augmented, Entered, ItemAssigned, Placed
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
@@ -24,6 +25,8 @@ from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
+_COUNT = "torch.cuda.device_count"
+_OF_A_DEVICE_TYPE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
 _SETTERS = {"os.environ.setdefault": 2, "os.putenv": 2, "os.environ.__setitem__": 2}
 _TORCH_COUNT_FREEZES = ("2.0", "2.1", "2.2", "2.3")
 _SIMILAR = 0.9
@@ -41,30 +44,24 @@ _STARTERS = (
 )
 
 
-def note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
-    """A library call that reads the visible devices, or that sets them."""
-    if name.startswith("torch"):
-        if name in ("torch.cuda.Stream", "torch.cuda.current_stream"):
-            placement.note_stream(frame, state, node, name)
-        effect = _effect(frame, name, arguments)
-        if effect is not None:
-            touch(frame, state, node, f"{name}()", effect)
-    elif name in _SETTERS:
-        _set_by_call(frame, state, node, name, arguments)
-    elif name == "os.environ.update":
-        _update(frame, state, node, arguments)
+def _note_touch(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """A library call that reads the visible devices."""
+    effect = _effect(frame, name, arguments)
+    if effect is not None:
+        touch(frame, state, node, f"{name}()", effect)
 
 
-def note_context(frame: Frame, state: State, node: ast.expr, name: str) -> None:
+def _note_entered(event: Entered) -> None:
     """``with torch.cuda.device(1)``: entering it initialises CUDA."""
-    if name in torch_api.CONTEXTS_OF_CUDA:
-        touch(frame, state, node, f"with {name}()", "initialises")
+    if event.name in torch_api.CONTEXTS_OF_CUDA:
+        touch(event.frame, event.state, event.node, f"with {event.name}()", "initialises")
 
 
-def note_union(frame: Frame, state: State, node: ast.AugAssign, value: Value) -> None:
+def _note_union(event: Augmented) -> None:
     """``os.environ |= {name: value}``."""
+    frame, state, node = event.frame, event.state, event.node
     if isinstance(node.op, ast.BitOr) and _is_environ(frame, node.target, state):
-        _check_items(frame, state, node, node.value, value)
+        _check_items(frame, state, node, node.value, event.value)
 
 
 def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
@@ -77,25 +74,21 @@ def _effect(frame: Frame, name: str, arguments: Arguments) -> str | None:
         return None if nvml else "freezes"
     if name in torch_api.INITIALISES_CUDA:
         return "initialises"
-    if name in ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"):
+    if name in _OF_A_DEVICE_TYPE:
         return "freezes" if arguments.value(0, "device_type") == Const("cuda") else None
-    if name == "torch.cuda.device_count":
-        target = frame.machine.settings.target_torch or ""
-        return "freezes" if target.startswith(_TORCH_COUNT_FREEZES) else None
-    return None
+    target = frame.machine.settings.target_torch or ""
+    return "freezes" if target.startswith(_TORCH_COUNT_FREEZES) else None
 
 
-def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
+def _note_placed(event: Placed) -> None:
     """A move to, or creation on, a device that is literally CUDA initialises it."""
+    frame, device = event.frame, event.device
     if frame.machine.in_child:
-        if children.needs_accelerator(frame, device):
-            touch(frame, state, node, frame.machine.text_of(node), "initialises")
-        return
-    hardcoded.note_device(frame, state, node, device)
-    if device.origin is Origin.LITERAL and device.name == "cuda":
-        placement.note_literal(frame, state, node)
-    if device.origin is Origin.LITERAL and device.name == "cuda" and state.touched is None:
-        touch(frame, state, node, frame.machine.text_of(node), "initialises")
+        touches = children.needs_accelerator(frame, device)
+    else:
+        touches = device.origin is Origin.LITERAL and device.name == "cuda" and event.state.touched is None
+    if touches:
+        touch(frame, event.state, event.node, frame.machine.text_of(event.node), "initialises")
 
 
 def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
@@ -105,21 +98,20 @@ def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> 
         state.touched = Touch(node, text, effect)
 
 
-def note_item(
-    frame: Frame, state: State, target: ast.Subscript, value: Value, value_node: ast.expr | None = None
-) -> None:
+def _note_item(event: ItemAssigned) -> None:
     """``os.environ[name] = value``."""
-    if not _is_environ(frame, target.value, state):
-        return
-    name = frame.evaluate(target.slice, state)
-    _check(frame, state, target, name, value, value_node, target.slice)
+    frame, state, target = event.frame, event.state, event.node
+    if _is_environ(frame, target.value, state):
+        name = frame.evaluate(target.slice, state)
+        _check(frame, state, target, name, event.value, event.value_node, target.slice)
 
 
 def _is_environ(frame: Frame, node: ast.expr, state: State) -> bool:
     return (dotted_path(node) or "").endswith("environ") and frame.evaluate(node, state) == Ref("os.environ")
 
 
-def _set_by_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
+def _set_by_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """``os.environ.setdefault(name, value)`` and its kin."""
     given = arguments.values
     if len(given) < 2 or arguments.starred:
         return
@@ -140,10 +132,11 @@ def _around(frame: Frame, first: ast.AST, last: ast.AST) -> Span:
     return replace(start, end_row=end.end_row, end_column=end.end_column)
 
 
-def _update(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> None:
+def _update(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """``os.environ.update({name: value})``."""
     keywords = {each.arg: each for each in node.keywords}
-    for name, (value_node, value) in arguments.keywords.items():
-        _check(frame, state, node, Const(name), value, value_node, keywords.get(name))
+    for key, (value_node, value) in arguments.keywords.items():
+        _check(frame, state, node, Const(key), value, value_node, keywords.get(key))
     for given, value in arguments.positional:
         _check_items(frame, state, node, given, value)
 
@@ -277,3 +270,18 @@ def _is_misspelt(name: str) -> bool:
     if abs(len(name) - len(right)) > 2 or name.upper()[:3] != "CUD":
         return False
     return SequenceMatcher(None, name.upper().strip(), right).ratio() >= _SIMILAR
+
+
+FUNCTIONS = {
+    **dict.fromkeys(
+        (*torch_api.FREEZES_VISIBLE_DEVICES, *torch_api.INITIALISES_CUDA, *_OF_A_DEVICE_TYPE, _COUNT), _note_touch
+    ),
+    **dict.fromkeys(_SETTERS, _set_by_call),
+    "os.environ.update": _update,
+}
+EVENTS = {
+    Entered: _note_entered,
+    Augmented: _note_union,
+    Placed: _note_placed,
+    ItemAssigned: _note_item,
+}

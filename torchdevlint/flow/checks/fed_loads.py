@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 _TAKES_PARTS = frozenset({"get", "pop"})
 
 
+@once_a_node
 def only_fed(tree: ast.Module) -> frozenset[ast.AST]:
     """The expressions whose value only feeds `load_state_dict`; none in a file that has one of its own."""
     if any(each.name == "load_state_dict" for each in nodes_in(tree, ast.FunctionDef)):

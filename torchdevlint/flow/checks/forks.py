@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.children import run_in_child
 from torchdevlint.flow.facts.processes import AcceleratorAfterFork
 from torchdevlint.flow.kinds.start_method import EXECUTOR, POOL, POOLS, PROCESS, forks
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Seq, Value
@@ -31,11 +31,18 @@ def _start(frame: Frame, state: State, node: ast.Call, receiver: Value, argument
             _check(frame, state, node, node, state.touched, run, (), {})
 
 
+class _Memory:
+    """The pools of processes of one file that were made after CUDA was touched, and what touched it."""
+
+    def __init__(self) -> None:
+        self.pools: dict[ast.AST, Touch] = {}
+
+
 def _task(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``pool.map(function, items)``: the processes were forked when the pool was made, or are now."""
     if not isinstance(receiver, Library) or receiver.name != POOL or receiver.made_at is None:
         return
-    made = frame.machine.pools.get(receiver.made_at)
+    made = frame.machine.memory(_Memory).pools.get(receiver.made_at)
     if made is not None and arguments.positional:
         items = [UNKNOWN for _ in arguments.positional[1:]] or [UNKNOWN]
         _check(frame, state, node, receiver.made_at, made, arguments.positional[0][1], items, {})
@@ -45,7 +52,7 @@ def _pool(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argu
     """``Pool(4)``: what CUDA has done before is what its processes begin with."""
     if state.touched is None:
         return
-    frame.machine.pools.setdefault(node, state.touched)
+    frame.machine.memory(_Memory).pools.setdefault(node, state.touched)
     initializer = arguments.keywords.get("initializer") or arguments.get(1, "initializer")
     if initializer is not None and name != EXECUTOR:
         _check(frame, state, node, node, state.touched, initializer[1], _items(arguments.value(2, "initargs")), {})

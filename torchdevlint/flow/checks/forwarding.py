@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from weakref import WeakKeyDictionary
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks.draws import draws
+from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.decorators import is_plain
 from torchdevlint.flow.state.devices import DEFAULT
-from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
@@ -35,7 +35,15 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def note_call(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
+def _note_call(event: FunctionCalled) -> None:
+    _note(event.frame, event.state, event.node, event.function, event.arguments)
+
+
+def _note_constructor(event: Constructed) -> None:
+    _note(event.frame, event.state, event.node, event.init, event.arguments)
+
+
+def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
     """A call of a function of this file that takes a device too, and is not given the one that the caller was given."""
     name = _unread(frame)
     if name is None or arguments.starred or arguments.double_starred or isinstance(callee.node, ast.Lambda):
@@ -96,8 +104,9 @@ def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, argu
         _record(frame, state, node, parameter, "call", called, "device=device", keeps=keeps)
 
 
-def check_returned(frame: Frame, state: State) -> None:
+def _note_end(event: FunctionEnded) -> None:
     """What a function that was entered returns: tensors that it made on the default device, though told another."""
+    frame, state = event.frame, event.state
     parameter = _unread(frame) if frame.returned or frame.yields else None
     if parameter != "device" or frame.function in frame.machine.pipeline or frame.function is None:
         return
@@ -196,8 +205,11 @@ def _record(
     )
 
 
-_UNREAD: WeakKeyDictionary[Machine, dict[ast.AST, str | None]] = WeakKeyDictionary()
-"""What `_find_unread` found in one analysis, since what it finds depends on the classes of its files."""
+class _Memory:
+    """What `_find_unread` found in one analysis, since what it finds depends on the classes of its files."""
+
+    def __init__(self) -> None:
+        self.unread: dict[ast.AST, str | None] = {}
 
 
 def _unread(frame: Frame) -> str | None:
@@ -205,7 +217,7 @@ def _unread(frame: Frame) -> str | None:
     function = frame.function
     if not isinstance(function, Function):
         return None
-    known = _UNREAD.setdefault(frame.machine, {})
+    known = frame.machine.memory(_Memory).unread
     if function not in known:
         known[function] = _find_unread(frame, function)
     return known[function]
@@ -277,3 +289,4 @@ def _with_defaults(function: Function) -> frozenset[str]:
 
 FUNCTIONS = {name: _loaded for name in torch_api.LOADERS if name.startswith("torch.")}
 METHODS = {"__init__": _base_made}
+EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEnded: _note_end}

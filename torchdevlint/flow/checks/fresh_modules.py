@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.modules import ModuleBuiltInForward
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
@@ -21,8 +21,9 @@ _LEAVES_PLACE = frozenset("eval train requires_grad_ double float half bfloat16"
 """Methods after which a module is where it was, with the parameters that it had."""
 
 
-def note_call(frame: Frame, state: State, node: ast.Call, module: Obj | Library, arguments: Arguments) -> None:
+def _note_call(event: ModuleCalled) -> None:
     """A module is called: if `forward` made it a moment ago, its parameters are on the CPU, and its input is not."""
+    frame, state, node, module, arguments = event.frame, event.state, event.node, event.module, event.arguments
     made = module.made_at
     if frame.context != "forward" or not isinstance(made, ast.Call) or frame.function is None:
         return
@@ -145,3 +146,6 @@ def _is_moved(function: ast.AST, path: str) -> bool:
         if isinstance(each.ctx, ast.Store) and (dotted_path(each) or "").startswith(f"{path}."):
             return True
     return False
+
+
+EVENTS = {ModuleCalled: _note_call}

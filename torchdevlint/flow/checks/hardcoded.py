@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
+from torchdevlint.flow.events import Called, FileStarted, Placed
 from torchdevlint.flow.facts.portability import NamedCuda
 from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path, mentions_cuda
-from torchdevlint.flow.state.devices import Device, Origin
+from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
@@ -38,14 +39,9 @@ def concerns(machine: Machine) -> bool:
     return NamedCuda in machine.wanted
 
 
-def collect(machine: Machine, tree: ast.Module) -> None:
-    """Find the calls that name CUDA, but for those that stand where another choice is written beside them."""
-    if concerns(machine):
-        machine.naming.update(_naming(tree))
-
-
 @once_a_node
 def _naming(tree: ast.Module) -> frozenset[ast.Call]:
+    """The calls that name CUDA, but for those that stand where another choice is written beside them."""
     if any(_KERNELS.search(name) for name in _imported(tree)):
         return frozenset()
     left_alone = set(_with_another_choice(tree))
@@ -76,18 +72,22 @@ def _with_another_choice(tree: ast.Module) -> Iterator[ast.Call]:
             yield from (each for each in inside(keyword.value) if isinstance(each, ast.Call))
 
 
-def note_call(frame: Frame, state: State, node: ast.Call) -> None:
+def _note_call(event: Called) -> None:
     """A call that names CUDA is reached."""
+    frame, state, node = event.frame, event.state, event.node
+    if node not in _naming(frame.machine.tree):
+        return
     callee = frame.evaluate(node.func, state)
     for named in _named(node, callee.name if isinstance(callee, Ref) else ""):
         _record(frame, state, named)
 
 
-def note_device(frame: Frame, state: State, node: ast.AST, device: Device) -> None:
+def _note_placed(event: Placed) -> None:
     """A move to CUDA, or a creation there, by a name: that is bound once, to a text that names it."""
+    frame, state, node, device = event.frame, event.state, event.node, event.device
     if not isinstance(node, ast.Call) or device.origin is not Origin.LITERAL or device.name != "cuda":
         return
-    if not concerns(frame.machine) or node in frame.machine.naming:
+    if frame.machine.in_child or node in _naming(frame.machine.tree):
         return
     for given in (*node.args[:1], *(each.value for each in node.keywords if each.arg in _PLACES)):
         path = dotted_path(given) if isinstance(given, (ast.Name, ast.Attribute)) else None
@@ -277,3 +277,12 @@ def _ordinal(node: ast.expr) -> int | None:
 
 def _number(match: re.Match[str] | None) -> int | None:
     return int(match[1]) if match is not None and match[1] else None
+
+
+def _begin(event: FileStarted) -> None:
+    if concerns(event.machine):
+        event.machine.observe(Called, _note_call)
+        event.machine.observe(Placed, _note_placed)
+
+
+EVENTS = {FileStarted: _begin}

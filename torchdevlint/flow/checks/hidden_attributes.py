@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import wrappers
 from torchdevlint.flow.checks.reached import reached_from
+from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.parallel import HiddenAttribute
+from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
@@ -20,9 +21,12 @@ _ASKS = frozenset({"hasattr", "getattr"})
 _CATCH = frozenset({"AttributeError", "Exception", "BaseException"})
 
 
-def note_attribute(frame: Frame, state: State, node: ast.Attribute, receiver: Library) -> None:
+def _note_read(event: AttributeRead) -> None:
     """``receiver.name`` is read; a wrapper that is a plain Module has its own attributes and no others."""
-    if receiver.prefix != "module." or not isinstance(node.ctx, ast.Load) or receiver.made_at is None:
+    frame, state, node, receiver = event.frame, event.state, event.node, event.receiver
+    if not isinstance(receiver, Library) or receiver.prefix != "module." or receiver.made_at is None:
+        return
+    if not isinstance(node.ctx, ast.Load):
         return
     defined_by = _class_that_defines(receiver.inner, node.attr)
     if not _is_missing(receiver, node.attr, defined_by is not None):
@@ -240,3 +244,6 @@ def _is_in_order(frame: Frame, attribute: str) -> bool:
 def _is_called(frame: Frame, node: ast.Attribute) -> bool:
     scope = frame.function or frame.machine.tree
     return scope is not None and any(call.func is node for call in nodes_in(scope, ast.Call))
+
+
+EVENTS = {AttributeRead: _note_read}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from torchdevlint.flow.calling.tensor_methods import tensor_operands
+from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.kinds.followed import followed_in, root_of
@@ -39,19 +41,12 @@ _KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)
 _BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
 
 
-def note_host_read(
-    frame: Frame,
-    state: State,
-    node: ast.AST,
-    value_node: ast.expr,
-    value: Tensor,
-    forced: bool = False,
-    of_list: bool = False,
+def _note(
+    frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, of_list: bool = False
 ) -> None:
     """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator, or a list of such tensors."""
     if (
-        forced
-        or not frame.machine.imports_torch
+        not frame.machine.imports_torch
         or _is_another_kind(state)
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
@@ -118,26 +113,32 @@ def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
     return of_library and any(isinstance(each, ast.Name) and each.id == name for each in given)
 
 
-def note_library_read(
-    frame: Frame,
-    state: State,
-    node: ast.Call,
-    operands: list[tuple[ast.expr, Value]],
-    given: list[tuple[ast.expr, Value]],
-) -> None:
+def _note_numpy(event: ReadByHost) -> None:
+    """``t.numpy()``."""
+    if not event.forced:
+        _note(event.frame, event.state, event.node, *event.tensor)
+
+
+def _note_library(event: LibraryCalled) -> None:
     """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list."""
+    if not reads_on_host(event.name):
+        return
+    frame, state, given = event.frame, event.state, event.arguments.pairs
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
-    for value_node, value in operands:
+    for value_node, value in (each for one in given for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
         if found is not None:
-            note_host_read(frame, state, node, value_node, found, of_list=value_node in sequences)
+            _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
 
 
-def note_array_item(frame: Frame, state: State, target: ast.Subscript, value_node: ast.expr, value: Value) -> None:
+def _note_item(event: ItemAssigned) -> None:
     """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim."""
-    found = _one_tensor(value, state)
+    if event.value_node is None or not isinstance(event.base, Unknown):
+        return
+    frame, state, target, value_node = event.frame, event.state, event.node, event.value_node
+    found = _one_tensor(event.value, state)
     if found is not None and (found.ndim or found.opaque) and _is_array(frame, target.value, state):
-        note_host_read(frame, state, target, value_node, found)
+        _note(frame, state, target, value_node, found)
 
 
 def _one_tensor(value: Value, state: State) -> Tensor | None:
@@ -216,3 +217,6 @@ def _is_of_module(value: Tensor) -> bool:
 
 def _is_method(read: ast.AST) -> bool:
     return isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute) and read.func.attr == "numpy"
+
+
+EVENTS = {ReadByHost: _note_numpy, LibraryCalled: _note_library, ItemAssigned: _note_item}

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import Arguments
+from torchdevlint.flow.events import GradientRead
 from torchdevlint.flow.facts.tensors import NonLeaf
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -30,8 +31,9 @@ def _see_optimizer(frame: Frame, state: State, node: ast.Call, name: str, argume
             _note(frame, state, each, node, "optimizer")
 
 
-def note_gradient(frame: Frame, state: State, node: ast.Attribute) -> None:
+def _note_gradient(event: GradientRead) -> None:
     """``w.grad`` is read: backward leaves it None where `w` is no leaf."""
+    frame, state, node = event.frame, event.state, event.node
     machine = frame.machine
     if not isinstance(node.ctx, ast.Load) or "retain_grad" in machine.words or "backward" not in machine.words:
         return
@@ -177,3 +179,6 @@ FUNCTIONS = {
     for name in sorted(torch_api.OPTIMIZERS)
     for module in ("", f"{name.lower()}.")
 }
+
+
+EVENTS = {GradientRead: _note_gradient}

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.loaded_options import stands_for_options
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
 from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device, places_in
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Library, Ref
+from torchdevlint.flow.state.values import DATASET_FILE, Ref
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-DATASET_FILE = "a file of a dataset repository"
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
 _OF_WEIGHTS = frozenset("load state_dict parameters named_parameters modules".split())
@@ -33,7 +32,7 @@ _TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state 
 def holds_data(frame: Frame, load: ast.Call, arguments: Arguments) -> bool:
     """Whether nothing in the file can be on an accelerator."""
     value = arguments.positional[0][1] if arguments.positional else None
-    if value == Library(DATASET_FILE) or (load.args and is_packed(frame, load.args[0])):
+    if value == DATASET_FILE or (load.args and is_packed(frame, load.args[0])):
         return True
     if _is_data_class(frame) or _goes_to_numbers(frame, load):
         return True

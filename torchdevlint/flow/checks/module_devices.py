@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.modules import DeviceOfModule
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.decorators import decorator_names
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import library_has_attribute
-from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
@@ -20,8 +20,9 @@ _ASKS = frozenset({"hasattr", "getattr"})
 _CATCHES = frozenset({"AttributeError", "Exception", "BaseException", "suppress"})
 
 
-def note_read(frame: Frame, node: ast.Attribute, state: State, receiver: Obj | Library) -> None:
+def _note_read(event: AttributeRead) -> None:
     """An attribute of a Module is read that neither a class of this file nor torch gives it (TDL107)."""
+    frame, state, node, receiver = event.frame, event.state, event.node, event.receiver
     if node.attr != _NAME or not isinstance(node.ctx, ast.Load) or not _lacks(frame.machine, receiver):
         return
     if _is_given_from_outside(frame.machine, node, receiver) or _is_tried(frame, node):
@@ -132,3 +133,6 @@ def _names(node: ast.expr) -> Iterator[str]:
 def _wrapped(machine: Machine, receiver: Obj | Library) -> str | None:
     call = receiver.made_at if isinstance(receiver, Library) and receiver.prefix == "module." else None
     return machine.text_of(call.args[0]) if isinstance(call, ast.Call) and call.args else None
+
+
+EVENTS = {AttributeRead: _note_read}

@@ -10,62 +10,49 @@ from collections.abc import Iterator
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.calling.tensor_methods import method_device, to_device
-from torchdevlint.flow.checks import dead_moves, loaders, lost_moves
+from torchdevlint.flow.checks import dead_moves, lost_moves
+from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.names import dotted_path
-from torchdevlint.flow.state.devices import Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.devices import LOADER, Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import dropped_by, inside, nodes_in
 
 Evidence = tuple[tuple[str, Span], ...]
 
-_MOVES = torch_api.MOVE_METHODS | torch_api.DTYPE_METHODS | {"type_as"}
 _IN_PLACE_CONTAINER = frozenset(
     "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
 )
 
 
-def check_statement(frame: Frame, node: ast.Expr, state: State) -> None:
+def _note_statement(event: Discarded) -> None:
     """``labels.to(device)`` as a statement: a tensor is not moved in place, so nothing happens."""
+    frame, node, state = event.frame, event.node, event.state
     if isinstance(node.value, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         _check_comprehension(frame, node, node.value, state)
         return
-    for each in _discarded(node.value):
+    for each in dropped_by(node.value):
         _check_move(frame, node, each, state)
 
 
-def _discarded(node: ast.expr) -> Iterator[ast.expr]:
-    """The expressions whose results a statement drops: ``a.cuda(), b.cuda()``, ``a.cuda() if gpu else a``."""
-    if isinstance(node, ast.Tuple):
-        parts = node.elts
-    elif isinstance(node, ast.IfExp):
-        parts = [node.body, node.orelse]
-    elif isinstance(node, ast.BoolOp):
-        parts = node.values[-1:]
-    else:
-        yield node
-        return
-    for part in parts:
-        yield from _discarded(part)
-
-
 def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> None:
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in _MOVES:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    if call.func.attr not in torch_api.CONVERSIONS:
         return
     method, receiver = call.func.attr, call.func.value
     if method in ("to", "type") and not call.args and not call.keywords:
         return
     if frame.machine.muted or not _has_a_name(frame, receiver, state):
         return
-    loaders.forget_if_in_place(frame, receiver, state)
     evidence = _tensor_evidence(frame, receiver, state)
     if evidence is None or _is_trial(frame, receiver, state):
         return
@@ -148,7 +135,7 @@ def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:
 
 def _is_move_of(node: ast.expr, name: str) -> bool:
     receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    return isinstance(receiver, ast.Name) and receiver.id == name and node.func.attr in _MOVES  # type: ignore[attr-defined]
+    return isinstance(receiver, ast.Name) and receiver.id == name and node.func.attr in torch_api.CONVERSIONS  # type: ignore[attr-defined]
 
 
 def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
@@ -195,8 +182,9 @@ def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
     return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
 
 
-def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
+def _note_loop(event: Looped) -> None:
     """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
+    frame, node, state = event.frame, event.node, event.state
     targets = {each.id for each in inside(node.target) if isinstance(each, ast.Name)}
     for statement, later, tested in _with_what_follows(node.body):
         moved = _self_move(statement)
@@ -210,7 +198,9 @@ def check_loop(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None
             dead_moves.record_in_loop(frame, node, statement, moved)
             source = _container_of(node.iter)
             for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
-                loaders.forget_if_in_place(frame, part, state)
+                batch = frame.evaluate(part, state)
+                if isinstance(batch, Tensor) and batch.device == LOADER and batch.steps:
+                    frame.machine.explain(("batch", batch.steps[0].node))
 
 
 def _with_what_follows(
@@ -340,3 +330,6 @@ def _check_comprehension(
     if call.func.value.id in targets and _holds_tensors(frame, source, state):
         lost_moves.note_lost(frame.machine, node, frame.evaluate(source, state))
         dead_moves.record_comprehension(frame, node, value, call)
+
+
+EVENTS = {Discarded: _note_statement, Looped: _note_loop}

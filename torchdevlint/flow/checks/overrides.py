@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.modules import IneffectiveMove
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
@@ -23,8 +24,9 @@ _MOVES = ("to", "cuda", "cpu", "xpu")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def check_classes(machine: Machine) -> None:
+def _note_end(event: FileEnded) -> None:
     """Look at every class of the file, when all of its methods have been run."""
+    machine = event.machine
     for info in machine.classes.values():
         if info.is_module:
             _check_returns(machine, info)
@@ -229,3 +231,6 @@ def _is_written_again(machine: Machine, attribute: str, target: ast.expr) -> boo
         each.attr == attribute and isinstance(each.ctx, ast.Store) and each is not target
         for each in nodes_in(machine.tree, ast.Attribute)
     )
+
+
+EVENTS = {FileEnded: _note_end}

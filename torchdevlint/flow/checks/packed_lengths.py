@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.host_reads import is_off_host
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.sequences import LengthsOnAccelerator
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

@@ -6,21 +6,22 @@ import ast
 import re
 from functools import lru_cache
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand
 from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
+from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.kinds.cuda_programs import sets_current_gpu
 from torchdevlint.flow.names import dotted_path, first_name, last_name, mentions_cuda, mentions_device, positional_names
-from torchdevlint.flow.state.devices import CPU, Origin, stays_behind
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import CPU, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Func, Ref, Tensor, Value
+from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remembered
 from torchdevlint.flow.vouch.elsewhere import scope_of, stands_here
 from torchdevlint.flow.vouch.names import asked_before, means_the_same
@@ -31,13 +32,24 @@ _MODEL = re.compile(r"model|net|module", re.IGNORECASE)
 _ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
 
-def note_literal(frame: Frame, state: State, node: ast.AST) -> None:
+class _Memory:
+    """What one file puts on CUDA by name."""
+
+    def __init__(self) -> None:
+        self.literals: set[ast.AST] = set()
+        """Calls that name CUDA, outside of tests for it."""
+
+
+def _note_placed(event: Placed) -> None:
     """A move to, or creation on, CUDA by name, where the code says elsewhere which device it has to be."""
+    frame, state, node = event.frame, event.state, event.node
+    if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or frame.machine.in_child:
+        return
     if not isinstance(node, ast.Call) or _is_what_it_is_for(frame) or is_for_cuda(frame):
         return
     text, guarded = names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
     if not guarded or (_asks_only_the_machine(frame, node) and not _script_moves(frame)):
-        frame.machine.literals.add(node)
+        frame.machine.memory(_Memory).literals.add(node)
     if text is None:
         return
     remember(frame, state, node)
@@ -68,8 +80,11 @@ def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
     )
 
 
-def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: tuple[ast.expr, Tensor]) -> None:
+def _note_meeting(event: Met) -> None:
     """An operation of a tensor that was put on CUDA by name, and one whose device only its owner knows."""
+    frame, state, one, other = event.frame, event.state, event.one, event.other
+    if event.relation is not Relation.UNKNOWN:
+        return
     for (put, placed), (node, given) in ((one, other), (other, one)):
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
@@ -81,8 +96,9 @@ def note_mixed(frame: Frame, state: State, one: tuple[ast.expr, Tensor], other: 
                 _record(frame, state, place, names_cuda(place) or "", found)
 
 
-def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[tuple[ast.expr, Value]]) -> None:
+def _note_layer(event: LayerCalled) -> None:
     """``self.layer(x.cuda())`` in a class with a forward, for a layer of a class that is not known."""
+    frame, state, node, operands = event.frame, event.state, event.node, event.operands
     path, owner = dotted_path(node.func) or "", frame.owner
     if owner is None or "forward" not in owner.all_methods or not any(path[5:] in each.writers for each in owner.mro):
         return
@@ -93,8 +109,9 @@ def note_layer_input(frame: Frame, state: State, node: ast.Call, operands: list[
             _record(frame, state, place, names_cuda(place) or "", found)
 
 
-def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arguments: Arguments) -> None:
+def _note_default(event: FunctionCalled) -> None:
     """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
+    frame, state, node, function, arguments = event.frame, event.state, event.node, event.function, event.arguments
     if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
         return
     names = positional_names(function.node)
@@ -110,7 +127,7 @@ def note_default(frame: Frame, state: State, node: ast.Call, function: Func, arg
             _record(frame, state, node, text, found)
 
 
-def note_stream(frame: Frame, state: State, node: ast.Call, name: str) -> None:
+def _note_stream(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """A stream of the current GPU, for tensors that the same function moves to a device that it knows."""
     if node.args or node.keywords or frame.function is None or frame.machine.words & {"set_device", "device_of"}:
         return
@@ -147,7 +164,7 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     That is a local name which is bound once, to ``torch.device("cuda")``.
     """
     place = placed.steps[-1].node if placed.steps and placed.device.origin is Origin.LITERAL else None
-    if not isinstance(place, ast.Call) or place not in frame.machine.literals:
+    if not isinstance(place, ast.Call) or place not in frame.machine.memory(_Memory).literals:
         return None
     if names_cuda(place) is not None:
         return place
@@ -174,7 +191,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
-    machine.explained.update(hardcoded.keys_of(node))
+    machine.explain(*hardcoded.keys_of(node))
     if _is_of_what_moves(found, node):
         return
     if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
@@ -317,3 +334,12 @@ def _stem(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
     return node
+
+
+EVENTS = {
+    Placed: _note_placed,
+    Met: _note_meeting,
+    LayerCalled: _note_layer,
+    FunctionCalled: _note_default,
+}
+FUNCTIONS = {"torch.cuda.Stream": _note_stream, "torch.cuda.current_stream": _note_stream}

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks import data_parallel
+from torchdevlint.flow.calling.wrapping import DATA_PARALLEL, has_one_gpu
 from torchdevlint.flow.checks.reached import reached_from
+from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.facts.parallel import StateOfReplica
 from torchdevlint.flow.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.source.nodes import inside, nodes_in
 
@@ -32,10 +32,11 @@ class _Lost(Struct, frozen=True):
     info: ClassInfo
 
 
-def note_wrap(frame: Frame, state: State, call: ast.Call, wrapper: Library) -> None:
+def _note_wrap(event: Wrapped) -> None:
     """A model is wrapped: what its forward, and that of its parts, does with ``self`` is done by replicas."""
+    frame, state, call, wrapper = event.frame, event.state, event.node, event.wrapper
     machine = frame.machine
-    if wrapper.name not in data_parallel.NAMES or data_parallel.has_one_gpu(wrapper):
+    if wrapper.name not in DATA_PARALLEL or has_one_gpu(wrapper):
         return
     if StateOfReplica not in machine.wanted:
         return
@@ -240,3 +241,6 @@ def _is_read_from_outside(frame: Frame, name: str) -> bool:
         each.attr == name and isinstance(each.ctx, ast.Load) and (dotted_path(each.value) or "").endswith(".module")
         for each in nodes_in(frame.machine.tree, ast.Attribute)
     )
+
+
+EVENTS = {Wrapped: _note_wrap}

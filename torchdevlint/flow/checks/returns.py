@@ -8,36 +8,58 @@ import re
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
+from torchdevlint.flow.events import Filled, FunctionEnded, Mixed, Returned
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Conditions, Seq, Site, Tensor, Value
-from torchdevlint.flow.transfer.mixing import record_mixed
+from torchdevlint.flow.state.values import Conditions, Seq, Site, Step, Tensor, Value
 from torchdevlint.source.nodes import inside
 
 
-def check_returned(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
-    """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from where the model or an argument is."""
+class _Memory:
+    """What was written into the slices of tensors of the CPU, in the functions that were entered."""
+
+    def __init__(self) -> None:
+        self.filled: dict[tuple[ast.AST | None, Site], tuple[ast.expr, Tensor]] = {}
+
+
+def _note_filled(event: Filled) -> None:
+    """``out[i] = x``, where `x` is where the model or an argument is."""
+    machine, value = event.frame.machine, event.value
+    step = Step(f"filled from {value.device.describe()} here", event.node)
+    source = replace(value, steps=(*value.steps[:1], step))
+    for site in event.base.creations:
+        machine.memory(_Memory).filled[machine.entry_node, site] = (event.value_node, source)
+
+
+def _note_returned(event: Returned) -> None:
+    """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from elsewhere."""
+    _note(event.frame, event.state, event.node, event.value)
+
+
+def _note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
     if isinstance(value, Seq):
         for each in value.items if value.items is not None else value.members:
-            check_returned(frame, state, node, each)
+            _note(frame, state, node, each)
         return
     for _, each in alternatives(value, state.conditions):
         if not isinstance(each, Tensor) or not on_cpu(each.device):
             continue
         for site in each.creations:
-            source = frame.machine.filled.get((frame.machine.entry_node, site))
+            source = frame.machine.memory(_Memory).filled.get((frame.machine.entry_node, site))
             if source is not None:
-                record_mixed(frame, state, node, "`return`", (node, replace(each, creations=(site,))), source)
+                stayed = replace(each, creations=(site,))
+                frame.machine.emit(Mixed(frame, state, node, "`return`", (node, stayed), source))
 
 
-def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Conditions, Value]]) -> None:
+def _note_end(event: FunctionEnded) -> None:
     """``if not len(x): return torch.zeros(0, 4)`` beside ``return x[keep]``: the input decides where the result is.
 
     A list that holds both is returned by one statement.
     """
+    frame, state, returns = event.frame, event.state, event.frame.returned
     made = [(node, at, each) for node, path, value in returns for at, each in _tensors_of(value, path)]
     elsewhere = [
         (node, each)
@@ -52,7 +74,7 @@ def check_returns(frame: Frame, state: State, returns: list[tuple[ast.expr, Cond
             continue
         other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
-            record_mixed(frame, state, node, OTHER_RETURNS, (node, each), other)
+            frame.machine.emit(Mixed(frame, state, node, OTHER_RETURNS, (node, each), other))
 
 
 OTHER_RETURNS = "another `return`"
@@ -88,3 +110,6 @@ def _is_by_content(conditions: Conditions) -> bool:
 
 _OF_CONTENT = re.compile(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
 _OF_ANOTHER_KIND = re.compile(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")
+
+
+EVENTS = {Filled: _note_filled, Returned: _note_returned, FunctionEnded: _note_end}

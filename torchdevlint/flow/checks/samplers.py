@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.facts.devices import SamplerOnCpu
 from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

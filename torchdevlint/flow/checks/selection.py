@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.assigned import assignments_by_path
+from torchdevlint.flow.events import Branched, Chosen, FileStarted
 from torchdevlint.flow.facts.portability import CudaOnlySelection
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
@@ -24,14 +25,15 @@ _ASKS = "torch.cuda.is_available"
 _BUILT = "torch.backends.mps.is_built"
 
 
-def concerns(frame: Frame) -> bool:
-    return CudaOnlySelection in frame.machine.wanted
+def _begin(event: FileStarted) -> None:
+    if CudaOnlySelection in event.machine.wanted:
+        event.machine.observe(Chosen, _note_choice)
+        event.machine.observe(Branched, _note_branches)
 
 
-def note_choice(frame: Frame, state: State, node: ast.IfExp) -> None:
+def _note_choice(event: Chosen) -> None:
     """``"cuda" if torch.cuda.is_available() else "cpu"``."""
-    if not concerns(frame):
-        return
+    frame, state, node = event.frame, event.state, event.node
     _note_built(frame, state, node.test, node.body, node)
     if not _chooses(node.body, node.orelse) or not _asks(frame, state, node.test):
         return
@@ -41,10 +43,9 @@ def note_choice(frame: Frame, state: State, node: ast.IfExp) -> None:
     _record(frame, state, node, "default" if default else "choice")
 
 
-def note_branches(frame: Frame, state: State, node: ast.If) -> None:
+def _note_branches(event: Branched) -> None:
     """``if torch.cuda.is_available(): device = "cuda"``, with ``else: device = "cpu"``, or with that before it."""
-    if not concerns(frame):
-        return
+    frame, state, node = event.frame, event.state, event.node
     for one in node.body:
         if isinstance(one, ast.Assign):
             _note_built(frame, state, node.test, one.value, one)
@@ -178,3 +179,6 @@ def _is_older(release: str | None) -> bool:
     """Whether a project is for releases without ``torch.accelerator``."""
     found = re.match(r"(\d+)\.(\d+)", release or "")
     return found is not None and (int(found[1]), int(found[2])) < (2, 6)
+
+
+EVENTS = {FileStarted: _begin}

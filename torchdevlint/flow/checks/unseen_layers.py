@@ -6,15 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchdevlint.flow.events import LayerCalled
 from torchdevlint.flow.kinds.annotations import annotation_name
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Obj, Ref, Step, Tensor, Value
-from torchdevlint.flow.transfer.operations import Operands, combine
+from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, Value
+from torchdevlint.flow.transfer.operations import combine
 from torchdevlint.source.nodes import nodes_in
 
 _FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
@@ -26,9 +25,11 @@ _NO_LAYER = re.compile(
 )
 
 
-def note_call(frame: Frame, state: State, node: ast.Call, layer: ast.expr, owner: Obj, operands: Operands) -> None:
+def _note_layer(event: LayerCalled) -> None:
     """``self.layer(torch.zeros(..))`` in `forward`, where ``self.layer`` surely is a Module of another class."""
-    if frame.context != "forward" or owner.device != MODEL:
+    frame, state, node, owner, operands = event.frame, event.state, event.node, event.owner, event.operands
+    layer = event.layer
+    if frame.context != "forward" or owner is None or owner.device != MODEL:
         return
     made = [each for each in operands if _is_filled_here(*each)]
     path = dotted_path(layer) or ""
@@ -95,3 +96,6 @@ def _names_module(info: ClassInfo, annotation: ast.expr | None) -> bool:
         if isinstance(found, Ref):
             return False
     return isinstance(annotation, ast.Attribute) and annotation.attr == "Module"
+
+
+EVENTS = {LayerCalled: _note_layer}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.calling.arguments import Arguments
 from torchdevlint.flow.checks.children import placed_in, run_in_child
 from torchdevlint.flow.facts.processes import AcceleratorInWorker
 from torchdevlint.flow.kinds.options import surely_some
 from torchdevlint.flow.kinds.start_method import forks
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, UNKNOWN, Choice, Func, Library, Obj, Partial, Seq, Value

@@ -9,7 +9,7 @@ from functools import partial
 
 from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.calling.functions import default_value, defaults
-from torchdevlint.flow.checks import loaders
+from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.kinds.annotations import (
     annotated_tensor,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 
@@ -30,7 +30,6 @@ from torchdevlint.flow.state.values import (
     Conditions,
     Func,
     Site,
-    StateDict,
     Step,
     Tensor,
     Value,
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
 
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
+
+Memory = TypeVar("Memory")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -106,8 +107,6 @@ class Frame(Struct):
     exits: list[State] = field(default_factory=list)
     names: dict[str, Value] = field(default_factory=dict)
     """The names that functions defined here see; brought up to date before each call."""
-    saved: set[str] = field(default_factory=set)
-    """The texts of the paths that `torch.save` wrote in this function."""
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
         """What `node` is at this point; calls and operations in it are checked on the way."""
@@ -127,6 +126,7 @@ class Machine:
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
+        observers: Mapping[type, tuple[Callable[..., None], ...]],
         wanted: frozenset[type[Fact]],
         project: Project | None = None,
     ) -> None:
@@ -138,6 +138,8 @@ class Machine:
         self.execute = execute
         self.enter = enter
         self.call_value = call_value
+        self._observers = dict(observers)
+        self._memories: dict[type, Any] = {}
         self.globals: dict[str, Value] = {}
         self.others = OtherFiles(self, project) if project is not None else None
         self.reading = Reading(tree, source, self.others)
@@ -148,8 +150,6 @@ class Machine:
         self.default_changed = False
         self.muted = 0
         """Above 0, nothing is recorded."""
-        self.pools: dict[ast.AST, Touch] = {}
-        """Pools of processes that were made after CUDA was touched, and what touched it."""
         self.in_child = False
         """What is run is run in another process: what touches CUDA is what that process cannot do, if it was forked."""
         self.entry_owner: ClassInfo | None = None
@@ -159,8 +159,6 @@ class Machine:
         self.statements_elsewhere_left = MAX_STATEMENTS_ELSEWHERE
         self.activations = 0
         self.active: list[ast.AST] = []
-        self.hands_on: dict[ast.AST, str] = {}
-        """The parameters that functions hand on to a load, and that say where to unless they are None."""
         self.runs: dict[ast.AST, int] = {}
         self.memo: dict[tuple[object, ...], Outcome] = {}
         self.tests: dict[ast.expr, tuple[str, bool, bool]] = {}
@@ -170,18 +168,10 @@ class Machine:
         """Functions that were called in what was run."""
         self.observed: dict[tuple[ast.AST, str], bool] = {}
         """For each parameter that got a tensor in a call of this file: whether all of them were on the CPU."""
-        self.literals: set[ast.AST] = set()
-        """Calls that name CUDA, outside of tests for it."""
         self.near: dict[ast.AST, Near] = {}
         """What was around calls that a fix may change, when they were run."""
-        self.drawn_from: set[ast.AST] = set()
-        """Calls that made what random numbers were then drawn by, or for: on another device they are others."""
-        self.naming: set[ast.AST] = set()
-        """Calls that have the form of one that names CUDA, if such are wanted."""
         self.loaders: dict[ast.AST, ast.AST | None] = {}
         """For each place that takes batches from a loader: the call that made the loader, if it is known."""
-        self.explained: set[tuple[object, ...]] = set()
-        """Keys of facts that another fact says more about."""
         self.arrivals = Arrivals()
         self.looked_at: set[ast.AST] = set()
         """Functions that were entered on their own."""
@@ -197,33 +187,32 @@ class Machine:
         """Whether an import of the file names torch, or a library whose tensors are torch's alone."""
         self.pipeline: frozenset[ast.AST] = frozenset()
         """Functions that loaders call, which get tensors of the CPU."""
-        self.fed: frozenset[ast.AST] = frozenset()
-        """Arguments of `load_state_dict`."""
-        self.prefixes_loaded: set[str] = set()
-        self.saved: dict[str, StateDict] = {}
-        self.filled: dict[tuple[ast.AST | None, Site], tuple[ast.expr, Tensor]] = {}
-        """What was written into the slices of a tensor of the CPU, in the function that was entered."""
         self.discarded: ast.expr | None = None
         """What is a statement of its own, so that nobody sees what it gives."""
         self.standing = 0
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
-        self.left_behind: set[Site] = set()
-        """What a move was meant for whose result is thrown away: that move is the cause of what follows."""
-        self.lost_moves: dict[ast.AST, frozenset[Site]] = {}
-        """For each statement that throws a move away: where what it was meant for was made."""
-        self.kept_together: set[Site] = set()
-        """Of these, what meets tensors that no move is meant for."""
-        self.host_copies: dict[ast.AST, int] = {}
-        """Copies to the CPU that do not block, and what `waits` was when they began."""
-        self.waits = 0
-        """How many calls so far may have waited for an accelerator."""
-        self.collected: set[ast.AST] = set()
-        """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
-        self.moved: set[tuple[object, ...]] = set()
-        """Keys of facts about modules that the file moves, registers, or hands on."""
+        self._explained: set[object] = set()
         self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
         self._assumes: dict[tuple[object, ...], dict[Parameter | None, None]] = {}
         self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
+
+    def emit(self, event: object) -> None:
+        """Tell those who look on at events of this kind that something happens (see `torchdevlint.flow.events`)."""
+        for observe in self._observers.get(type(event), ()):
+            observe(event)
+
+    def observe(self, kind: type, observer: Callable[..., None]) -> None:
+        """From now on, tell one more observer of events of this kind; nothing changes if it is told already."""
+        known = self._observers.get(kind, ())
+        if observer not in known:
+            self._observers[kind] = (*known, observer)
+
+    def memory(self, kind: type[Memory]) -> Memory:
+        """What one check keeps while this file is run: an object of its own class, made when it first asks."""
+        held: Memory | None = self._memories.get(kind)
+        if held is None:
+            held = self._memories[kind] = kind()
+        return held
 
     def may_run(self, function: Func) -> bool:
         """Whether another function body may be run, of which there is a number for each file."""
@@ -278,6 +267,13 @@ class Machine:
         if not self.muted and key not in self._facts:
             self._facts[key] = (self.standing, make())
 
+    def explain(self, *keys: object) -> None:
+        """Take back the facts with these keys, or with one of these as the end of their key: something else says why.
+
+        That is another fact, which says more, or a line of the file that puts it right.
+        """
+        self._explained.update(keys)
+
     def attribute_of(self, site: Site) -> tuple[str, bool] | None:
         """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.
 
@@ -301,9 +297,7 @@ class Machine:
         """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
         for key, (_, fact) in self._facts.items():
             assumed, owner = self._assumes.get(key, {None: None}), self._owners.get(key)
-            if (owner is not None and owner.in_pipeline) or key in self.explained:
-                continue
-            if key in self.moved or key[-1] in self.left_behind:
+            if (owner is not None and owner.in_pipeline) or key in self._explained or key[-1] in self._explained:
                 continue
             if any(each is None or not self._is_given_cpu(each, is_given_cpu_elsewhere) for each in assumed):
                 yield fact

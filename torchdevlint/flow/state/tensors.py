@@ -9,7 +9,19 @@ from itertools import islice
 from msgspec.structs import replace
 
 from torchdevlint.flow.state.devices import TOP, Device, Origin
-from torchdevlint.flow.state.values import MAX_CREATIONS, Choice, Library, Map, Record, Seq, Site, Step, Tensor, Value
+from torchdevlint.flow.state.values import (
+    MAX_CREATIONS,
+    Choice,
+    Library,
+    Map,
+    Partial,
+    Record,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Value,
+)
 
 
 def tensors_in(value: Value) -> Iterator[Tensor]:
@@ -67,3 +79,21 @@ def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
         return tensor
     unwrapped = step.node if tensor.parameter and step is not None else tensor.unwrapped
     return replace(tensor, device=device, steps=steps, moved=True, parameter=False, unwrapped=unwrapped)
+
+
+def modules_in(value: Value, depth: int = 3) -> Iterator[Library]:
+    """The library modules that a value is, may be, wraps or holds."""
+    parts: tuple[Value, ...] = ()
+    if isinstance(value, Library):
+        yield value
+        parts = (*value.children, *([] if value.inner is None else [value.inner]))
+    elif isinstance(value, Choice):
+        parts = tuple(each for _, each in value.alternatives)
+    elif isinstance(value, Seq):
+        parts = (*(value.items or ()), *value.members, value.element)
+    elif isinstance(value, Map):
+        parts = (*(each for _, each in value.items), value.element)
+    elif isinstance(value, Partial):
+        parts = (value.function,)
+    for each in parts if depth else ():
+        yield from modules_in(each, depth - 1)

@@ -184,6 +184,10 @@ class Library(Value, frozen=True):
     """Where a `DataParallel` wants its model to be when it is called, if that is known."""
 
 
+DATASET_FILE = Library("a file of a dataset repository")
+"""The path of a file that was downloaded from one."""
+
+
 @compared_by("info", "device", "given")
 class Obj(Value, frozen=True):
     """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""

@@ -6,12 +6,14 @@ import ast
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks import containers, environment, host_reads, loaders, losses
+from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAssigned
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.parameters import is_taken_by_torch
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import LOADER
-from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, join, unpacked
+from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, is_module, join, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import with_field
@@ -99,7 +101,7 @@ def part_of(value: Value, place: int, count: int) -> Value:
 
 def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
     receiver = frame.evaluate(target.value, state)
-    losses.note_assigned(frame.machine, receiver, value)
+    frame.machine.emit(AttributeAssigned(frame, state, target, receiver, value))
     if isinstance(receiver, Cls):
         receiver.info.attributes[target.attr] = value
         return
@@ -120,10 +122,11 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
         return
     if isinstance(receiver, Obj):
-        if containers.is_refused(frame, target, receiver, value, state):
+        if _is_refused(target, receiver, value, state):
+            frame.machine.emit(AttributeRefused(frame, state, target, receiver, value))
             state.alive = False
             return
-        containers.note_assignment(frame, target, receiver, value, state)
+        receiver.info.assigned_at.setdefault(target.attr, target)
         held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
         held = relocate(held, receiver.device) if receiver.info.is_module else held
     path = dotted_path(target)
@@ -132,18 +135,26 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         state.paths[path] = held
 
 
+def _is_refused(target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
+    """Whether what is assigned is a list or dict of modules, where the attribute holds a module: that raises."""
+    info, path = receiver.info, dotted_path(target)
+    before = state.paths.get(path) if path is not None else None
+    if before is None or target.attr not in info.assigned_at or not is_module(before):
+        return False
+    registers = info.is_module and "__setattr__" not in info.all_methods
+    return registers and isinstance(value, (Seq, Map)) and held_in(value, 1) == "modules"
+
+
 def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
-    environment.note_item(frame, state, target, value, value_node)
     base = frame.evaluate(target.value, state)
     position = frame.evaluate(target.slice, state)
+    frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:
         if root is not None:
             (state.env if root in state.env else state.paths)[root] = UNKNOWN
         loaders.forget_if_written(target.value, value, state)
         return
-    if value_node is not None and isinstance(base, Unknown):
-        host_reads.note_array_item(frame, state, target, value_node, value)
     if value_node is not None:
         for _, each in alternatives(base, state.conditions):
             if isinstance(each, Tensor):

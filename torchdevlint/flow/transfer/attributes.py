@@ -8,7 +8,7 @@ from torchdevlint.flow import torch_api
 from torchdevlint.flow.calling import distributions
 from torchdevlint.flow.calling.functions import run_function
 from torchdevlint.flow.calling.prepared import accelerator_of
-from torchdevlint.flow.checks import hidden_attributes, leaves, module_devices
+from torchdevlint.flow.events import AttributeRead, GradientRead
 from torchdevlint.flow.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.decorators import is_property
@@ -71,8 +71,7 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.attribute(receiver, name)
     if isinstance(receiver, Library):
-        module_devices.note_read(frame, node, state, receiver)
-        hidden_attributes.note_attribute(frame, state, node, receiver)
+        frame.machine.emit(AttributeRead(frame, state, node, receiver))
         return attribute_of_library(receiver, name)
     if isinstance(receiver, Unknown):
         return _attribute_of_unknown(frame, node, receiver)
@@ -88,7 +87,7 @@ _FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})
 def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Tensor) -> Value:
     name = node.attr
     if name == "grad":
-        leaves.note_gradient(frame, state, node)
+        frame.machine.emit(GradientRead(frame, state, node))
     if name == "device":
         return Dev(receiver.device, receiver.creations)
     if name == "shape":
@@ -111,7 +110,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if isinstance(value, Func) and is_property(value.node):
         return run_function(frame, state, node, value, (), {})
     if isinstance(value, Unknown):
-        module_devices.note_read(frame, node, state, receiver)
+        frame.machine.emit(AttributeRead(frame, state, node, receiver))
         found = _unknown_attribute(frame, node)
         if found == UNKNOWN and node.attr == "accelerator":
             return accelerator_of(receiver, node.attr)

@@ -8,9 +8,10 @@ from itertools import islice
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
-from torchdevlint.flow.checks import wrappers
+from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
 from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.kinds.uses import bound_in_loops
 from torchdevlint.flow.names import dotted_path
@@ -22,7 +23,6 @@ from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Ref, S
 from torchdevlint.flow.transfer.agreement import compares_devices, refine_places
 from torchdevlint.flow.transfer.dimensions import refine_dimensions
 from torchdevlint.flow.transfer.filtered import refine_filtered
-from torchdevlint.flow.transfer.mixing import is_zero, what_is_filled
 from torchdevlint.source.nodes import inside
 
 

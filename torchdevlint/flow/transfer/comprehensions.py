@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks import losses
+from torchdevlint.flow.events import Escaped
 from torchdevlint.flow.state.joins import element_of, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -37,7 +37,7 @@ def _items(frame: Frame, generators: list[ast.comprehension], state: State) -> t
     if len(generators) > 1 or generators[0].ifs:
         return None
     source = unpacked(frame.evaluate(generators[0].iter, state))
-    losses.note_moved(frame.machine, [source])
+    frame.machine.emit(Escaped(frame, [source]))
     items = source.items if isinstance(source, Seq) else None
     return items if items and len(items) <= _MAX_ITEMS and len(set(items)) > 1 else None
 
@@ -62,7 +62,7 @@ def _leave(node: ast.expr, inner: State, state: State) -> None:
 def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:
     for generator in generators:
         source = frame.evaluate(generator.iter, state)
-        losses.note_moved(frame.machine, [source])
+        frame.machine.emit(Escaped(frame, [source]))
         assign(frame, generator.target, element_of(source), state)
         for test in generator.ifs:
             frame.evaluate(test, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.calling.arguments import as_device
-from torchdevlint.flow.checks import environment
+from torchdevlint.flow.events import Entered
 from torchdevlint.flow.kinds.start_method import POOL
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import TOP
@@ -24,7 +24,7 @@ def enter(frame: Frame, node: ast.expr, state: State) -> None:
         state.default_device = as_device(frame, node.args[0], frame.evaluate(node.args[0], state))
         return
     if isinstance(target, Ref):
-        environment.note_context(frame, state, node, target.name)
+        frame.machine.emit(Entered(frame, state, node, target.name))
     if isinstance(target, Ref) and target.name in ("torch.cuda.device", "torch.cuda.device_of"):
         state.guarded = True
     if isinstance(target, Ref) and target.name.startswith("torch.") and not isinstance(node, (ast.Name, ast.Attribute)):

@@ -7,7 +7,7 @@ import ast
 from msgspec.structs import replace
 
 from torchdevlint.flow.calling.functions import run_function
-from torchdevlint.flow.checks import deprecated
+from torchdevlint.flow.events import Decorated
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.decorators import is_harmless, is_plain, is_property
 from torchdevlint.flow.state.machine import Frame, closure_of
@@ -62,7 +62,7 @@ def _apply_decorators(
     for decorator in reversed(node.decorator_list):
         value = frame.evaluate(decorator, state)
         if isinstance(value, Ref):
-            deprecated.note_decorator(frame, state, decorator, value.name)
+            frame.machine.emit(Decorated(frame, state, decorator, value.name))
         if isinstance(value, Func) and not is_elsewhere(value):
             made, replaced = run_function(frame, state, decorator, value, (made,), {}), True
         elif not isinstance(node, ast.ClassDef) and not is_harmless(decorator):

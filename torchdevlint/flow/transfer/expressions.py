@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from torchdevlint.flow.calling.calls import call
 from torchdevlint.flow.calling.modules import item_of
-from torchdevlint.flow.checks import checkpoints, loaders, selection, wrappers
-from torchdevlint.flow.kinds import ranks
+from torchdevlint.flow.events import Chosen
+from torchdevlint.flow.kinds import loaders, ranks, wrappers
+from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.kinds.switches import outcome_without
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.devices import HOST
@@ -151,7 +152,7 @@ def _is_chosen(value: Value) -> bool:
 
 
 def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
-    selection.note_choice(frame, state, node)
+    frame.machine.emit(Chosen(frame, state, node))
     test = frame.evaluate(node.test, state)
     taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
     if taken is not None:
@@ -169,7 +170,7 @@ def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
         state.guarded, state.cuda_of = guarded, cuda_of
         return value if otherwise is None else with_accelerator(value, otherwise)
     one, other = arms(frame, node.test, state)
-    if checkpoints.places_load(frame, [node.body], [node.orelse]):
+    if places_load(frame, [node.body], [node.orelse]):
         one.guarded = other.guarded = True
     one.cuda_of = asked_tensor(frame, node.test, node.orelse) or one.cuda_of
     wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)

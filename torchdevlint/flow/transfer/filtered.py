@@ -6,11 +6,11 @@ import ast
 
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.assigned import assignments_by_path
+from torchdevlint.flow.kinds.sizes import is_zero
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Ref
-from torchdevlint.flow.transfer.mixing import is_zero
 from torchdevlint.source.nodes import inside
 
 

@@ -8,9 +8,11 @@ from itertools import combinations, islice, product
 from msgspec.structs import replace
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks import environment, host_copies, loaders, lost_moves, placement
+from torchdevlint.flow.events import Filled, Met, Mixed, Operated, Placed
+from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
+from torchdevlint.flow.kinds.sizes import is_made_empty, is_one_element
 from torchdevlint.flow.kinds.uses import is_read_as_vector
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import (
@@ -42,7 +44,6 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.flow.transfer.mixing import is_made_empty, is_one_element, record_mixed
 from torchdevlint.flow.vouch.devices import near
 
 Operands = list[tuple[ast.expr, Value]]
@@ -84,7 +85,7 @@ def combine(
     in_place: bool = False,
 ) -> Value:
     """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
-    host_copies.note_operands(frame, state, node, operation, operands)
+    frame.machine.emit(Operated(frame, state, node, operation, operands))
     kinds = {type(value) for _, value in operands}
     if Choice not in kinds:
         if Tensor in kinds:
@@ -209,11 +210,8 @@ def check(
     dimensions is unknown, nothing is said. Two accelerators that differ never go together. What was made empty stands
     for something that comes later: no operator gets anything out of it.
     """
-    if frame.machine.left_behind:
-        lost_moves.note_meeting(frame.machine, one[1], other[1])
     known = relation(one[1].device, other[1].device)
-    if known is Relation.UNKNOWN:
-        placement.note_mixed(frame, state, one, other)
+    frame.machine.emit(Met(frame, state, node, one, other, known))
     if known is not Relation.DIFFER:
         return
     stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
@@ -226,7 +224,7 @@ def check(
         return
     if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
         return
-    record_mixed(frame, state, node, operation, stayed, moved, written)
+    frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
@@ -235,7 +233,7 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     for at, each in _index_parts(node.slice, position):
         if not isinstance(each, Tensor) or not (each.ndim or (vector and each.ndim is None)):
             continue
-        placement.note_mixed(frame, state, (node.value, value), (at, each))
+        frame.machine.emit(Met(frame, state, node, (node.value, value), (at, each), Relation.UNKNOWN))
         if stays_behind(value.device) and not stays_behind(each.device):
             check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
     if value.ndim == 0 and is_number(position):  # which PyTorch 0.3 allowed
@@ -287,17 +285,14 @@ def assign_index(
     if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
-        step = Step(f"filled from {value.device.describe()} here", target)
-        source = replace(value, steps=(*value.steps[:1], step))
-        for site in base.creations:
-            frame.machine.filled[frame.machine.entry_node, site] = (value_node, source)
+        frame.machine.emit(Filled(frame, state, target, base, value_node, value))
 
 
 def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:
     """A tensor that a factory made on `device`; the default device gives it a creation site."""
-    environment.note_device(frame, state, node, device)
     text = f"created by `{function}` on {device.describe()}"
     if device.origin is not Origin.DEFAULT:
+        frame.machine.emit(Placed(frame, state, node, device))
         return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
     random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
     drawn, converted = is_drawn(frame, node if random else None), asks_type(node, state.conditions)

@@ -5,17 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.checks import (
-    checkpoints,
-    environment,
-    loaders,
-    losses,
-    moves,
-    returns,
-    selection,
-    wrappers,
-)
-from torchdevlint.flow.checks.handled import handles_refusal, suppresses_refusal
+from torchdevlint.flow.events import Augmented, Branched, Discarded, Escaped, Looped, Returned
+from torchdevlint.flow.kinds import loaders, wrappers
+from torchdevlint.flow.kinds.handled import handles_refusal, suppresses_refusal
+from torchdevlint.flow.kinds.placed_loads import places_load
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
 from torchdevlint.flow.state.machine import Frame
@@ -53,7 +46,8 @@ def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
 def _expression(frame: Frame, node: ast.Expr, state: State) -> None:
     if isinstance(node.value, ast.Constant):
         return
-    moves.check_statement(frame, node, state)
+    loaders.forget_if_in_place(frame, node.value, state)
+    frame.machine.emit(Discarded(frame, state, node))
     frame.machine.discarded = node.value
     frame.evaluate(node.value, state)
     if isinstance(node.value, ast.Call):
@@ -83,7 +77,7 @@ def _annotated(frame: Frame, node: ast.AnnAssign, state: State) -> None:
 
 def _augmented(frame: Frame, node: ast.AugAssign, state: State) -> None:
     target, value = node.target, frame.evaluate(node.value, state)
-    environment.note_union(frame, state, node, value)
+    frame.machine.emit(Augmented(frame, state, node, value))
     load = _as_load(target)
     held = frame.evaluate(load, state)
     if isinstance(node.op, ast.BitOr) and loaders.is_from_loader(held):
@@ -118,7 +112,7 @@ def _as_load(target: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
 def _return(frame: Frame, node: ast.Return, state: State) -> None:
     value = frame.evaluate(node.value, state) if node.value is not None else NONE
     if frame.depth == 0 and node.value is not None:
-        returns.check_returned(frame, state, node.value, value)
+        frame.machine.emit(Returned(frame, state, node.value, value))
         if not state.guarded and not state.without_accelerator:
             frame.returned.append((node.value, state.conditions, value))
     if frame.without_accelerator or not state.without_accelerator:
@@ -141,7 +135,7 @@ def _leave_round(frame: Frame, node: ast.Break | ast.Continue, state: State) -> 
 
 
 def _if(frame: Frame, node: ast.If, state: State) -> None:
-    selection.note_branches(frame, state, node)
+    frame.machine.emit(Branched(frame, state, node))
     test = frame.evaluate(node.test, state)
     if isinstance(test, Guard):
         _guarded(frame, node, state, test.holds)
@@ -154,7 +148,7 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     if compares_devices(node.test) and isinstance(node.body[-1], ast.Raise):
         fails.without_accelerator = True
     other = node.orelse or (frame.following if isinstance(node.body[-1], ast.Return) else [])
-    if checkpoints.places_load(frame, node.body, other):
+    if places_load(frame, node.body, other):
         holds.guarded = fails.guarded = True
     wrappers.refine_by_use(frame, node.body, node.orelse, holds, fails)
     execute(frame, node.body, holds)
@@ -186,10 +180,10 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
 
 
 def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
-    moves.check_loop(frame, node, state)
+    frame.machine.emit(Looped(frame, state, node))
     source = frame.evaluate(node.iter, state)
     element = loaders.batch_of(frame, node, state) or element_of(source)
-    losses.note_moved(frame.machine, [source])
+    frame.machine.emit(Escaped(frame, [source]))
     _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
     execute(frame, node.orelse, state)
 
@@ -253,7 +247,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
 def _try(frame: Frame, node: ast.Try, state: State) -> None:
     before, guarded, tried = state.copy(), state.guarded, state.tried
     state.tried = tried or handles_refusal(node)
-    if any(checkpoints.places_load(frame, each.body, node.body) for each in node.handlers):
+    if any(places_load(frame, each.body, node.body) for each in node.handlers):
         state.guarded = True
     execute(frame, node.body, state)
     state.guarded, state.tried = guarded, tried

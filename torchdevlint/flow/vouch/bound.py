@@ -1,6 +1,6 @@
 """Which names are bound at a place on every path that comes there, as far as the text of their scope shows it.
 
-What a fix names is vouched for by `torchdevlint.flow.checks.vouch` alone, which asks this.
+What a fix names is vouched for by `torchdevlint.flow.vouch` alone, which asks this.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks.element_calls import calls_elements
+from torchdevlint.flow.kinds.element_calls import calls_elements
 from torchdevlint.flow.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives, is_module, is_number

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
+from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.uses import uses_in
 from torchdevlint.flow.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
@@ -30,7 +31,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import dropped_by, inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -42,6 +43,8 @@ _MANAGED = frozenset(
 )
 """Words of files whose loaders or trainers move batches themselves."""
 _MOVES = frozenset({"to", "cuda"})
+_ALONE = torch_api.CONVERSIONS - {"to", "type"}
+"""Methods that move or convert without being told where to."""
 FROM_DATA = "comes from the data set here"
 _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 """Libraries whose batches hold graphs, which are no tensors and have not always been on a device."""
@@ -282,12 +285,16 @@ def forget_if_written(node: ast.expr, value: Value, state: State) -> None:
         state.env[node.id] = UNKNOWN
 
 
-def forget_if_in_place(frame: Frame, receiver: ast.expr, state: State) -> None:
+def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
     """``batch.to(d)`` as a statement: a container of tensors may have moved in place."""
-    path = dotted_path(receiver)
-    value = frame.evaluate(receiver, state) if path is not None else UNKNOWN
-    if path is not None and is_from_loader(value):
-        (state.env if path in state.env else state.paths)[path] = UNKNOWN
+    for call in dropped_by(statement):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        if call.func.attr not in torch_api.CONVERSIONS or not (call.args or call.keywords or call.func.attr in _ALONE):
+            continue
+        path = dotted_path(call.func.value)
+        if path is not None and is_from_loader(frame.evaluate(call.func.value, state)):
+            (state.env if path in state.env else state.paths)[path] = UNKNOWN
 
 
 def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:

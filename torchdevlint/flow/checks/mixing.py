@@ -8,13 +8,13 @@ from functools import partial
 from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import batches, placement
 from torchdevlint.flow.checks.registering import kept_by
+from torchdevlint.flow.events import Collected, Mixed
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.kinds.sizes import is_one_element
 from torchdevlint.flow.state.devices import LOADER, Origin
-from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Conditions, Site, Tensor, Value
+from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
 
 _MAX_FURTHER = 8
@@ -22,20 +22,25 @@ _MAX_FURTHER = 8
 _JOINING = frozenset(f"`torch.{name}()`" for name in "stack cat concat concatenate hstack vstack column_stack".split())
 
 
-def record_mixed(
-    frame: Frame,
-    state: State,
-    node: ast.AST,
-    operation: str,
-    stayed: tuple[ast.expr, Tensor],
-    other: tuple[ast.expr, Tensor],
-    written: bool = False,
-) -> None:
+class _Memory:
+    """What one file makes tensors of."""
+
+    def __init__(self) -> None:
+        self.collected: set[ast.AST] = set()
+        """Calls of `torch.tensor` with a list of tensors that are not on the CPU."""
+
+
+def _note_collected(event: Collected) -> None:
+    event.frame.machine.memory(_Memory).collected.add(event.node)
+
+
+def _note_mixed(event: Mixed) -> None:
     """One fact for each creation behind the operand that stayed: each is a place that must be edited.
 
     What is converted from one of several types that may be given goes with the other arguments, for all that is known.
-    `written` says that the operation is to write into it.
     """
+    frame, state, node, operation = event.frame, event.state, event.node, event.operation
+    stayed, other, written = event.stayed, event.other, event.written
     machine = frame.machine
     if stayed[1].device == LOADER:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
@@ -99,7 +104,8 @@ def _operand(frame: Frame, node: ast.expr, value: Tensor) -> Operand:
 
 def _scalar(frame: Frame, operation: str, stayed: Tensor, written: bool) -> str:
     """What kind of scalar stayed behind, as `MixedDevices` calls it."""
-    if any(site.node in frame.machine.collected for site in stayed.creations):
+    collected = frame.machine.memory(_Memory).collected
+    if collected and any(site.node in collected for site in stayed.creations):
         return "list"
     if stayed.ndim != 0 and not (written and is_one_element(stayed)):
         return ""
@@ -109,38 +115,4 @@ def _scalar(frame: Frame, operation: str, stayed: Tensor, written: bool) -> str:
     return "part" if operation in _JOINING and stayed.creations and literal else ""
 
 
-def is_one_element(value: Tensor) -> bool:
-    """Whether a vector comes from a call such as ``torch.zeros(1)`` or ``torch.tensor([0.5])``."""
-    return value.ndim == 1 and any(_makes_one_element(site.node) for site in value.creations)
-
-
-def _makes_one_element(node: ast.AST) -> bool:
-    first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-    if isinstance(first, (ast.List, ast.Tuple)) and len(first.elts) == 1:
-        return True
-    return isinstance(first, ast.Constant) and first.value == 1
-
-
-def what_is_filled(value: Value, conditions: Conditions = ()) -> Value | None:
-    """`value` without what was made empty; None if nothing is left."""
-    held = alternatives(value, conditions)
-    left = [each for each in held if not is_made_empty(each[1])]
-    return value if len(left) == len(held) else choose(left) if left else None
-
-
-def is_made_empty(value: Value) -> bool:
-    """Whether it is ``torch.tensor([])``, ``torch.empty(0, 4)`` or ``torch.Tensor()``, as it was made."""
-    if not isinstance(value, Tensor) or len(value.creations) != 1 or len(value.steps) != 1:
-        return False
-    site = value.creations[0]
-    maker, args = site.function.rpartition(".")[2], site.node.args if isinstance(site.node, ast.Call) else []
-    listed = args[0].elts if args and isinstance(args[0], (ast.List, ast.Tuple)) else None
-    if maker in torch_api.LEGACY_CONSTRUCTORS | torch_api.DATA_FACTORIES and (listed is not None or not args):
-        return not listed
-    sizes = args if listed is None else listed
-    takes_sizes = maker in torch_api.SIZE_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
-    return takes_sizes and any(is_zero(each) for each in sizes)
-
-
-def is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
+EVENTS = {Mixed: _note_mixed, Collected: _note_collected}

@@ -1,0 +1,39 @@
+"""What containers hold that only a Module could register."""
+
+from __future__ import annotations
+
+from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.values import NONE, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
+from torchdevlint.flow.transfer.objects import elements
+
+
+def held_in(value: Value, depth: int = 2) -> str | None:
+    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too."""
+    if not isinstance(value, (Seq, Map)) or depth == 0:
+        return None
+    inside = [each for part in parts_of(value) for _, each in alternatives(part) if each != NONE]
+    if any(is_number(each) or isinstance(each, (Text, Func, Cls, Ref)) for each in inside):
+        return None
+    if any(_is_orphan(each) for each in inside):
+        return "modules"
+    if any(isinstance(each, Tensor) and each.parameter and each.device != MODEL for each in inside):
+        return "parameters"
+    nested = [found for each in inside if (found := held_in(each, depth - 1)) is not None]
+    return nested[0] if nested else None
+
+
+def parts_of(value: Seq | Map) -> list[Value]:
+    """What a container holds."""
+    if isinstance(value, Seq) and value.items is None:
+        return [value.element, *value.members]
+    return elements(value)
+
+
+def _is_orphan(module: Value) -> bool:
+    """A module with parameters that nothing has registered: registering puts it where the model is."""
+    if isinstance(module, Library):
+        return module.module and bool(module.name) and module.device not in (None, MODEL)
+    if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
+        return False
+    return any(info.makes_layers for info in module.info.mro)
