@@ -59,7 +59,27 @@ RUNTIME_LAYERS: dict[str, int] = {
     "truth": 3,
 }
 """The same for the parts of the runtime; what is not named here verifies the rules, and none of these knows of it."""
-DATA_TABLES = {"flow/torch_api.py": "what torch's functions do, one line a function"}
+FLOW_LAYERS: dict[str, int] = {
+    "__init__": 0,
+    "knowledge": 1,
+    "facts": 1,
+    "scope": 2,
+    "state": 3,
+    "kinds": 4,
+    "vouch": 4,
+    "events": 4,
+    "run": 5,
+    "checks": 6,
+    "observers": 7,
+    "verdicts": 7,
+    "callers": 7,
+    "application": 8,
+    "analyse": 9,
+}
+"""The same for the rooms of the inference: no check is known to the interpreter, which runs code and emits events."""
+DATA_TABLES = {"flow/knowledge/torch_api.py": "what torch's functions do, one line a function"}
+BASES = ("torchdevlint", "torchdevlint.flow", "torchdevlint.runtime")
+"""Packages from which modules are imported as well as names."""
 LONGEST = 350
 
 
@@ -83,7 +103,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             assert node.level == 0, "relative imports hide the layer"
             base = node.module or ""
             for alias in node.names:
-                yield f"{base}.{alias.name}" if base in ("torchdevlint", "torchdevlint.runtime") else base
+                yield f"{base}.{alias.name}" if base in BASES else base
 
 
 def own(path: Path) -> list[str]:
@@ -130,6 +150,19 @@ def test_imports_inside_the_runtime_go_down() -> None:
         targets = {part(name) for name in own(path) if unit(name) == "runtime"} - {here}
         below = {target for target, layer in RUNTIME_LAYERS.items() if layer < RUNTIME_LAYERS[here]}
         assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
+
+
+def test_imports_inside_the_inference_go_down() -> None:
+    for path in (path for path in MODULES if unit_of(path) == "flow"):
+        here = Path(relative(path).split("/")[1]).stem
+        targets = {room(name) for name in own(path) if unit(name) == "flow"} - {here}
+        below = {target for target, layer in FLOW_LAYERS.items() if layer < FLOW_LAYERS[here]}
+        assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
+
+
+def room(module: str) -> str:
+    """The room of the inference that a dotted module name belongs to."""
+    return module.removeprefix("torchdevlint.flow").strip(".").split(".")[0] or "__init__"
 
 
 def test_only_what_tells_knows_the_linter() -> None:

@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 torch = pytest.importorskip("torch", reason="calls the factories that the tables list")
 

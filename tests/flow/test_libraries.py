@@ -6,7 +6,7 @@ import importlib
 
 import pytest
 
-from torchdevlint.flow import libraries
+from torchdevlint.flow.knowledge import libraries
 
 MODULES = {
     "pytorch_lightning.LightningModule": True,

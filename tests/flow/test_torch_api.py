@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 torch = pytest.importorskip("torch", reason="the tables are compared with the installed torch")
 nn, functional = torch.nn, torch.nn.functional

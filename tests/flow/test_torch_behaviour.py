@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 from .snippets import HEAD, mixed_rows
 

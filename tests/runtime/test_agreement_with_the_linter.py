@@ -19,7 +19,7 @@ import pytest
 
 from tests.flow.snippets import HEAD, mixed_rows
 from tests.runtime import operations
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 torch = pytest.importorskip("torch", reason="executes the operations that the linter knows")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.runtime import operations
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 torch = pytest.importorskip("torch", reason="executes the functions that the linter knows")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.casefile import Case, read_cases
 from torchdevlint import suppress
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.source.gate import may_hold_findings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))

@@ -7,33 +7,32 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import libraries, torch_api
 from torchdevlint.flow.application import Application
 from torchdevlint.flow.callers import Callers, Given
-from torchdevlint.flow.calling.calls import call_value
-from torchdevlint.flow.calling.functions import run_body
-from torchdevlint.flow.checks import draws, lost_moves
-from torchdevlint.flow.checks.causes import nearest, with_causes
-from torchdevlint.flow.checks.grown_attributes import keep_grown
 from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.flow.kinds import pipeline
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
-from torchdevlint.flow.kinds.programs import functions_apart_from
-from torchdevlint.flow.kinds.traced import functions_when_traced
-from torchdevlint.flow.names import argument_names, dotted_path, is_one_of, last_name
-from torchdevlint.flow.observers import OBSERVERS
+from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.observers import OBSERVERS, settled
+from torchdevlint.flow.run.calls import call_value
+from torchdevlint.flow.run.expressions import TRANSFER
+from torchdevlint.flow.run.functions import run_body
+from torchdevlint.flow.run.grown_attributes import keep_grown
+from torchdevlint.flow.run.objects import self_of
+from torchdevlint.flow.run.statements import execute
+from torchdevlint.flow.scope import input_pipeline
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_one_of, last_name
+from torchdevlint.flow.scope.programs import functions_apart_from
+from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number
-from torchdevlint.flow.transfer.expressions import TRANSFER
-from torchdevlint.flow.transfer.objects import self_of
-from torchdevlint.flow.transfer.statements import execute
+from torchdevlint.flow.verdicts import founded, nearest, with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework
 from torchdevlint.project.uses import Project
@@ -69,10 +68,9 @@ def analyse(
         machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, OBSERVERS, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
-        machine.explain(*machine.arrivals.unfounded())
         machine.emit(FileEnded(machine))
-        held = filter(application.has_use_for, _consistent(machine, callers))
-        facts = sorted(nearest(held), key=lambda fact: (fact.at, type(fact).__name__))
+        held = [settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
+        facts = sorted(nearest(filter(application.has_use_for, held)), key=lambda fact: (fact.at, type(fact).__name__))
         _let_go(machine)
         return facts
 
@@ -177,8 +175,8 @@ def _scan(machine: Machine, tree: ast.Module) -> None:
     machine.imports_torch = not is_of_another_framework(tree)
     if not machine.imports_torch:
         machine.others = None
-    if pipeline.concerns(machine.words):
-        machine.pipeline = pipeline.functions_in(tree)
+    if input_pipeline.concerns(machine.words):
+        machine.pipeline = input_pipeline.functions_in(tree)
     machine.default_changed |= _changes_default(tree)
 
 
@@ -288,8 +286,3 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     machine.emit(FunctionEnded(frame, State({})))
     machine.entry_owner, machine.entry_node, machine.standing = around
     return state
-
-
-def _consistent(machine: Machine, callers: Callers) -> list[Fact]:
-    """The facts without those that the rest of the file explains: a wrapper's keys that the same file loads back."""
-    return [lost_moves.settled(machine, draws.settled(machine, fact)) for fact in machine.facts(callers.give_cpu)]

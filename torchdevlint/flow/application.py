@@ -16,10 +16,10 @@ from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, ReadOnHost
-from torchdevlint.flow.kinds.cuda_programs import begins_on_gpu
-from torchdevlint.flow.kinds.gpu_choice import GpuChoice, gpu_choice, offered_choice
-from torchdevlint.flow.kinds.mentioned import Mentions
-from torchdevlint.flow.kinds.programs import is_program, mentions_accelerators
+from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
+from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
+from torchdevlint.flow.scope.mentions import Mentions
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from torchdevlint.flow.kinds.imported import imports_accelerators
-from torchdevlint.flow.kinds.programs import leading_to, mentions_accelerators
+from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
+from torchdevlint.flow.scope.programs import leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests

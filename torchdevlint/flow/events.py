@@ -25,31 +25,32 @@ Given = tuple[ast.expr, Value]
 """An argument or operand: the expression, and what it stands for."""
 
 
-class Called(Struct):
-    """What is called, and the arguments, were evaluated; of a method, `function` is what it is called on."""
+class _OnPath(Struct):
+    """Something that happens on a path: in this activation, and what is known before it happens."""
 
     frame: Frame
     state: State
+
+
+class Called(_OnPath):
+    """What is called, and the arguments, were evaluated; of a method, `function` is what it is called on."""
+
     node: ast.Call
     function: Value
     arguments: Arguments
 
 
-class MethodCalled(Struct):
+class MethodCalled(_OnPath):
     """A method of `receiver`, which is no library namespace, is about to be called."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     receiver: Value
     arguments: Arguments
 
 
-class ModuleMethodCalled(Struct):
+class ModuleMethodCalled(_OnPath):
     """A method that `torch.nn.Module` brings to every Module is about to be called."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     receiver: ast.expr
     name: str
@@ -57,111 +58,89 @@ class ModuleMethodCalled(Struct):
     arguments: Arguments
 
 
-class LibraryCalled(Struct):
+class LibraryCalled(_OnPath):
     """A library function or class with the public name `name` is about to be called."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     name: str
     arguments: Arguments
 
 
-class LibraryReturned(Struct):
+class LibraryReturned(_OnPath):
     """It was called, and gave `result`."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     name: str
     arguments: Arguments
     result: Value
 
 
-class FunctionCalled(Struct):
+class FunctionCalled(_OnPath):
     """A function of the project is about to be run with these arguments."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     function: Func
     arguments: Arguments
 
 
-class FunctionReturned(Struct):
+class FunctionReturned(_OnPath):
     """It was run, as far as it could be."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     function: Func
     arguments: Arguments
 
 
-class Constructed(Struct):
+class Constructed(_OnPath):
     """An object of a class of the project is about to be made by `init`."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     init: Func
     arguments: Arguments
 
 
-class UnknownCalled(Struct):
+class UnknownCalled(_OnPath):
     """Something that is not known is about to be called."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     arguments: Arguments
 
 
-class ModuleCalled(Struct):
+class ModuleCalled(_OnPath):
     """A Module is about to be called: one of a library, or an object of a class of the project."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     module: Library | Obj
     arguments: Arguments
 
 
-class ModuleCompared(Struct):
+class ModuleCompared(_OnPath):
     """What a library Module keeps meets the operands that it is called with."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     module: Library
     operands: list[Given]
 
 
-class LayerCalled(Struct):
+class LayerCalled(_OnPath):
     """A layer whose class is not known gets `operands`; `owner` is the object that holds it, if it is known."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     layer: ast.expr
     operands: list[Given]
     owner: Obj | None = None
 
 
-class Wrapped(Struct):
+class Wrapped(_OnPath):
     """`wrapper`, such as a `DataParallel`, was put around a model."""
 
-    frame: Frame
-    state: State
     node: ast.Call
     wrapper: Library
 
 
-class Placed(Struct):
+class Placed(_OnPath):
     """Something is moved to `device`, or made there because the code says so."""
 
-    frame: Frame
-    state: State
     node: ast.AST
     device: Device
 
@@ -173,35 +152,29 @@ class Escaped(Struct):
     values: list[Value]
 
 
-class Operated(Struct):
+class Operated(_OnPath):
     """An operation reads its operands."""
 
-    frame: Frame
-    state: State
     node: ast.AST
     operation: str
     operands: list[Given]
 
 
-class Met(Struct):
+class Met(_OnPath):
     """Two tensors are operands of one operation; `relation` is that of their devices."""
 
-    frame: Frame
-    state: State
     node: ast.AST
     one: tuple[ast.expr, Tensor]
     other: tuple[ast.expr, Tensor]
     relation: Relation
 
 
-class Mixed(Struct):
+class Mixed(_OnPath):
     """torch refuses an operation, since its operands surely are on different devices.
 
     `stayed` is the one that was not brought to the `other`; `written` says that the operation is to write into it.
     """
 
-    frame: Frame
-    state: State
     node: ast.AST
     operation: str
     stayed: tuple[ast.expr, Tensor]
@@ -209,97 +182,77 @@ class Mixed(Struct):
     written: bool = False
 
 
-class ReadByHost(Struct):
+class ReadByHost(_OnPath):
     """``t.numpy()``: the host asks for the memory of `tensor`; `forced` says that it may be copied for that."""
 
-    frame: Frame
-    state: State
     node: ast.AST
     tensor: tuple[ast.expr, Tensor]
     forced: bool = False
 
 
-class AttributeRead(Struct):
+class AttributeRead(_OnPath):
     """An attribute of a Module, or of an object of the project that has none of that name, is read."""
 
-    frame: Frame
-    state: State
     node: ast.Attribute
     receiver: Obj | Library
 
 
-class GradientRead(Struct):
+class GradientRead(_OnPath):
     """``t.grad`` is read."""
 
-    frame: Frame
-    state: State
     node: ast.Attribute
 
 
-class AttributeAssigned(Struct):
+class AttributeAssigned(_OnPath):
     """``receiver.name = value`` is about to be done."""
 
-    frame: Frame
-    state: State
     node: ast.Attribute
     receiver: Value
     value: Value
 
 
-class AttributeRefused(Struct):
+class AttributeRefused(_OnPath):
     """``receiver.name = value`` raises, since a Module is registered there and `value` is none."""
 
-    frame: Frame
-    state: State
     node: ast.Attribute
     receiver: Obj
     value: Value
 
 
-class ItemAssigned(Struct):
+class ItemAssigned(_OnPath):
     """``base[index] = value`` is about to be done; `value_node` is None where nobody wrote the value down."""
 
-    frame: Frame
-    state: State
     node: ast.Subscript
     base: Value
     value: Value
     value_node: ast.expr | None
 
 
-class Filled(Struct):
+class Filled(_OnPath):
     """``base[index] = value``, where `base` is a tensor of the CPU and `value` one of the model or of an argument."""
 
-    frame: Frame
-    state: State
     node: ast.Subscript
     base: Tensor
     value_node: ast.expr
     value: Tensor
 
 
-class Collected(Struct):
+class Collected(_OnPath):
     """``torch.tensor(values)`` of a list that holds tensors which are not on the CPU."""
 
-    frame: Frame
-    state: State
     node: ast.Call
 
 
-class Augmented(Struct):
+class Augmented(_OnPath):
     """``target |= value`` and its kin are about to be done."""
 
-    frame: Frame
-    state: State
     node: ast.AugAssign
     value: Value
 
 
-class Entered(Struct):
+class Entered(_OnPath):
     """``with name(..):`` of a library is entered."""
 
-    frame: Frame
-    state: State
     node: ast.expr
     name: str
 
@@ -310,11 +263,8 @@ class FileStarted(Struct):
     machine: Machine
 
 
-class FunctionEnded(Struct):
+class FunctionEnded(_OnPath):
     """A function that was entered on its own has been run."""
-
-    frame: Frame
-    state: State
 
 
 class Initialised(Struct):
@@ -331,51 +281,39 @@ class FileEnded(Struct):
     machine: Machine
 
 
-class Decorated(Struct):
+class Decorated(_OnPath):
     """A function is decorated with what a library calls `name`."""
 
-    frame: Frame
-    state: State
     node: ast.expr
     name: str
 
 
-class Chosen(Struct):
+class Chosen(_OnPath):
     """``a if test else b`` is about to be evaluated."""
 
-    frame: Frame
-    state: State
     node: ast.IfExp
 
 
-class Branched(Struct):
+class Branched(_OnPath):
     """An ``if`` is about to be run."""
 
-    frame: Frame
-    state: State
     node: ast.If
 
 
-class Looped(Struct):
+class Looped(_OnPath):
     """A ``for`` is about to be run."""
 
-    frame: Frame
-    state: State
     node: ast.For | ast.AsyncFor
 
 
-class Discarded(Struct):
+class Discarded(_OnPath):
     """An expression is about to be run whose result nobody sees."""
 
-    frame: Frame
-    state: State
     node: ast.Expr
 
 
-class Returned(Struct):
+class Returned(_OnPath):
     """The function that was entered returns `value`."""
 
-    frame: Frame
-    state: State
     node: ast.expr
     value: Value

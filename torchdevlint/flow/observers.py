@@ -4,7 +4,8 @@ A check is a module of `torchdevlint.flow.checks` with at least one of three tab
 events to the function that is called with each of them. ``FUNCTIONS`` goes from public names of library functions and
 classes to what is called with each call of them and with what it gave; ``METHODS`` from names of methods to what is
 called with the receiver, before the call has any effect. All of them are asked in the order of the checks' names, for
-every alternative that a name or receiver stands for, on every path.
+every alternative that a name or receiver stands for, on every path. ``SETTLE`` is called with each fact that stands
+when all of the file was run, and gives it with what is known only then.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 
 from torchdevlint.flow import checks
 from torchdevlint.flow.events import LibraryReturned, MethodCalled
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.state.machine import Machine
 
 Table = dict[Any, tuple[Callable[..., None], ...]]
 
@@ -52,3 +55,14 @@ def _note_method(event: MethodCalled) -> None:
 
 
 OBSERVERS: Table = {**_joined("EVENTS"), LibraryReturned: (_note_function,), MethodCalled: (_note_method,)}
+
+_SETTLING: tuple[Callable[[Machine, Fact], Fact], ...] = tuple(
+    each.SETTLE for each in _CHECKS if hasattr(each, "SETTLE")
+)
+
+
+def settled(machine: Machine, fact: Fact) -> Fact:
+    """The fact with what checks know of it at the end of a file."""
+    for settle in _SETTLING:
+        fact = settle(machine, fact)
+    return fact

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
 from torchdevlint.flow.kinds.loaders import FROM_DATA
-from torchdevlint.flow.kinds.uses import bindings_in
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.checks.fed_loads import only_fed
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
@@ -13,9 +11,11 @@ from torchdevlint.flow.checks.published_files import is_never_given, is_publishe
 from torchdevlint.flow.checks.writers import is_written_from_cpu
 from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
-from torchdevlint.flow.kinds.cuda_programs import ends_without_cuda, is_of_cuda_program
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
-from torchdevlint.flow.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program
+from torchdevlint.flow.scope.fed_loads import only_fed
+from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from torchdevlint.flow.calling.functions import defaults, run_function
-from torchdevlint.flow.names import first_name
+from torchdevlint.flow.run.functions import run_function
+from torchdevlint.flow.scope.names import defaults, first_name
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Entry, Frame

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.prepared import ACCELERATOR
-from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.checks.own_gpus import backends
 from torchdevlint.flow.facts.processes import RankMismatch
+from torchdevlint.flow.run.prepared import ACCELERATOR
+from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, on_cpu
 from torchdevlint.flow.state.joins import alternatives

@@ -7,16 +7,16 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.constant_modules import is_constant
 from torchdevlint.flow.checks import contents
 from torchdevlint.flow.checks.element_moves import moves_elements
 from torchdevlint.flow.checks.registering import only_assignment
 from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, Initialised
 from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
-from torchdevlint.flow.imported import spelled
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.constant_modules import is_constant
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.joins import alternatives

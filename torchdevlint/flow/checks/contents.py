@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.kinds.annotations import annotation_name, element_annotation
 from torchdevlint.flow.kinds.element_calls import calls_elements
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.annotations import annotation_name, element_annotation
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node

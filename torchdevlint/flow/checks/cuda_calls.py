@@ -6,11 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import device_specs
 from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
 from torchdevlint.flow.facts.devices import MaybeCpuDevice
-from torchdevlint.flow.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
 from torchdevlint.flow.state.joins import alternatives

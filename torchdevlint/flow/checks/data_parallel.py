@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.wrapping import DATA_PARALLEL, device_ids, is_all_gpus, named_gpu
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.parallel import DataParallelElsewhere
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.wrapping import DATA_PARALLEL, device_ids, is_all_gpus, named_gpu
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.arguments import evaluate_arguments
 from torchdevlint.flow.checks.host_reads import is_read_later
 from torchdevlint.flow.facts.tensors import DeadLoopMove
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.arguments import evaluate_arguments
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import Device, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.arguments import as_argument
 from torchdevlint.flow.events import Decorated
 from torchdevlint.flow.facts.portability import DefaultTensorType, DeprecatedAmp
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.arguments import as_argument
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State

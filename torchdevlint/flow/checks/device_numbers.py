@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.flow.names import dotted_path, mentions_cuda
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame

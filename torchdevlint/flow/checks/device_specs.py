@@ -6,9 +6,9 @@ import ast
 import re
 from functools import partial
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.facts.devices import InvalidDevice
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives, is_number

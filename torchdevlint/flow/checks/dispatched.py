@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from torchdevlint.flow.calling.tensor_methods import to_device
-from torchdevlint.flow.calling.wrapping import DATA_PARALLEL
 from torchdevlint.flow.facts.parallel import MovedAfterDispatch
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.moves import to_device
+from torchdevlint.flow.run.wrapping import DATA_PARALLEL
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.events import Called, ModuleCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.flow.names import last_name
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import sites_in
@@ -63,7 +63,7 @@ def _is_drawing(name: str) -> bool:
     return "drop" in name.lower() or name.removesuffix("_") in torch_api.DRAWING
 
 
-def settled(machine: Machine, fact: Fact) -> Fact:
+def _settle(machine: Machine, fact: Fact) -> Fact:
     """A fact that says so of the tensor that it is about, whose story is known when all of the file was run."""
     drawn_from = machine.memory(_Memory).drawn_from
     if not drawn_from or not isinstance(fact, MixedDevices) or not fact.creations:
@@ -71,3 +71,6 @@ def settled(machine: Machine, fact: Fact) -> Fact:
     first, *rest = fact.creations
     spans = {machine.span_of(each) for each in drawn_from}
     return replace(fact, creations=(replace(first, random=True), *rest)) if first.span in spans else fact
+
+
+SETTLE = _settle

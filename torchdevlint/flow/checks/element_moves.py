@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.element_calls import bound_by
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.source.nodes import nodes_in
 

@@ -8,13 +8,13 @@ from difflib import SequenceMatcher
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import children
 from torchdevlint.flow.checks.reordering import moved_before
 from torchdevlint.flow.events import Augmented, Entered, ItemAssigned, Placed
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.checks.imported_names import defined
-from torchdevlint.flow.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterable
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.names import dotted_path, last_name, mentions_cuda
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 

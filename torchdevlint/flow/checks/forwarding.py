@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks.draws import draws
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
-from torchdevlint.flow.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.decorators import is_plain
+from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.decorators import is_plain
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.modules import ModuleBuiltInForward
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives

@@ -9,12 +9,11 @@ from itertools import chain
 
 from msgspec import Struct
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.functions import defaults
-from torchdevlint.flow.checks.deciding_flags import deciding_test
 from torchdevlint.flow.checks.same_device import says_more
-from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import argument_names, dotted_path, first_name, mentions_device
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.deciding_flags import deciding_test
+from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, first_name, mentions_device
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, settle

@@ -9,11 +9,11 @@ import ast
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.given_devices import Given
-from torchdevlint.flow.checks.naming_cuda import names_cuda
 from torchdevlint.flow.checks.same_device import is_of_literal
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.devices import MODEL, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

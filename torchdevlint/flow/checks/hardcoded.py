@@ -9,12 +9,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.events import Called, FileStarted, Placed
 from torchdevlint.flow.facts.portability import NamedCuda
-from torchdevlint.flow.imported import spelled
-from torchdevlint.flow.names import dotted_path, mentions_cuda
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.parallel import HiddenAttribute
 from torchdevlint.flow.kinds import wrappers
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

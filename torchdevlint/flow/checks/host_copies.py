@@ -10,12 +10,12 @@ import ast
 import re
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.checks.host_reads import is_off_host, reads_on_host
 from torchdevlint.flow.events import FunctionCalled, LibraryCalled, Operated, UnknownCalled
 from torchdevlint.flow.facts.host_copies import ReadBeforeSync
 from torchdevlint.flow.kinds.arrays import ARRAY
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, TOP, Device, literal, on_cpu
 from torchdevlint.flow.state.machine import Frame, Machine

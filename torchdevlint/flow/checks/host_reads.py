@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
-from torchdevlint.flow.kinds.followed import followed_in, root_of
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.followed_devices import followed_in, root_of
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

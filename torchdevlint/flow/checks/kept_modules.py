@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
-from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(

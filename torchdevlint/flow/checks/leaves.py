@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.events import GradientRead
 from torchdevlint.flow.facts.tensors import NonLeaf
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

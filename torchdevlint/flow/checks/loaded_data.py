@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterator
 from operator import itemgetter
 
-from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.loaded_options import stands_for_options
 from torchdevlint.flow.checks.loaded_uses import is_read_by_host
 from torchdevlint.flow.checks.packed_files import is_packed
-from torchdevlint.flow.names import dotted_path, mentions_cuda, mentions_device, places_in
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_cuda, mentions_device, places_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.file_names import Place, scopes_of
 from torchdevlint.flow.checks.saved_names import bound_to
-from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, own_nodes_in
 

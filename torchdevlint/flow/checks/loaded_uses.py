@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.checks.host_reads import reads_on_host
-from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from torchdevlint.flow.calling.metrics import is_metric
-from torchdevlint.flow.calling.tensor_methods import tensor_operands
 from torchdevlint.flow.events import AttributeAssigned, Escaped, ModuleCompared, ModuleMethodCalled
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.losses import LossNotMoved
+from torchdevlint.flow.run.metrics import is_metric
+from torchdevlint.flow.run.operations import Operands, check
+from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin, Relation, relation
 from torchdevlint.flow.state.joins import alternatives
@@ -26,7 +27,6 @@ from torchdevlint.flow.state.values import (
     Tensor,
     Value,
 )
-from torchdevlint.flow.transfer.operations import Operands, check
 from torchdevlint.flow.vouch.devices import device_at, remembered
 
 _HANDING_ON = ("builtins.setattr", "builtins.map", "builtins.filter", "builtins.vars")

@@ -46,10 +46,13 @@ def _note_meeting(event: Met) -> None:
             memory.kept_together |= found
 
 
-def settled(machine: Machine, fact: Fact) -> Fact:
+def _settle(machine: Machine, fact: Fact) -> Fact:
     """A fact of a lost move that says so, when all of the file was run."""
     memory = machine.memory(_Memory)
     if not isinstance(fact, (DiscardedMove, DeadLoopMove)) or not memory.kept_together:
         return fact
     parted = [machine.span_of(each) for each, sites in memory.lost.items() if sites & memory.kept_together]
     return replace(fact, harmless=False) if fact.at in parted else fact
+
+
+SETTLE = _settle

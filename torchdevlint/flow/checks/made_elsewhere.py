@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import as_argument
-from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import FactoryThenMove
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import as_argument
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks import batches, placement
-from torchdevlint.flow.checks.registering import kept_by
+from torchdevlint.flow.checks.registering import attribute_of, kept_by
 from torchdevlint.flow.events import Collected, Mixed
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.sizes import is_one_element
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.devices import LOADER, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Site, Tensor
@@ -82,7 +82,7 @@ def _note_mixed(event: Mixed) -> None:
 
 def _creation(frame: Frame, site: Site) -> Creation:
     machine = frame.machine
-    attribute, whole = (machine.attribute_of(site) if site.where == "init" else None) or (None, True)
+    attribute, whole = (attribute_of(machine, site) if site.where == "init" else None) or (None, True)
     return Creation(
         site.function,
         machine.text_of(site.node),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.modules import DeviceOfModule
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.decorators import decorator_names
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.decorators import decorator_names
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.members import library_has_attribute
 from torchdevlint.flow.state.values import Library, Obj

@@ -7,16 +7,16 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.calling.arguments import evaluate_arguments
-from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.checks import dead_moves, lost_moves
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
-from torchdevlint.flow.kinds.uses import Uses, bindings_in, uses_in
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import evaluate_arguments
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.devices import LOADER, Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame

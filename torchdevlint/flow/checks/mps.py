@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.facts.portability import DoubleOnMps
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

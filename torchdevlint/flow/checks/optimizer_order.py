@@ -6,12 +6,12 @@ import ast
 import re
 from functools import partial
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.assigned import assignments_by_path
-from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.checks.reordering import moved_before
 from torchdevlint.flow.facts.checkpoints import OptimizerOrder
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
 from torchdevlint.flow.state.joins import alternatives

@@ -8,12 +8,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.events import FileEnded
 from torchdevlint.flow.facts.modules import IneffectiveMove
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.decorators import decorator_names
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.decorators import decorator_names
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import FunctionNode, Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value

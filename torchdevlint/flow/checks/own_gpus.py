@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.assigned import values_by_path
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.kinds.ranks import asked_at
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import alternatives

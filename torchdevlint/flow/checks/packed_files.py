@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.names import argument_names, dotted_path
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref

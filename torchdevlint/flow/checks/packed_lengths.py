@@ -9,7 +9,7 @@ from torchdevlint.flow.checks.host_reads import is_off_host
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.sequences import LengthsOnAccelerator
 from torchdevlint.flow.kinds.parameters import place_of_argument
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives

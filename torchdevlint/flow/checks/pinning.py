@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks.children import is_placed, placed_in, run_in_child
 from torchdevlint.flow.checks.workers import LOADERS, is_iterator, reads
 from torchdevlint.flow.facts.processes import PinnedOnDevice
 from torchdevlint.flow.kinds.options import surely_true
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame

@@ -6,16 +6,23 @@ import ast
 import re
 from functools import lru_cache
 
-from torchdevlint.flow.calling.functions import defaults
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
 from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand
-from torchdevlint.flow.checks.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
-from torchdevlint.flow.kinds.cuda_programs import sets_current_gpu
-from torchdevlint.flow.names import dotted_path, first_name, last_name, mentions_cuda, mentions_device, positional_names
+from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
+from torchdevlint.flow.scope.names import (
+    defaults,
+    dotted_path,
+    first_name,
+    last_name,
+    mentions_cuda,
+    mentions_device,
+    positional_names,
+)
+from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.file_names import HOLE, file_name, scopes_of
 from torchdevlint.flow.checks.writers import is_written, name_of
-from torchdevlint.flow.kinds.call_sites import Function, call_sites
-from torchdevlint.flow.names import argument_names
+from torchdevlint.flow.scope.call_sites import Function, call_sites
+from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Value
 from torchdevlint.project.uses import Project

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.decorators import is_property
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.decorators import is_property
 from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.source.nodes import nodes_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
@@ -56,3 +56,32 @@ def kept_by(machine: Machine, attribute: str, site: Site) -> tuple[str, Span] | 
             assign = only_assignment(info, attribute)
             return None if assign is None else (machine.text_of(assign), machine.span_of(assign))
     return None
+
+
+def attribute_of(machine: Machine, site: Site) -> tuple[str, bool] | None:
+    """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.
+
+    What is in a list, a dict or a distribution is held, but is not the attribute itself.
+
+    None for a class that overrides how it is moved, which can move anything along.
+    """
+    held = [
+        (_assigned_before(info.assigned_at.get(name), site), name, value)
+        for info in machine.classes.values()
+        if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
+        for name, value in info.attributes.items()
+        if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
+    ]
+    if not held:
+        return None
+    _, name, value = max(held, key=lambda each: each[0])
+    return name, any(isinstance(each, Tensor) for _, each in alternatives(value))
+
+
+def _assigned_before(target: ast.AST | None, site: Site) -> int:
+    """The line of an assignment, if it is not after the tensor was made: the nearest one is that of the tensor."""
+    line = getattr(target, "lineno", 0)
+    return line if line <= getattr(site.node, "lineno", 0) else -1
+
+
+_MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})

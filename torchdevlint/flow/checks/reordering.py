@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from torchdevlint.flow.facts.common import Reordering
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.vouch.bound import blocks_around, bound_at_the_end, surely_bound
 from torchdevlint.model import Span

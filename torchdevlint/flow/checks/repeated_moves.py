@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import RepeatedMove
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.calling.wrapping import DATA_PARALLEL, has_one_gpu
 from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.facts.parallel import StateOfReplica
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.run.wrapping import DATA_PARALLEL, has_one_gpu
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, Origin, literal
 from torchdevlint.flow.state.joins import alternatives

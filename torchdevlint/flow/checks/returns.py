@@ -7,8 +7,8 @@ import re
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.events import Filled, FunctionEnded, Mixed, Returned
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.checks.naming_cuda import names_cuda
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in

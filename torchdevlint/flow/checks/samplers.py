@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.facts.devices import SamplerOnCpu
-from torchdevlint.flow.imported import spelled
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, VALUELESS_TYPES
 from torchdevlint.flow.state.machine import Frame

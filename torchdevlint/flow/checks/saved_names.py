@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from torchdevlint.flow.checks.file_names import Scopes
-from torchdevlint.flow.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.source.nodes import ids_below, inside, nodes_in, once_a_node, own_nodes_in
 
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.checks.file_names import Place, Scopes, scopes_of
 from torchdevlint.flow.checks.kept_modules import is_bare_module, is_cpu, is_kept, is_sent_to_cpu, says_cpu
 from torchdevlint.flow.checks.loaded_options import is_parser
@@ -25,8 +24,9 @@ from torchdevlint.flow.checks.saved_names import (
     path_text,
     values_in,
 )
-from torchdevlint.flow.imported import spelled
-from torchdevlint.flow.names import argument_names, dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())

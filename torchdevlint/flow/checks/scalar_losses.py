@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.calling.gathered import GATHERED
 from torchdevlint.flow.facts.parallel import GatheredLoss
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.gathered import GATHERED
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.assigned import assignments_by_path
 from torchdevlint.flow.events import Branched, Chosen, FileStarted
 from torchdevlint.flow.facts.portability import CudaOnlySelection
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchdevlint.flow.calling.tensor_methods import method_device, to_device
 from torchdevlint.flow.facts.transfers import UnpinnedLoader
+from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import LOADER, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled
-from torchdevlint.flow.kinds.annotations import annotation_name
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.scope.annotations import annotation_name
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, Value
-from torchdevlint.flow.transfer.operations import combine
 from torchdevlint.source.nodes import nodes_in
 
 _FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from torchdevlint.flow.facts.transfers import WaitInStep
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame

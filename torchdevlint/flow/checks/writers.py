@@ -17,9 +17,9 @@ from torchdevlint.flow.checks.file_names import (
     words_of,
 )
 from torchdevlint.flow.checks.saved_values import is_of_cpu
-from torchdevlint.flow.kinds.imported import imports_accelerators
-from torchdevlint.flow.kinds.programs import mentions_accelerators
-from torchdevlint.flow.names import dotted_path, last_name
+from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.programs import mentions_accelerators
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.project.modules import ModuleFile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.kinds.annotations import annotated_tensor, named_in
-from torchdevlint.flow.kinds.taken import is_converted
-from torchdevlint.flow.kinds.uses import Scope, uses_in
+from torchdevlint.flow.scope.annotations import annotated_tensor, named_in
+from torchdevlint.flow.scope.taken_by_torch import is_converted
+from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.classes import is_module_class
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

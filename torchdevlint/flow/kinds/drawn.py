@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.names import given_by_default, last_name, positional_names
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import given_by_default, last_name, positional_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 

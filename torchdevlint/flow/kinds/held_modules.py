@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.tensors import elements
 from torchdevlint.flow.state.values import NONE, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
-from torchdevlint.flow.transfer.objects import elements
 
 
 def held_in(value: Value, depth: int = 2) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.values import (
     NONE,

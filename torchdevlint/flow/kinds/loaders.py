@@ -7,9 +7,9 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.kinds.uses import uses_in
-from torchdevlint.flow.names import dotted_path, mentions_device
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode

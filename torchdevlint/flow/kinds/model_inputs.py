@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from torchdevlint.flow import torch_api
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
-from torchdevlint.flow.kinds.taken import takes_tensor
-from torchdevlint.flow.kinds.uses import Scope, Uses, asked_in, uses_in
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.taken_by_torch import takes_tensor
+from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, uses_in
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

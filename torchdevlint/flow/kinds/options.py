@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.calling.functions import defaults
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import defaults, dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.names import dotted_path, mentions_device, positional_names
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_device, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.values import Cls, Value
 from torchdevlint.source.nodes import below, inside, nodes_in

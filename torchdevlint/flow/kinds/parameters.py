@@ -7,29 +7,29 @@ import re
 import sys
 from functools import partial
 
-from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.calling.functions import default_value, defaults
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.annotated import is_used_otherwise
-from torchdevlint.flow.kinds.annotations import (
+from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.scope.annotations import (
     annotated_tensor,
     annotation_name,
     contained_tensor,
     element_annotation,
     named_in,
 )
-from torchdevlint.flow.kinds.docstrings import documented_tensors
-from torchdevlint.flow.kinds.followed import is_for_numpy
-from torchdevlint.flow.kinds.taken import takes_tensor
-from torchdevlint.flow.kinds.uses import Scope, Uses, bindings_in, uses_in
-from torchdevlint.flow.names import (
+from torchdevlint.flow.scope.docstrings import documented_tensors
+from torchdevlint.flow.scope.followed_devices import is_for_numpy
+from torchdevlint.flow.scope.names import (
     argument_names,
     canonical,
+    defaults,
     is_dtype_name,
     is_one_of,
     mentions_device,
     positional_names,
 )
+from torchdevlint.flow.scope.taken_by_torch import takes_tensor
+from torchdevlint.flow.scope.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import is_module
@@ -334,3 +334,10 @@ def _static(
     if isinstance(receiver, Cls):
         return receiver.info.all_methods.get(node.attr, (None, None))[1]
     return None
+
+
+def default_value(activation: Frame, node: ast.expr) -> Value:
+    """A default is evaluated where the function was defined; only what needs no local name is looked at."""
+    outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
+    with activation.machine.reading.running(activation.closure):
+        return outer.evaluate(node, State({}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.values import Conditions, Tensor, Value
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.names import dotted_path
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torchdevlint.config import Settings
-from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.kinds.annotations import annotated_tensor
-from torchdevlint.flow.names import canonical, dotted_path, is_one_of, positional_names
-from torchdevlint.flow.state.decorators import decorator_names, is_plain, is_property
+from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names
 from torchdevlint.flow.state.members import has_attribute
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of

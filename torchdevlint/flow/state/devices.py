@@ -15,7 +15,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from torchdevlint.flow import torch_api
+from torchdevlint.flow.knowledge import torch_api
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})

@@ -8,30 +8,25 @@ expressions); the machine holds the `transfers` of expressions, `execute` and `c
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.kinds.programs import functions_of_program, mentions_accelerators, names_accelerators
-from torchdevlint.flow.state.arrivals import Arrivals, Parameter
-from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.arrivals import Arrivals, Key, Parameter
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.reading import Reading
-from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Closure,
     Conditions,
     Func,
-    Site,
     Step,
-    Tensor,
     Value,
 )
 from torchdevlint.model import Span
@@ -40,8 +35,6 @@ from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
-
-_MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
 
 Memory = TypeVar("Memory")
 
@@ -59,6 +52,19 @@ class Outcome(Struct, frozen=True):
     touched: Touch | None
     paths: dict[str, Value] | None
     changed: tuple[tuple[int | str, Value], ...] = ()
+
+
+class Held(Struct):
+    """A fact that was recorded, and what it rests on.
+
+    `standing` is how much the code tells that showed it, `owner` the class whose method was entered, and `assumed` the
+    parameters of entered functions that it takes to be elsewhere than on the CPU, None if it needs none.
+    """
+
+    standing: int
+    fact: Fact
+    owner: ClassInfo | None = None
+    assumed: dict[Parameter | None, None] = field(default_factory=dict)
 
 
 class Entry(Struct, frozen=True):
@@ -191,10 +197,10 @@ class Machine:
         """What is a statement of its own, so that nobody sees what it gives."""
         self.standing = 0
         """How much the code that is being run tells of itself: `forward` over other methods, functions, scripts."""
-        self._explained: set[object] = set()
-        self._facts: dict[tuple[object, ...], tuple[int, Fact]] = {}
-        self._assumes: dict[tuple[object, ...], dict[Parameter | None, None]] = {}
-        self._owners: dict[tuple[object, ...], ClassInfo | None] = {}
+        self.explained: set[object] = set()
+        """Keys of facts, and ends of such keys, that something else says the reason of."""
+        self.held: dict[Key, Held] = {}
+        """The facts that were recorded."""
 
     def emit(self, event: object) -> None:
         """Tell those who look on at events of this kind that something happens (see `torchdevlint.flow.events`)."""
@@ -241,7 +247,7 @@ class Machine:
         return state
 
     def record(
-        self, key: tuple[object, ...], make: Callable[[], Fact], state: State, argument: str | None = None
+        self, key: Key, make: Callable[[], Fact], state: State, argument: str | None = None
     ) -> None:
         """Keep the fact that `make` gives, unless the path is not one that facts come from.
 
@@ -253,82 +259,29 @@ class Machine:
             return
         if self.is_without_accelerator(state.conditions):
             return
-        known = self._facts[key][0] if key in self._facts else -1
-        if self.standing < known or (self.entry_owner is not None and self.entry_owner.in_pipeline):
+        held = self.held.get(key)
+        if self.entry_owner is not None and self.entry_owner.in_pipeline:
             return
-        if self.standing > known:
-            self._facts[key] = (self.standing, make())
-            self._owners[key], self._assumes[key] = self.entry_owner, {}
-        assumed = None if argument is None or self.entry_node is None else (self.entry_node, argument)
-        self._assumes.setdefault(key, {None: None})[assumed] = None
+        if held is None or self.standing > held.standing:
+            held = self.held[key] = Held(self.standing, make(), self.entry_owner)
+        if self.standing == held.standing:
+            assumed = None if argument is None or self.entry_node is None else (self.entry_node, argument)
+            held.assumed[assumed] = None
 
-    def record_anyway(self, key: tuple[object, ...], make: Callable[[], Fact]) -> None:
+    def record_anyway(self, key: Key, make: Callable[[], Fact]) -> None:
         """Like `record`, for facts that hold with and without an accelerator."""
-        if not self.muted and key not in self._facts:
-            self._facts[key] = (self.standing, make())
+        if not self.muted and key not in self.held:
+            self.held[key] = Held(self.standing, make(), assumed={None: None})
 
     def explain(self, *keys: object) -> None:
         """Take back the facts with these keys, or with one of these as the end of their key: something else says why.
 
         That is another fact, which says more, or a line of the file that puts it right.
         """
-        self._explained.update(keys)
-
-    def attribute_of(self, site: Site) -> tuple[str, bool] | None:
-        """The attribute of a Module of this file that holds the tensor made at `site`, and whether it is that tensor.
-
-        What is in a list, a dict or a distribution is held, but is not the attribute itself.
-
-        None for a class that overrides how it is moved, which can move anything along.
-        """
-        held = [
-            (_assigned_before(info.assigned_at.get(name), site), name, value)
-            for info in self.classes.values()
-            if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
-            for name, value in info.attributes.items()
-            if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
-        ]
-        if not held:
-            return None
-        _, name, value = max(held, key=lambda each: each[0])
-        return name, any(isinstance(each, Tensor) for _, each in alternatives(value))
-
-    def facts(self, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> Iterator[Fact]:
-        """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
-        for key, (_, fact) in self._facts.items():
-            assumed, owner = self._assumes.get(key, {None: None}), self._owners.get(key)
-            if (owner is not None and owner.in_pipeline) or key in self._explained or key[-1] in self._explained:
-                continue
-            if any(each is None or not self._is_given_cpu(each, is_given_cpu_elsewhere) for each in assumed):
-                yield fact
-
-    def _is_given_cpu(self, parameter: Parameter, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> bool:
-        """Whether all calls that are seen give a parameter tensors of the CPU, here and in other files."""
-        given = self._is_of_the_program(parameter[0]) or self.arrivals.given_to(parameter, self.observed)
-        if isinstance(given, bool):
-            return given
-        handed_on = bool(given) and all(is_given_cpu_elsewhere(*each) for each in given)
-        return handed_on or (self.observed.get(parameter) is None and is_given_cpu_elsewhere(*parameter))
-
-    def _is_of_the_program(self, function: ast.AST) -> bool:
-        """Whether only the program of this file calls a function, and nothing that it is made of knows accelerators.
-
-        A notebook is a program as a whole, since nobody imports it.
-        """
-        notebook = self.others is not None and self.others.home.endswith(".ipynb")
-        if not notebook and function not in functions_of_program(self.tree):
-            return False
-        used = self.others.texts_used() if self.others is not None else ()
-        return not mentions_accelerators(self.reading.source.text) and not any(map(names_accelerators, used))
+        self.explained.update(keys)
 
     def evidence(self, steps: tuple[Step, ...]) -> tuple[tuple[str, Span], ...]:
         return tuple((step.text, self.span_of(step.node)) for step in steps)
-
-
-def _assigned_before(target: ast.AST | None, site: Site) -> int:
-    """The line of an assignment, if it is not after the tensor was made: the nearest one is that of the tensor."""
-    line = getattr(target, "lineno", 0)
-    return line if line <= getattr(site.node, "lineno", 0) else -1
 
 
 def bring_up_to_date(frame: Frame, state: State) -> None:

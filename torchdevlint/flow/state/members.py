@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from torchdevlint.flow import libraries, torch_api
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.names import dotted_path, is_one_of
+from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, is_one_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
 from torchdevlint.source.nodes import nodes_in
 

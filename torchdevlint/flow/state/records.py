@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchdevlint.flow.kinds.annotations import annotated_tensor, annotation_name
+from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name
 from torchdevlint.flow.state.devices import Device, Origin
 from torchdevlint.flow.state.values import (
     NONE,

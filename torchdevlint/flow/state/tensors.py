@@ -97,3 +97,12 @@ def modules_in(value: Value, depth: int = 3) -> Iterator[Library]:
         parts = (value.function,)
     for each in parts if depth else ():
         yield from modules_in(each, depth - 1)
+
+
+def elements(value: Value) -> list[Value]:
+    """The values directly inside a container."""
+    if isinstance(value, Seq):
+        return list(value.items) if value.items is not None else [value.element]
+    if isinstance(value, Map):
+        return [each for _, each in value.items] + [value.element]
+    return []

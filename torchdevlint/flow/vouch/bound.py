@@ -9,7 +9,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from torchdevlint.flow.names import argument_names, last_name
+from torchdevlint.flow.scope.names import argument_names, last_name
 from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

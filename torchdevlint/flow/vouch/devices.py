@@ -10,8 +10,8 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint.flow import torch_api
-from torchdevlint.flow.names import dotted_path, first_name, is_dtype_name
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, first_name, is_dtype_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import alternatives, settle

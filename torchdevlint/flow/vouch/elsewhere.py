@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from itertools import chain
 
-from torchdevlint.flow.assigned import values_by_path
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import MODEL, Device
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.near import Near

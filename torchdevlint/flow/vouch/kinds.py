@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.names import dotted_path, given_by_default, last_name, positional_names
+from torchdevlint.flow.scope.names import dotted_path, given_by_default, last_name, positional_names
 from torchdevlint.flow.vouch.bound import LEAVING, Scope, bound_anew
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 

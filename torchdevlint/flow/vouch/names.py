@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.kinds.uses import bindings_in
-from torchdevlint.flow.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.vouch.bound import (
     Scope,

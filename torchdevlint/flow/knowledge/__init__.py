@@ -1,0 +1,1 @@
+"""What is known of torch and of other libraries: data only."""

@@ -1,0 +1,1 @@
+"""The interpreter: what statements, expressions and calls do to what is known, and the events that they are."""

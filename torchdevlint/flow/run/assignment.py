@@ -1,0 +1,185 @@
+"""What an assignment does to the state: names, attributes, items, unpacking."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAssigned
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.held_modules import held_in
+from torchdevlint.flow.kinds.parameters import is_taken_by_torch
+from torchdevlint.flow.run.objects import keep, relocate, write_attribute
+from torchdevlint.flow.run.operations import assign_index
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import uses_in
+from torchdevlint.flow.state.devices import LOADER
+from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, is_module, join, unpacked
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.records import with_field
+from torchdevlint.flow.state.tensors import given_tensor, same_root
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    MAX_MEMBERS,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Map,
+    Obj,
+    Record,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+
+def assign(frame: Frame, target: ast.expr, value: Value, state: State, value_node: ast.expr | None = None) -> None:
+    """Bind `value` to an assignment target of any form."""
+    if isinstance(target, ast.Name):
+        _assign_name(frame, target, value, state)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(frame, target, value, state)
+    elif isinstance(target, ast.Attribute):
+        _assign_attribute(frame, target, value, state)
+    elif isinstance(target, ast.Subscript):
+        _assign_item(frame, target, value, state, value_node)
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, value if isinstance(value, Seq) else UNKNOWN, state)
+
+
+def as_used(frame: Frame, function: FunctionNode, name: str, value: Unknown, node: ast.AST) -> Value:
+    """What a name holds that was taken out of an input or made of one: a tensor where it is used as one."""
+    uses = uses_in(function).get(name)
+    if uses is None or value.given is None or not (uses.is_tensor or is_taken_by_torch(frame, function, name)):
+        return value
+    ndim = AT_LEAST_1 if uses.has_dimensions else None
+    return given_tensor(value.given, node, ndim, f"`{name}`")
+
+
+def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> None:
+    name = node.id
+    if name in frame.globals:
+        frame.machine.globals[name] = value
+    if isinstance(value, Unknown) and value.given is not None and frame.function is not None:
+        value = as_used(frame, frame.function, name, value, node)
+    elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
+        value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
+    state.env[name] = UNKNOWN if name in frame.shared else value
+    if state.paths:
+        forget_paths(state, name)
+
+
+def forget_paths(state: State, root: str) -> None:
+    """Drop what is known of attributes and items of a name or path that is bound anew."""
+    below = (f"{root}.", f"{root}[")
+    for path in [path for path in state.paths if path.startswith(below)]:
+        del state.paths[path]
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: Value, state: State) -> None:
+    count = len(target.elts)
+    for place, each in enumerate(target.elts):
+        assign(frame, each, part_of(value, place, count), state)
+
+
+def part_of(value: Value, place: int, count: int) -> Value:
+    """The value at `place` when `value` is unpacked into `count` targets."""
+    value = unpacked(value)
+    if isinstance(value, Seq) and value.items is not None:
+        return value.items[place] if len(value.items) == count else value.element
+    if isinstance(value, (Seq, Tensor)):
+        return element_of(value)
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: part_of(each, place, count))
+    return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: State) -> None:
+    receiver = frame.evaluate(target.value, state)
+    frame.machine.emit(AttributeAssigned(frame, state, target, receiver, value))
+    if isinstance(receiver, Cls):
+        receiver.info.attributes[target.attr] = value
+        return
+    if isinstance(receiver, Tensor) and target.attr in ("data", "grad"):
+        path = dotted_path(target.value)
+        plain = isinstance(target.value, ast.Name) and not receiver.parameter
+        if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
+            (state.env if path in state.env else state.paths)[path] = value
+        else:
+            loaders.forget_if_written(target.value, value, state)
+        return
+    if isinstance(receiver, Tensor):
+        loaders.forget_if_written(target.value, value, state)
+    held = value
+    if isinstance(receiver, Record):
+        root = dotted_path(target.value)
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
+        return
+    if isinstance(receiver, Obj):
+        if _is_refused(target, receiver, value, state):
+            frame.machine.emit(AttributeRefused(frame, state, target, receiver, value))
+            state.alive = False
+            return
+        receiver.info.assigned_at.setdefault(target.attr, target)
+        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
+        held = relocate(held, receiver.device) if receiver.info.is_module else held
+    path = dotted_path(target)
+    if path is not None:
+        forget_paths(state, path)
+        state.paths[path] = held
+
+
+def _is_refused(target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
+    """Whether what is assigned is a list or dict of modules, where the attribute holds a module: that raises."""
+    info, path = receiver.info, dotted_path(target)
+    before = state.paths.get(path) if path is not None else None
+    if before is None or target.attr not in info.assigned_at or not is_module(before):
+        return False
+    registers = info.is_module and "__setattr__" not in info.all_methods
+    return registers and isinstance(value, (Seq, Map)) and held_in(value, 1) == "modules"
+
+
+def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State, value_node: ast.expr | None) -> None:
+    base = frame.evaluate(target.value, state)
+    position = frame.evaluate(target.slice, state)
+    frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
+    root = dotted_path(target.value)
+    if isinstance(base, Tensor) and base.opaque:
+        if root is not None:
+            (state.env if root in state.env else state.paths)[root] = UNKNOWN
+        loaders.forget_if_written(target.value, value, state)
+        return
+    if value_node is not None:
+        for _, each in alternatives(base, state.conditions):
+            if isinstance(each, Tensor):
+                assign_index(frame, state, target, each, position, value_node, value)
+    if isinstance(base, Map) and root is not None:
+        table = state.env if root in state.env else state.paths
+        if isinstance(position, Const):
+            table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
+        else:
+            items = tuple((key, blurred(join(each, value))) for key, each in base.items)
+            empty = base.closed and not base.items
+            table[root] = Map(items, value if empty else blurred(join(base.element, value)))
+        return
+    if isinstance(base, Seq) and root is not None:
+        held = base.items if base.items is not None else base.members or (base.element,)
+        kept = (each for each in held if not _is_replaced(each, value))
+        members = tuple(dict.fromkeys((*kept, value)))[:MAX_MEMBERS]
+        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)), members)
+        return
+    path = dotted_path(target)
+    if path is not None and not isinstance(base, Tensor):
+        forget_paths(state, path)
+        state.paths[path] = value
+
+
+def _is_replaced(held: Value, value: Value) -> bool:
+    """``x[i] = x[i].to(d)``: what a list held is there no more, if something was made of it that takes its place."""
+    return isinstance(held, Tensor) and isinstance(value, Tensor) and same_root(held, value)

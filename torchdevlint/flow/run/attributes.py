@@ -1,0 +1,175 @@
+"""What reading an attribute gives, for each kind of receiver."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import AttributeRead, GradientRead
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import distributions
+from torchdevlint.flow.run.functions import run_function
+from torchdevlint.flow.run.imports import member
+from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
+from torchdevlint.flow.run.prepared import accelerator_of
+from torchdevlint.flow.scope.decorators import is_property
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.state import records
+from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives, distribute, settle
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import Imported, owner_of
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import (
+    GIVEN,
+    NONE,
+    NUMBER,
+    NUMBERS,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Dev,
+    Dtype,
+    Func,
+    Guard,
+    Library,
+    Obj,
+    Record,
+    Ref,
+    Seq,
+    Step,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+
+def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) -> Value:
+    """What reading ``receiver.name`` gives; UNKNOWN for methods of library values, which only calls resolve."""
+    name = node.attr
+    if isinstance(receiver, Imported):
+        found = member(frame, receiver, name)
+        if found is not None:
+            return found
+    if isinstance(receiver, Ref):
+        full = canonical(f"{receiver.name}.{name}")
+        return Dtype() if is_dtype_name(full) else Ref(full)
+    if isinstance(receiver, Tensor):
+        return _tensor_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Obj):
+        return _object_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Cls):
+        found = receiver.info.attributes.get(name)
+        return found if found is not None else receiver.info.method(name, None) or UNKNOWN
+    if isinstance(receiver, Record):
+        return _record_attribute(frame, node, state, receiver)
+    if isinstance(receiver, Super):
+        return receiver.info.inherited(name, receiver.receiver) or UNKNOWN
+    if isinstance(receiver, Choice):
+        return distribute(receiver, lambda each: attribute(frame, node, state, each))
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.attribute(receiver, name)
+    if isinstance(receiver, Library):
+        frame.machine.emit(AttributeRead(frame, state, node, receiver))
+        return attribute_of_library(receiver, name)
+    if isinstance(receiver, Unknown):
+        return _attribute_of_unknown(frame, node, receiver)
+    if isinstance(receiver, Seq) and name in ("values", "indices"):
+        return receiver.element
+    return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
+
+
+_FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})
+"""What outputs of pipelines hold as lists, images or arrays."""
+
+
+def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Tensor) -> Value:
+    name = node.attr
+    if name == "grad":
+        frame.machine.emit(GradientRead(frame, state, node))
+    if name == "device":
+        return Dev(receiver.device, receiver.creations)
+    if name == "shape":
+        return NUMBERS
+    if name == "dtype":
+        return Dtype()
+    if name == "is_cuda":
+        return Const(False) if on_cpu(receiver.device) else Guard(True)
+    if name == "ndim":
+        return NUMBER
+    if name in _FOR_THE_HOST:
+        return UNKNOWN
+    if name in torch_api.TENSOR_ATTRIBUTES:
+        return receiver
+    return Unknown(given=receiver.device) if receiver.opaque and receiver.device != LOADER else UNKNOWN
+
+
+def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:
+    value = attribute_of_object(frame, receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    if isinstance(value, Unknown):
+        frame.machine.emit(AttributeRead(frame, state, node, receiver))
+        found = _unknown_attribute(frame, node)
+        if found == UNKNOWN and node.attr == "accelerator":
+            return accelerator_of(receiver, node.attr)
+        inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
+        return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
+    value = settle(value, state.conditions)
+    return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
+
+
+def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
+    """The device that an object keeps, which is one of several, or one that is not known: whatever it is, it is one."""
+    held = [each for _, each in alternatives(value) if each != NONE]
+    known = [each for each in held if isinstance(each, Dev) and not each.creations]
+    texts = [each for each in held if isinstance(each, Const) and isinstance(each.value, str)]
+    if not known or len(known) + len(texts) < len(held) or frame.function in frame.machine.pipeline:
+        return value
+    if not node.attr.startswith("_") and all(each.device == CPU for each in known) and len(known) == len(held):
+        return Dev(TOP)
+    if len(held) == 1 and known[0].device != TOP:
+        return value
+    return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
+
+
+def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Record) -> Value:
+    value = records.attribute(receiver, node.attr)
+    if isinstance(value, Func) and is_property(value.node):
+        return run_function(frame, state, node, value, (), {})
+    return _unknown_attribute(frame, node) if isinstance(value, Unknown) else settle(value, state.conditions)
+
+
+def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) -> Value:
+    """What another file calls the device of something unknown says nothing here."""
+    if mentions_device(node.attr) and owner_of(frame.closure) is not None:
+        return Dev(TOP)
+    found = _unknown_attribute(frame, node)
+    return receiver if isinstance(found, Unknown) and receiver.given is not None else found
+
+
+def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
+    if mentions_device(node.attr):
+        if frame.function in frame.machine.pipeline:
+            return Dev(TOP)
+        return Dev(Device(Origin.EXPRESSION, dotted_path(node) or frame.machine.text_of(node)))
+    if node.attr == "is_cuda":
+        return Guard(True)
+    if node.attr == "dtype":
+        return Dtype()
+    if node.attr == "shape":
+        return NUMBERS
+    if node.attr in ("weight", "bias") and _is_layer_of_self(frame, node.value):
+        return Tensor(
+            MODEL, None, (), (Step(f"`{dotted_path(node)}` is a parameter of the model", node),), parameter=True
+        )
+    return UNKNOWN
+
+
+def _is_layer_of_self(frame: Frame, node: ast.expr) -> bool:
+    """``self.layer`` in a Module that is where the model is, for a layer that a base in another file made."""
+    named = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    if not named or frame.owner is None or not frame.owner.is_module:
+        return False
+    return not isinstance(frame.receiver, Obj) or frame.receiver.device == MODEL

@@ -1,0 +1,324 @@
+"""Branches: the condition that an arm adds, what a test tells of a name, and the join of two paths."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+from itertools import islice
+
+from torchdevlint.flow.kinds import wrappers
+from torchdevlint.flow.kinds.instance_tests import is_instance_of
+from torchdevlint.flow.kinds.parameters import place_of_argument
+from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.agreement import compares_devices, refine_places
+from torchdevlint.flow.run.dimensions import refine_dimensions
+from torchdevlint.flow.run.filtered import refine_filtered
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.switches import outcome_without
+from torchdevlint.flow.scope.uses import bound_in_loops
+from torchdevlint.flow.state.conditions import extended
+from torchdevlint.flow.state.joins import alternatives, choose, join
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Ref, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import inside
+
+
+def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
+    """The tensor in ``x.is_cuda``, alone or with other tests, or by a name for it; else None.
+
+    None too where the other side of a conditional expression says ``.cpu()``: then each side is said.
+    """
+    if isinstance(orelse, ast.Call) and isinstance(orelse.func, ast.Attribute) and orelse.func.attr == "cpu":
+        return None
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
+    test = _meant_by(frame, test)
+    asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
+    return test.value if asks else None  # type: ignore[attr-defined]
+
+
+def _meant_by(frame: Frame, test: ast.expr) -> ast.expr:
+    """The test that a name stands for which one assignment of the function binds."""
+    if not isinstance(test, ast.Name) or frame.function is None:
+        return test
+    bound = assignments_by_path(frame.function).get(test.id, ())
+    return bound[0].value if len(bound) == 1 else test
+
+
+def decides(frame: Frame, test: ast.expr, state: State) -> bool:
+    """Whether a test with a known outcome takes one arm only: a constant of the module is there to be changed."""
+    if isinstance(test, ast.UnaryOp):
+        return decides(frame, test.operand, state)
+    if isinstance(test, ast.Name):
+        return test.id in state.env and (frame.function is not None or frame.loop_round > 0)
+    return not isinstance(test, ast.Constant)
+
+
+def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
+    """The states in which `test` holds and does not hold."""
+    holds, fails = state.copy(), state.copy()
+    key, positive = _condition(frame, test)
+    holds.conditions = _with(state, key, positive)
+    fails.conditions = _with(state, key, not positive)
+    without = outcome_without(frame.machine.reading.tree_here, test)
+    if without is not None:
+        frame.machine.without_accelerator.add((key, positive is without))
+    if isinstance(test, ast.BoolOp):
+        both = isinstance(test.op, ast.And)
+        for each in test.values:
+            key, positive = _condition(frame, each)
+            arm = holds if both else fails
+            arm.conditions = _with(arm, key, positive is both)
+    _refine(frame, test, holds, fails)
+    _refine_by_name(frame, test, holds, fails)
+    return holds, fails
+
+
+def _with(state: State, key: str, arm: bool) -> tuple[tuple[str, bool], ...]:
+    return state.conditions if (key, arm) in state.conditions else (*state.conditions, (key, arm))
+
+
+def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
+    """A key for the test that its negation shares.
+
+    Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
+    """
+    known = frame.machine.tests.get(test)
+    if known is None:
+        known = frame.machine.tests[test] = _asked(frame, test)
+    text, positive, changes = known
+    return f"{frame.activation}.{frame.loop_round if changes else 0}:{text}", positive
+
+
+def _asked(frame: Frame, test: ast.expr) -> tuple[str, bool, bool]:
+    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome."""
+    positive, text_of = True, frame.machine.reading.text_here
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, positive = test.operand, not positive
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+        positive = not positive
+        right = text_of(test.comparators[0])
+        text = f"{text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
+    else:
+        text = text_of(test)
+    return text, positive, _changes_in_loops(test, frame.function or frame.machine.tree)
+
+
+def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
+    """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
+    parts = list(inside(test))
+    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in parts):
+        return True
+    return not bound_in_loops(scope).isdisjoint(each.id for each in parts if isinstance(each, ast.Name))
+
+
+def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``x is None``, ``x is not None``, ``x`` and ``not x`` decide which alternatives of `x` are left in each arm."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds, fails = test.operand, fails, holds
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            if isinstance(test.op, ast.And):
+                _refine(frame, each, holds, None)
+            else:
+                _refine(frame, each, None, fails)
+        if _asks_for_places(test):
+            _refine_any(frame, test, fails if isinstance(test.op, ast.And) else holds)
+        return
+    _refine_empty(frame, test, holds, fails)
+    refine_filtered(frame, test, holds, fails)
+    refine_dimensions(frame, test, holds, fails)
+    if isinstance(test, ast.Call):
+        wrappers.refine_by_test(frame, test, holds, fails)
+        _refine_instance(frame, test, holds, fails)
+        return
+    if not isinstance(test, ast.Compare):
+        _narrow(frame, test, holds, wants_none=False)
+        return
+    refine_places(frame, test, holds, fails)
+    right = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
+        return
+    if isinstance(test.ops[0], ast.IsNot):
+        holds, fails = fails, holds
+    _narrow(frame, test.left, holds, wants_none=True)
+    _narrow(frame, test.left, fails, wants_none=False)
+
+
+def _refine_by_name(frame: Frame, test: ast.expr, holds: State, fails: State) -> None:
+    """``same = a.device == b.device``, then ``if same``."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds, fails = test.operand, fails, holds
+    meant = _meant_by(frame, test)
+    if meant is not test and _asks_for_places(meant):
+        _refine(frame, meant, holds, fails)
+
+
+def _asks_for_places(test: ast.expr) -> bool:
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return any(compares_devices(each) for each in parts)
+
+
+def _refine_any(frame: Frame, test: ast.BoolOp, state: State | None) -> None:
+    """Where ``a and b`` fails, `a` fails, or `b` does where `a` holds; the same for where ``a or b`` holds."""
+    if state is None:
+        return
+    both, rest, arms_of = isinstance(test.op, ast.And), state.copy(), []
+    for each in test.values:
+        arm = rest.copy()
+        _refine(frame, each, None if both else arm, arm if both else None)
+        _refine(frame, each, rest if both else None, None if both else rest)
+        arms_of.append(arm)
+    joined = reduce(_either_of, arms_of)
+    state.env, state.paths = joined.env, joined.paths
+
+
+def _either_of(one: State, other: State) -> State:
+    joined = one.copy()
+    merge_states(joined, one, other, tagged=False)
+    return joined
+
+
+def _refine_empty(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
+    """``len(x) == 0``, ``x.numel() > 0``: a tensor that was made empty does not get into the other arm."""
+    filled, sized = holds, test
+    if isinstance(test, ast.Compare):
+        if not is_zero(test.comparators[0]):
+            return
+        operator, sized = test.ops[0], test.left
+        filled = fails if isinstance(operator, ast.Eq) else holds if isinstance(operator, (ast.NotEq, ast.Gt)) else None
+    node = _sized(sized)
+    path = dotted_path(node) if node is not None else None
+    if filled is None or node is None or path is None:
+        return
+    held = frame.evaluate(node, filled)
+    left = what_is_filled(held, filled.conditions)
+    if left is None:
+        filled.alive = False
+    elif left is not held:
+        (filled.env if path in filled.env else filled.paths)[path] = left
+
+
+def _sized(test: ast.expr) -> ast.expr | None:
+    """The tensor in ``len(x)``, ``x.numel()``, ``x.size(0)`` and ``x.shape[0]``."""
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return test.args[0] if test.func.id == "len" and len(test.args) == 1 else None
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        return test.func.value if test.func.attr in ("numel", "nelement", "size") else None
+    if isinstance(test, ast.Subscript) and isinstance(test.value, ast.Attribute) and test.value.attr == "shape":
+        return test.value.value
+    return None
+
+
+def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: State | None) -> None:
+    """``isinstance(x, ..)`` and ``torch.is_tensor(x)`` leave the alternatives of `x` that can be one, or can be none.
+
+    An argument of which nothing is known but that it is a tensor is where arguments are.
+    """
+    state = holds or fails
+    if state is None or not test.args or not isinstance(test.args[0], ast.Name):
+        return
+    name, kinds = test.args[0].id, _classes_asked(frame, test, state)
+    value = frame.evaluate(test.args[0], state)
+    if kinds is None:
+        return
+    for_tensors = isinstance(kinds, Ref) and kinds.name in torch_api.TENSOR_CLASSES
+    if isinstance(value, Choice):
+        for arm, outcome in ((holds, True), (fails, False)):
+            held = [(each, is_instance_of(each[1], kinds)) for each in value.alternatives]
+            left = [each for each, answer in held if answer in (None, outcome)]
+            if arm is not None and left:
+                arm.env[name] = choose(left)
+            elif arm is not None:
+                arm.alive = False
+    elif isinstance(value, Unknown) and for_tensors and holds is not None:
+        step = Step(f"`{name}` is tested to be a tensor here", test)
+        holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
+    elif isinstance(value, Unknown) and holds is not None and _are_numbers(kinds):
+        holds.env[name] = NUMBER
+
+
+def _are_numbers(kinds: Value) -> bool:
+    asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
+    return bool(asked) and all(each in (Ref("builtins.float"), Ref("builtins.int")) for each in asked)
+
+
+def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:
+    """What a call of `isinstance`, or of `torch.is_tensor`, asks for."""
+    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
+        return frame.evaluate(test.args[1], state)
+    return Ref("torch.Tensor") if frame.evaluate(test.func, state) == Ref("torch.is_tensor") else None
+
+
+def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool) -> None:
+    """Leave only the alternatives of a name that are None, or are not; one that is left brings its conditions along."""
+    path = dotted_path(node)
+    if path is None or state is None:
+        return
+    table = state.env if path in state.env else state.paths
+    value = frame.evaluate(node, state)
+    left = tuple(each for each in alternatives(value, state.conditions) if (each[1] == NONE) is wants_none)
+    if len(left) == 1:
+        state.conditions = extended(state.conditions, left[0][0])
+    if wants_none:
+        table[path] = NONE
+    elif isinstance(value, Choice) and left:
+        table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
+
+
+def merge_states(into: State, one: State, other: State, tagged: bool = True) -> None:
+    """Replace the contents of `into` by the join of two paths; a path that ended does not count."""
+    if not one.alive or not other.alive:
+        survivor = other if not one.alive else one
+        _take(into, survivor)
+        into.alive = one.alive or other.alive
+        return
+    one_if, other_if = (one.conditions, other.conditions) if tagged else ((), ())
+    if one_if == other_if:
+        one_if = other_if = ()
+    else:
+        one_if, other_if = (
+            tuple([each for each in one_if if each not in other_if]),
+            tuple([each for each in other_if if each not in one_if]),
+        )
+    into.env = _join_tables(one.env, other.env, one_if, other_if)
+    into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
+    into.touched = one.touched or other.touched
+    into.without_accelerator = one.without_accelerator and other.without_accelerator
+    into.alive = True
+
+
+def _take(into: State, state: State) -> None:
+    into.env, into.paths, into.touched = state.env, state.paths, state.touched
+    into.conditions, into.without_accelerator = state.conditions, state.without_accelerator
+    into.default_device = state.default_device
+
+
+def _join_tables(
+    one: dict[str, Value],
+    other: dict[str, Value],
+    one_if: tuple[tuple[str, bool], ...],
+    other_if: tuple[tuple[str, bool], ...],
+    missing_is_unknown: bool = False,
+) -> dict[str, Value]:
+    joined, together = dict(one), 0
+    for (name, mine), (same, value) in zip(one.items(), other.items(), strict=False):
+        if name != same:  # up to here both have what was there before the paths parted
+            break
+        together += 1
+        if mine is not value:
+            joined[name] = join(mine, value, one_if, other_if)
+    for name, value in islice(other.items(), together, None):
+        mine_too = one.get(name)
+        if mine_too is None:
+            joined[name] = join(UNKNOWN, value, one_if, other_if) if missing_is_unknown else value
+        elif mine_too is not value:
+            joined[name] = join(mine_too, value, one_if, other_if)
+    if missing_is_unknown:
+        for name, value in islice(one.items(), together, None):
+            if name not in other:
+                joined[name] = join(value, UNKNOWN, one_if, other_if)
+    return joined

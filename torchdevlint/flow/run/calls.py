@@ -1,0 +1,312 @@
+"""Transfer function of calls: what is called decides."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import (
+    Called,
+    Constructed,
+    Escaped,
+    FunctionCalled,
+    FunctionReturned,
+    LayerCalled,
+    LibraryReturned,
+    MethodCalled,
+    ModuleCalled,
+    UnknownCalled,
+)
+from torchdevlint.flow.kinds import loaders, ranks
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import checkpoint_values, distributions, host_made
+from torchdevlint.flow.run.arguments import evaluate_arguments
+from torchdevlint.flow.run.attributes import attribute
+from torchdevlint.flow.run.container_calls import container_method
+from torchdevlint.flow.run.functions import run_function, spread
+from torchdevlint.flow.run.instances import given_to
+from torchdevlint.flow.run.library_calls import call_library, note_pipeline
+from torchdevlint.flow.run.module_methods import call_module_method
+from torchdevlint.flow.run.modules import call_module, follows_input, given_by, opaque_result
+from torchdevlint.flow.run.prepared import prepare
+from torchdevlint.flow.run.tensor_methods import call_tensor_method, tensor_operands
+from torchdevlint.flow.run.unknown_calls import (
+    LEAVES_TENSORS,
+    as_tensor,
+    call_unknown,
+    is_known,
+    is_module_by_use,
+    of_inputs,
+    unknown_method,
+)
+from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
+from torchdevlint.flow.state import records
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import is_elsewhere
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import (
+    NONE,
+    TEXT,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Dev,
+    Func,
+    Guard,
+    Library,
+    Loaded,
+    Map,
+    Obj,
+    Partial,
+    Record,
+    RecordType,
+    Ref,
+    Seq,
+    StateDict,
+    Super,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
+
+_MAX_DISTRIBUTED = 3
+_PLACED = frozenset({Origin.EXPRESSION, Origin.LITERAL})
+"""Where something unknown was moved: if it is called, it is a module."""
+
+
+def call(frame: Frame, node: ast.Call, state: State) -> Value:
+    callee = node.func
+    if isinstance(callee, ast.Name) and callee.id == "super":
+        return _super(frame)
+    if not isinstance(callee, ast.Attribute):
+        function, arguments = frame.evaluate(callee, state), evaluate_arguments(frame, node, state)
+        frame.machine.emit(Called(frame, state, node, function, arguments))
+        return call_value(frame, state, node, function, arguments)
+    receiver = frame.evaluate(callee.value, state)
+    arguments = evaluate_arguments(frame, node, state)
+    frame.machine.emit(Called(frame, state, node, receiver, arguments))
+    return call_attribute(frame, state, node, callee, receiver, arguments)
+
+
+def call_attribute(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """``receiver.name(..)``."""
+    if isinstance(receiver, Choice):
+        there = [each for each in receiver.alternatives if each[1] != NONE]
+        if len(there) > _MAX_DISTRIBUTED:
+            return UNKNOWN
+        if len(there) == _MAX_DISTRIBUTED < len(receiver.alternatives):
+            receiver = Choice(tuple(there))
+        path = dotted_path(callee.value)
+        if path is not None and path not in state.env:
+            state.paths.setdefault(path, receiver)
+        return under_each(state, receiver, lambda each: call_attribute(frame, state, node, callee, each, arguments))
+    if loaders.is_from_loader(receiver) and callee.attr in ("update", "setdefault"):
+        loaders.forget(callee.value, state)
+        return UNKNOWN
+    if isinstance(receiver, Ref):
+        return call_value(frame, state, node, attribute(frame, callee, state, receiver), arguments)
+    frame.machine.emit(MethodCalled(frame, state, node, receiver, arguments))
+    if isinstance(receiver, Tensor):
+        return call_tensor_method(frame, state, node, callee.value, receiver, callee.attr, arguments)
+    if state.paths:
+        path = dotted_path(callee)
+        if path is not None and path in state.paths:
+            return call_value(frame, state, node, state.paths[path], arguments)
+    if callee.attr == "forward" and isinstance(receiver, Unknown) and isinstance(callee.value, ast.Attribute):
+        holder = frame.evaluate(callee.value.value, state)
+        if isinstance(holder, Obj) and _is_held(holder, callee.value.attr):
+            return _brought_by_kind(frame, state, node, callee.value, holder, arguments)
+    found = attribute(frame, callee, state, receiver)
+    if isinstance(found, Dev) and isinstance(receiver, Unknown):
+        return unknown_method(frame, state, node, callee, arguments)
+    if not isinstance(found, Unknown):
+        return call_value(frame, state, node, found, arguments)
+    return _brought_by_kind(frame, state, node, callee, receiver, arguments)
+
+
+def _brought_by_kind(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Value, arguments: Arguments
+) -> Value:
+    """A method that no class of this file defines: what the kind of the receiver brings."""
+    if isinstance(receiver, Obj):
+        operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+        held = _is_held(receiver, callee.attr)
+        frame.machine.emit(LayerCalled(frame, state, node, callee, operands, receiver if held else None))
+        if held:
+            return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
+        if is_module_by_use(frame, callee):
+            return follows_input(operands)
+    if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
+        return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
+    if isinstance(receiver, (Obj, Library, Super)):
+        found = call_module_method(frame, state, node, callee, receiver, arguments)
+        own = isinstance(receiver, (Obj, Super)) and not receiver.info.resolved
+        return of_inputs(frame, node, arguments) if found == UNKNOWN and own else found
+    if isinstance(receiver, (Seq, Map)):
+        return container_method(frame, state, callee, receiver, arguments)
+    if isinstance(receiver, Record):
+        return _record_method(callee.attr, receiver, arguments)
+    if isinstance(receiver, (Const, Text)):
+        if callee.attr == "format" and isinstance(receiver, Const):
+            return ranks.spelled(str(receiver.value), *arguments.values)
+        return TEXT if callee.attr in ("format", "join", "strip", "lower", "upper", "replace") else UNKNOWN
+    if isinstance(receiver, (StateDict, Loaded)):
+        return checkpoint_values.call_method(callee, receiver)
+    given = receiver.given if isinstance(receiver, Unknown) else None
+    if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
+        tensor = given_tensor(given, callee.value)
+        return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
+    frame.machine.emit(Escaped(frame, arguments.all_values))
+    if isinstance(receiver, Unknown):
+        return _method_of_unknown(frame, state, node, callee, receiver, arguments)
+    return UNKNOWN
+
+
+def _method_of_unknown(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, receiver: Unknown, arguments: Arguments
+) -> Value:
+    given = receiver.given
+    if receiver.made_by and callee.attr == "prepare":
+        return prepare(frame, node, receiver, arguments)
+    found = unknown_method(frame, state, node, callee, arguments)
+    if found != UNKNOWN or callee.attr in LEAVES_TENSORS:
+        return found if given is None else _looked_up(given, callee, arguments) or found
+    if given is None:
+        return of_inputs(frame, node, arguments)
+    return receiver if given.origin is not Origin.ARGUMENT or callee.attr.rstrip("_") in _OF_TENSORS else UNKNOWN
+
+
+_OF_TENSORS = frozenset({"items", "values", "copy"}).union(
+    torch_api.METHOD_TENSOR, torch_api.METHOD_TUPLE, torch_api.METHOD_LIST, torch_api.METHOD_PLAIN
+)
+"""Methods of tensors, and of dicts of them; of what has another one, nothing says that it holds tensors."""
+
+
+def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
+    """``d.get(key, t)`` where `t` is a tensor: so is what `d` holds, which came from an argument."""
+    default = arguments.value(1, "default")
+    if callee.attr not in ("get", "pop") or not isinstance(default, Tensor):
+        return None
+    return Choice((((), given_tensor(given, callee.value)), ((), default)))
+
+
+def _is_held(receiver: Obj, name: str) -> bool:
+    """Whether a Module assigns the attribute that is called: a layer of a class that is not known here."""
+    info = receiver.info
+    return info.is_module and any(name in each.writers for each in info.mro)
+
+
+def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:
+    """Calling a value."""
+    if isinstance(callee, Ref):
+        found = call_library(frame, state, node, callee.name, arguments)
+        frame.machine.emit(LibraryReturned(frame, state, node, callee.name, arguments, found))
+        if found != UNKNOWN or is_known(callee.name):
+            return found
+        frame.machine.emit(Escaped(frame, arguments.all_values))
+        return of_inputs(frame, node, arguments)
+    if isinstance(callee, Func):
+        return _call_function(frame, state, node, callee, arguments)
+    if isinstance(callee, RecordType):
+        return _make_record(callee, arguments)
+    if isinstance(callee, Partial):
+        return call_value(frame, state, node, callee.function, arguments.after(callee.positional, callee.keywords))
+    if isinstance(callee, Cls):
+        return _construct(frame, state, node, callee, arguments)
+    if isinstance(callee, Obj):
+        return _call_object(frame, state, node, callee, arguments)
+    if isinstance(callee, Library) and callee.module:
+        if not callee.name.startswith("torch."):
+            operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
+            frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
+        return call_module(frame, state, node, callee, arguments)
+    if isinstance(callee, Library):
+        return host_made.convert(callee)
+    if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
+        module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
+        return call_module(frame, state, node, module, arguments)
+    if isinstance(callee, Unknown):
+        frame.machine.emit(UnknownCalled(frame, state, node, arguments))
+        frame.machine.emit(Escaped(frame, arguments.all_values))
+        return call_unknown(frame, state, node, arguments)
+    if isinstance(callee, Choice) and len(callee.alternatives) <= _MAX_DISTRIBUTED:
+        return under_each(state, callee, lambda each: call_value(frame, state, node, each, arguments))
+    return UNKNOWN
+
+
+def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> Value:
+    if callee.qualname in OTHER_RUNTIMES:
+        return Guard(False)
+    frame.machine.emit(FunctionCalled(frame, state, node, callee, arguments))
+    given = spread(callee, arguments)
+    found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
+    frame.machine.emit(FunctionReturned(frame, state, node, callee, arguments))
+    if found == UNKNOWN and is_elsewhere(callee):
+        return of_inputs(frame, node, arguments)
+    declared = found == UNKNOWN and annotated_tensor(getattr(callee.node, "returns", None))
+    return as_tensor(of_inputs(frame, node, arguments, declared), node) if declared else found
+
+
+def _super(frame: Frame) -> Value:
+    if frame.owner is None or frame.receiver is None:
+        return UNKNOWN
+    return Super(frame.owner, frame.receiver)
+
+
+def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, arguments: Arguments) -> Value:
+    info = callee.info
+    if info.record is not None:
+        return _make_record(info.record, arguments)
+    info.in_pipeline = info.in_pipeline or frame.function in frame.machine.pipeline
+    note_pipeline(info.name, arguments)
+    made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
+    init = info.method("__init__", made)
+    given = spread(init, arguments) if init is not None else None
+    if init is not None:
+        frame.machine.emit(Constructed(frame, state, node, init, arguments))
+    if init is not None and given is not None:
+        made = replace(made, made_of=(tuple(given[0]), tuple(given[1].items())), given=given_to(init, *given))
+        init = replace(init, receiver=made)
+    if init is not None and given is not None and not is_elsewhere(init):
+        run_function(frame, state, node, init, *given)
+    else:
+        frame.machine.emit(Escaped(frame, arguments.all_values))
+    if info.resolved or info.is_module or init is not None:
+        return made
+    return UNKNOWN
+
+
+def _make_record(kind: RecordType, arguments: Arguments) -> Value:
+    if arguments.starred or arguments.double_starred:
+        given = [value for _, value in arguments.positional]
+        spread = given[0] if len(given) == 1 and not arguments.keywords and arguments.starred else UNKNOWN
+        return records.make(kind, [spread] * len(kind.fields), {})
+    return records.make(kind, arguments.values, arguments.keyword_values)
+
+
+def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, arguments: Arguments) -> Value:
+    frame.machine.emit(ModuleCalled(frame, state, node, callee, arguments))
+    name = "forward" if callee.info.is_module and "__call__" not in callee.info.all_methods else "__call__"
+    method = callee.info.method(name, callee)
+    if method is not None and callee.info.is_module and is_elsewhere(method):
+        operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
+        if not any(isinstance(value, Tensor) and on_cpu(value.device) for _, value in operands):
+            return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
+    given = spread(method, arguments) if method is not None else None
+    return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)
+
+
+def _record_method(name: str, receiver: Record, arguments: Arguments) -> Value:
+    if name == "_replace" and not arguments.double_starred:
+        return Record(receiver.kind, tuple({**dict(receiver.items), **arguments.keyword_values}.items()))
+    return Map(receiver.items, UNKNOWN, closed=True) if name == "_asdict" else UNKNOWN

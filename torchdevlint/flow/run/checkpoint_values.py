@@ -1,0 +1,38 @@
+"""Checkpoints as values: what a load gives, what a state dict is, and what is taken out of either."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import CPU, HOST
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import UNKNOWN, Library, Loaded, Obj, StateDict, Unknown, Value
+
+_PARTS = frozenset({"get", "pop", "copy", "items", "values", "state_dict", "float"})
+_KEEPING_PLACE = torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to"}
+
+
+def load(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What a call that reads storages gives."""
+    path = frame.machine.text_of(arguments.positional[0][0]) if arguments.positional else ""
+    place = arguments.get(torch_api.LOADERS[name], "map_location")
+    return Loaded(node, path, place is not None and as_device(frame, *place) == CPU)
+
+
+def call_method(callee: ast.Attribute, receiver: Value) -> Value:
+    """What a method of a checkpoint or a state dict gives: what is taken out of a checkpoint is part of it."""
+    if isinstance(receiver, Loaded) and callee.attr in _PARTS:
+        return receiver
+    if isinstance(receiver, Loaded) and receiver.host and callee.attr in _KEEPING_PLACE:
+        return Unknown(given=HOST)
+    return receiver if callee.attr == "copy" else UNKNOWN
+
+
+def state_dict(frame: Frame, node: ast.Call, callee: ast.Attribute, target: Obj | Library) -> Value:
+    prefix = target.prefix if isinstance(target, Library) else ""
+    wrapper = target.name if isinstance(target, Library) and prefix else ""
+    made_at = target.made_at if isinstance(target, Library) else None
+    return StateDict(prefix, wrapper, frame.machine.text_of(callee.value), node, made_at, frame.function)

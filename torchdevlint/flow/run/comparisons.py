@@ -1,0 +1,111 @@
+"""Transfer functions of comparisons: of numbers, of devices, with None, and of tensors."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from torchdevlint.flow.run import operations
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Guard,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+
+def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
+    """What a comparison gives. A number that a function of another file asks about says where its argument is."""
+    left = frame.evaluate(node.left, state)
+    rights = [frame.evaluate(each, state) for each in node.comparators]
+    if len(rights) > 1:
+        return UNKNOWN
+    symbol, right = node.ops[0], rights[0]
+    ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
+    if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
+        return ordinal
+    if isinstance(symbol, (ast.Is, ast.IsNot)):
+        return _identity(left, right, isinstance(symbol, ast.IsNot))
+    if isinstance(left, Dev) or isinstance(right, Dev):
+        return device_test(left, right, isinstance(symbol, (ast.NotEq, ast.NotIn)))
+    if isinstance(symbol, (ast.In, ast.NotIn)):
+        return UNKNOWN
+    if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
+        operands = [(node.left, left), (node.comparators[0], right)]
+        return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _constants(left, right, symbol)
+    return UNKNOWN
+
+
+def _constants(left: Const, right: Const, symbol: ast.cmpop) -> Value:
+    """The comparison of two literals, or of two numbers."""
+    if isinstance(symbol, (ast.Eq, ast.NotEq)):
+        return Const((left.value == right.value) is isinstance(symbol, ast.Eq))
+    transfer = _ORDERS.get(type(symbol))
+    if transfer is None or not all(isinstance(each.value, (int, float)) for each in (left, right)):
+        return UNKNOWN
+    return Const(transfer(left.value, right.value))
+
+
+_ORDERS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _ordinal_test(node: ast.Compare, left: Value, right: Value) -> Guard | None:
+    """``device > -1``, ``gpu >= 0``, ``device == -1``: by the number of a device, where a negative one is the CPU."""
+    name = (dotted_path(node.left) or "").rpartition(".")[2]
+    number = isinstance(left, Dev) and left.number
+    if not isinstance(right, Const) or right.value not in (-1, 0):
+        return None
+    if not (number or mentions_device(name) or name in _ORDINALS):
+        return None
+    operator = type(node.ops[0])
+    if right.value == 0:
+        return Guard(operator is ast.GtE) if operator in (ast.GtE, ast.Lt) else None
+    return Guard(operator in (ast.Gt, ast.NotEq)) if operator in (ast.Gt, ast.NotEq, ast.Eq, ast.LtE) else None
+
+
+_ORDINALS = frozenset({"gpu", "gpu_id", "gpu_ids", "cuda", "cuda_device", "gpuid"})
+
+
+def device_test(one: Value, other: Value, negated: bool) -> Value:
+    """``device.type == "cuda"``, ``"cpu" in str(device)``: where an accelerator is there, a device is not the CPU."""
+    name = next((each.value for each in (one, other) if isinstance(each, Const) and isinstance(each.value, str)), None)
+    devices = [each.device for each in (one, other) if isinstance(each, Dev)]
+    if name is None and CPU in devices and len(devices) == 2:
+        name = "cpu"
+        devices.remove(CPU)
+    known = devices[0] if devices else TOP
+    if name is None or on_cpu(known):
+        return UNKNOWN
+    if name == "cpu":
+        return Guard(negated)
+    return Guard(not negated) if name.startswith(("cuda", "gpu")) else UNKNOWN
+
+
+def _identity(left: Value, right: Value, negated: bool) -> Value:
+    """``left is right`` where one side is None; UNKNOWN where it could be either.
+
+    An input of a model that may be left out, or is asked for None, is a `Choice`: the others are not None.
+    """
+    may_be_none = isinstance(left, Unknown) and not left.made_by and left.given != MODEL
+    if right != NONE or isinstance(left, Choice) or may_be_none:
+        return UNKNOWN
+    return Const((left == NONE) is not negated)

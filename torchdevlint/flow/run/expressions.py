@@ -1,0 +1,318 @@
+"""Transfer functions of expressions, one for each node type."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+
+from torchdevlint.flow.events import Chosen
+from torchdevlint.flow.kinds import loaders, ranks, wrappers
+from torchdevlint.flow.kinds.placed_loads import places_load
+from torchdevlint.flow.run import operations
+from torchdevlint.flow.run.agreement import compares_devices
+from torchdevlint.flow.run.attributes import attribute
+from torchdevlint.flow.run.branches import arms, asked_tensor, decides
+from torchdevlint.flow.run.calls import call
+from torchdevlint.flow.run.comparisons import compare
+from torchdevlint.flow.run.comprehensions import comprehension, dict_comprehension
+from torchdevlint.flow.run.imports import from_stars, resolve
+from torchdevlint.flow.run.modules import item_of
+from torchdevlint.flow.run.told import told_by_other
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.switches import outcome_without
+from torchdevlint.flow.state.devices import HOST
+from torchdevlint.flow.state.joins import (
+    alternatives,
+    blurred,
+    choose,
+    concatenated,
+    element_of,
+    is_number,
+    join,
+    join_all,
+    sequence,
+    settle,
+    unpacked,
+    with_accelerator,
+)
+from torchdevlint.flow.state.machine import Frame, closure_of
+from torchdevlint.flow.state.others import Imported
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.values import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Func,
+    Guard,
+    Library,
+    Loaded,
+    Map,
+    Ref,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def _name(frame: Frame, node: ast.Name, state: State) -> Value:
+    value = state.env.get(node.id)
+    if value is None:
+        for scope in frame.closure.scopes:
+            value = scope.get(node.id)
+            if value is not None:
+                break
+        else:
+            found = from_stars(frame, node.id) if frame.machine.stars else UNKNOWN
+            return Ref(f"builtins.{node.id}") if found == UNKNOWN and node.id in _BUILTINS else found
+    if isinstance(value, Imported):
+        return resolve(frame, value)
+    return settle(value, state.conditions) if isinstance(value, Choice) else value
+
+
+def _constant(frame: Frame, node: ast.Constant, state: State) -> Value:
+    return Const(node.value)
+
+
+def _attribute(frame: Frame, node: ast.Attribute, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    return attribute(frame, node, state, frame.evaluate(node.value, state))
+
+
+def _binary(frame: Frame, node: ast.BinOp, state: State) -> Value:
+    left, right = frame.evaluate(node.left, state), frame.evaluate(node.right, state)
+    if isinstance(left, Seq) and isinstance(right, Seq):
+        return concatenated(left, right)
+    repeated = next((each for each in (left, right) if isinstance(each, Seq)), None)
+    if repeated is not None and isinstance(node.op, ast.Mult):
+        return Seq(None, repeated.element)
+    if is_number(left) and is_number(right):
+        return NUMBER
+    if isinstance(node.op, (ast.Mod, ast.Add)) and isinstance(left, Const) and isinstance(left.value, str):
+        return ranks.spelled(left.value, right)
+    symbol = operations.SYMBOLS[type(node.op)]
+    operands = told_by_other(frame, [(node.left, left), (node.right, right)])
+    result = operations.combine(frame, state, node, f"`{symbol}`", operands, strict=symbol == "@")
+    return operations.matrix_product(result, left, right) if symbol == "@" else result
+
+
+def _unary(frame: Frame, node: ast.UnaryOp, state: State) -> Value:
+    value = frame.evaluate(node.operand, state)
+    if isinstance(node.op, ast.Not):
+        if isinstance(value, Guard):
+            return Guard(not value.holds)
+        if isinstance(value, Const):
+            return Const(not value.value)
+        return UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, (int, float)) and isinstance(node.op, ast.USub):
+        return Const(-value.value)
+    return value if isinstance(value, (Tensor, Choice, Unknown)) or is_number(value) else UNKNOWN
+
+
+def _boolean(frame: Frame, node: ast.BoolOp, state: State) -> Value:
+    """A guard decides the whole test where an accelerator is there: ``cuda.is_available() and not args.no_cuda``.
+
+    Not where another part is known to be false, as ``index >= 0`` is for the number that was given.
+    """
+    results, within = [], state
+    for each in node.values:
+        results.append(frame.evaluate(each, within))
+        surely = isinstance(each, ast.Constant) or decides(frame, each, state)
+        if isinstance(node.op, ast.And) and results[-1] == Const(False) and surely:
+            return Const(False)
+        rest_is_of_cpu = outcome_without(frame.machine.reading.tree_here, each) is isinstance(node.op, ast.And)
+        if within is state and (compares_devices(each) or rest_is_of_cpu):
+            within = state.copy()
+            within.without_accelerator = True
+    guards = [value for value in results if isinstance(value, Guard)]
+    if guards:
+        agree = {guard.holds for guard in guards}
+        return guards[0] if len(agree) == 1 and not _is_chosen(results[-1]) else UNKNOWN
+    if isinstance(node.op, ast.And) and any(value == Const(False) for value in results):
+        return Const(False)
+    if isinstance(node.op, ast.And):
+        known = all(value == Const(True) for value in results)
+        return Const(True) if known and all(decides(frame, each, state) for each in node.values) else UNKNOWN
+    held = [[each for each in alternatives(value) if each[1] != NONE] for value in results[:-1]]
+    return choose([*(each for group in held for each in group), *alternatives(results[-1])])
+
+
+def _is_chosen(value: Value) -> bool:
+    """Whether it is what ``test and value`` chooses, and no test itself."""
+    return isinstance(value, (Dev, Map)) or (isinstance(value, Const) and not isinstance(value.value, bool))
+
+
+def _if_expression(frame: Frame, node: ast.IfExp, state: State) -> Value:
+    frame.machine.emit(Chosen(frame, state, node))
+    test = frame.evaluate(node.test, state)
+    taken = test.holds if isinstance(test, Guard) else bool(test.value) if isinstance(test, Const) else None
+    if taken is not None:
+        otherwise = None
+        if isinstance(test, Guard):
+            skipped = state.copy()
+            skipped.without_accelerator = True
+            otherwise = frame.evaluate(node.orelse if taken else node.body, skipped)
+        guarded, cuda_of = state.guarded, state.cuda_of
+        state.guarded, state.cuda_of = (
+            guarded or isinstance(test, Guard),
+            asked_tensor(frame, node.test, node.orelse) or cuda_of,
+        )
+        value = frame.evaluate(node.body if taken else node.orelse, state)
+        state.guarded, state.cuda_of = guarded, cuda_of
+        return value if otherwise is None else with_accelerator(value, otherwise)
+    one, other = arms(frame, node.test, state)
+    if places_load(frame, [node.body], [node.orelse]):
+        one.guarded = other.guarded = True
+    one.cuda_of = asked_tensor(frame, node.test, node.orelse) or one.cuda_of
+    wrappers.refine_by_use(frame, [node.body], [node.orelse], one, other)
+    if not one.alive or not other.alive:
+        return frame.evaluate(node.body, one) if one.alive else frame.evaluate(node.orelse, other)
+    return join(frame.evaluate(node.body, one), frame.evaluate(node.orelse, other), one.conditions, other.conditions)
+
+
+def _sequence(frame: Frame, node: ast.Tuple | ast.List | ast.Set, state: State) -> Value:
+    items: list[Value] = []
+    open_ended = False
+    for each in node.elts:
+        if isinstance(each, ast.Starred):
+            value = frame.evaluate(each.value, state)
+            if isinstance(value, Seq) and value.items is not None:
+                items += value.items
+                continue
+            items.append(element_of(value))
+            open_ended = True
+        else:
+            items.append(frame.evaluate(each, state))
+    return Seq(None, blurred(join_all(items))) if open_ended else sequence(items)
+
+
+def _dict(frame: Frame, node: ast.Dict, state: State) -> Value:
+    items: dict[object, Value] = {}
+    rest: list[Value] = []
+    for key, value_node in zip(node.keys, node.values, strict=True):
+        value = frame.evaluate(value_node, state)
+        if key is None:
+            rest.append(value.element if isinstance(value, Map) else UNKNOWN)
+            if isinstance(value, Map):
+                items.update(value.items)
+        elif isinstance(key, ast.Constant):
+            items[key.value] = value
+        else:
+            frame.evaluate(key, state)
+            rest.append(value)
+    return Map(tuple(items.items()), join_all(rest), closed=not rest)
+
+
+def _subscript(frame: Frame, node: ast.Subscript, state: State) -> Value:
+    if state.paths:
+        path = dotted_path(node)
+        if path is not None and path in state.paths:
+            return settle(state.paths[path], state.conditions)
+    value = frame.evaluate(node.value, state)
+    index = frame.evaluate(node.slice, state)
+    return subscript(frame, node, state, value, index)
+
+
+def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, index: Value) -> Value:
+    if isinstance(value, Choice):
+        return under_each(state, value, lambda each: subscript(frame, node, state, each, index))
+    if isinstance(value, Tensor):
+        return operations.index(frame, state, node, value, index)
+    if value == Ref("os.environ"):
+        return ranks.of_environment(node, index)
+    value = unpacked(value)
+    if isinstance(value, Seq):
+        if value.items is not None and isinstance(index, Const) and isinstance(index.value, int):
+            return value.items[index.value] if -len(value.items) <= index.value < len(value.items) else UNKNOWN
+        return Seq(None, value.element) if isinstance(node.slice, ast.Slice) else element_of(value)
+    if isinstance(value, Map):
+        if isinstance(index, Const):
+            found: Value = dict(value.items).get(index.value, value.element)
+            return found
+        held = [each for _, each in value.items]
+        of_data = value.closed and held and all(isinstance(each, (Seq, Const, Func)) for each in held)
+        return join_all(held if of_data else [*held, value.element])
+    if isinstance(value, Library) and value.module:
+        return item_of(value, isinstance(node.slice, ast.Slice), index)
+    if isinstance(value, Library):
+        return loaders.item_of_data(frame, node, value, isinstance(node.slice, ast.Slice))
+    if isinstance(value, Loaded) and value.host:
+        return Unknown(given=HOST)
+    return value if isinstance(value, Unknown) else UNKNOWN
+
+
+def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            frame.evaluate(part, state)
+    return NUMBER
+
+
+def _walrus(frame: Frame, node: ast.NamedExpr, state: State) -> Value:
+    value = frame.evaluate(node.value, state)
+    state.env[node.target.id] = value
+    return value
+
+
+def _lambda(frame: Frame, node: ast.Lambda, state: State) -> Value:
+    return Func(node, closure_of(frame, state), f"{frame.scope}.<lambda>" if frame.scope else "<lambda>")
+
+
+def _joined(frame: Frame, node: ast.JoinedStr, state: State) -> Value:
+    values = [frame.evaluate(each.value, state) for each in node.values if isinstance(each, ast.FormattedValue)]
+    first = node.values[0] if node.values else None
+    start = first.value if isinstance(first, ast.Constant) else ""
+    return ranks.spelled(str(start), *values)
+
+
+def _yield(frame: Frame, node: ast.Yield, state: State) -> Value:
+    frame.yields.append(frame.evaluate(node.value, state) if node.value else NONE)
+    return UNKNOWN
+
+
+def _yield_from(frame: Frame, node: ast.YieldFrom, state: State) -> Value:
+    frame.yields.append(element_of(frame.evaluate(node.value, state)))
+    return UNKNOWN
+
+
+def _inner(frame: Frame, node: ast.Await | ast.Starred, state: State) -> Value:
+    return frame.evaluate(node.value, state)
+
+
+TRANSFER: dict[type, Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.Attribute: _attribute,
+    ast.Call: call,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _if_expression,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: dict_comprehension,
+    ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _joined,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+}

@@ -1,0 +1,183 @@
+"""Factories: what makes a tensor out of numbers, and where it puts it."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import Collected
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
+from torchdevlint.flow.run.operations import created
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import distribute, is_number, only, settle
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
+
+
+def is_factory(name: str) -> bool:
+    """Whether the library function makes a tensor out of numbers, data, or the shape of another tensor."""
+    head, _, tail = name.rpartition(".")
+    if head == "torch":
+        return tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES or tail in torch_api.LEGACY_CONSTRUCTORS
+    return name in torch_api.NAMESPACED_FACTORIES or (head == "torch.cuda" and tail in torch_api.LEGACY_CONSTRUCTORS)
+
+
+def call_factory(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What the factory with the public name `name` gives, and where."""
+    head, _, tail = name.rpartition(".")
+    if head == "torch.cuda":
+        return created(frame, state, node, name, AT_LEAST_1, Device(Origin.LITERAL, "cuda"))
+    if tail in torch_api.LIKE_FACTORIES:
+        return _make_like(frame, state, arguments)
+    if tail in torch_api.LEGACY_CONSTRUCTORS:
+        return _make_legacy(frame, state, node, name, arguments)
+    if head != "torch":
+        return created(frame, state, node, name, AT_LEAST_1, factory_device(frame, state, arguments))
+    return _make(frame, state, node, name, tail, arguments)
+
+
+def factory_device(frame: Frame, state: State, arguments: Arguments, follows_default: bool = True) -> Device:
+    """Where a factory puts its result: ``device=``, an enclosing ``with torch.device(..)``, or the default."""
+    given = arguments.keywords.get("device")
+    if given is not None:
+        return as_device(frame, *given)
+    if arguments.double_starred or "out" in arguments.keywords:
+        return TOP
+    if not follows_default:
+        return DEFAULT
+    if frame.machine.default_changed:
+        return TOP
+    return state.default_device or DEFAULT
+
+
+def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+    """What a factory of `torch` gives; a device that branches chose is followed branch by branch."""
+    given = arguments.keywords.get("device")
+    if given is not None and is_tagged_choice(given[1]):
+        return distribute(given[1], lambda each: _make(frame, state, node, name, tail, arguments.but("device", each)))
+    device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
+    if given is not None and isinstance(given[1], Dev) and given[1].creations:
+        return Tensor(
+            device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, True),)
+        )
+    values = torch_api.SPARSE_FACTORIES.get(tail)
+    if values is not None and given is None:
+        return _sparse(frame, state, node, name, arguments.value(values, "values"), device)
+    if tail in torch_api.DATA_FACTORIES:
+        return _from_data(frame, state, node, name, arguments, device)
+    if tail == "normal" and "size" not in arguments.keywords and len(arguments.positional) < 3:
+        return next((value for value in arguments.values if isinstance(value, Tensor)), UNKNOWN)
+    return created(frame, state, node, name, _factory_ndim(tail, arguments), device)
+
+
+def _factory_ndim(tail: str, arguments: Arguments) -> int | None:
+    if tail in torch_api.VECTOR_FACTORIES:
+        return 1
+    if tail in torch_api.MATRIX_FACTORIES:
+        return 2
+    if tail == "scalar_tensor":
+        return 0
+    size = arguments.keywords.get("size")
+    if tail in torch_api.SIZE_FACTORIES and size is None:
+        given = [value for node, value in arguments.positional]
+        if arguments.starred:
+            return AT_LEAST_1
+        if len(given) == 1 and not is_number(given[0]):
+            return _size_ndim(given[0])
+        return len(given)
+    position = torch_api.SIZED_FACTORIES.get(tail)
+    if size is None and position is not None and position < len(arguments.positional):
+        size = arguments.positional[position]
+    if size is None and tail == "randint":
+        size = arguments.positional[-1] if arguments.positional else None
+    return AT_LEAST_1 if size is None else _size_ndim(size[1])
+
+
+def _size_ndim(size: Value) -> int:
+    if isinstance(size, Seq) and size.items is not None:
+        return len(size.items)
+    return 1 if is_number(size) else AT_LEAST_1
+
+
+def _sparse(frame: Frame, state: State, node: ast.Call, name: str, values: Value, device: Device) -> Value:
+    """A sparse tensor without ``device=`` is where its values are."""
+    if isinstance(values, Tensor):
+        return Tensor(values.device, AT_LEAST_1, values.creations, values.steps, values.moved)
+    if isinstance(values, (Unknown, Choice)):
+        return Tensor(TOP, AT_LEAST_1)
+    return created(frame, state, node, name, AT_LEAST_1, device)
+
+
+def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, device: Device) -> Value:
+    """``torch.tensor(data)``: a tensor keeps its device, numbers and lists go to the default one."""
+    data = arguments.value(0, "data")
+    if isinstance(data, Tensor):
+        return data if device == DEFAULT else created(frame, state, node, name, data.ndim, device)
+    if isinstance(data, Choice) or (isinstance(data, Unknown) and device == DEFAULT):
+        holds_tensor = isinstance(data, Choice) and only(data, Tensor) is not None
+        if holds_tensor or _maybe_tensor(arguments):
+            if device == DEFAULT:
+                return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, created=True),))
+            return created(frame, state, node, name, None, device)
+    if isinstance(data, Seq) and any(
+        each.device.origin is not Origin.TOP and not on_cpu(each.device) for each in tensors_in(data)
+    ):
+        frame.machine.emit(Collected(frame, state, node))
+    return created(frame, state, node, name, data_ndim(data), device)
+
+
+def _maybe_tensor(arguments: Arguments) -> bool:
+    """Whether unknown data could be a tensor, which would keep its device."""
+    return bool(arguments.positional) and isinstance(arguments.positional[0][1], (Unknown, Choice))
+
+
+def data_ndim(data: Value) -> int | None:
+    """The number of dimensions of a tensor made from `data`."""
+    if isinstance(data, Tensor):
+        return data.ndim
+    if is_number(data):
+        return 0
+    if isinstance(data, Seq):
+        inner = data_ndim(data.element)
+        return AT_LEAST_1 if inner is None or inner < 0 else inner + 1
+    return None
+
+
+def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
+    """``zeros_like(x)``: where `x` is, unless ``device=`` says otherwise."""
+    given = arguments.keywords.get("device")
+
+    def made(source: Value) -> Value:
+        device = None if given is None else as_device(frame, given[0], settle(given[1], state.conditions))
+        if not isinstance(source, Tensor):
+            return Tensor(TOP if device is None else device)
+        if device is None or device == source.device:
+            return source
+        return Tensor(device, source.ndim, (), source.steps, True)
+
+    source = arguments.value(0, "input")
+    return under_each(state, source, made) if isinstance(source, Choice) else made(source)
+
+
+def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor.
+
+    What is told another device raises, and is taken to be there.
+    """
+    if frame.machine.default_changed:
+        return Tensor(TOP)
+    told = factory_device(frame, state, arguments) if "device" in arguments.keywords else DEFAULT
+    if told != DEFAULT:
+        return created(frame, state, node, name, AT_LEAST_1, told)
+    values = arguments.values
+    if not values:
+        return Tensor(TOP, 1)
+    if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
+        return values[0] if isinstance(values[0], Tensor) else UNKNOWN
+    if len(values) == 1 and isinstance(values[0], Unknown):
+        return created(frame, state, node, name, AT_LEAST_1, DEFAULT)
+    ndim = len(values) if values and all(is_number(value) for value in values) else AT_LEAST_1
+    return created(frame, state, node, name, ndim, DEFAULT)

@@ -1,0 +1,328 @@
+"""Running a function of the file with abstract arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+
+from torchdevlint.flow.kinds.parameters import default_value
+from torchdevlint.flow.run.observing import observe
+from torchdevlint.flow.run.relevance import is_in_vain, widened
+from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.flow.scope.uses import bindings_in, stored_into
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
+from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
+from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_up_to_date
+from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
+from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Func,
+    Map,
+    Record,
+    Seq,
+    Tensor,
+    Value,
+    nesting_of,
+)
+
+
+def run_function(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    function: Func,
+    arguments: Sequence[Value],
+    keywords: Mapping[str, Value],
+) -> Value:
+    """What calling `function` here gives; its body is run, and what it says of devices is recorded.
+
+    Beyond a depth and a number of calls, for recursion, and under decorators that are not known, it is UNKNOWN.
+    """
+    machine = frame.machine
+    if is_in_vain(frame, node, function, (*arguments, *keywords.values())):
+        return UNKNOWN
+    if function.receiver is not None:
+        arguments = (function.receiver, *arguments)
+    if frame.depth >= MAX_DEPTH or not machine.may_run(function):
+        return UNKNOWN
+    if not is_worth_running(function):
+        _observe_only(frame, node, function, arguments, keywords)
+        return UNKNOWN
+    nesting = max((nesting_of(value) for value in arguments), default=0)
+    if function.node in machine.active and not _goes_inside(frame, function, nesting):
+        return UNKNOWN
+    if frame.names:
+        bring_up_to_date(frame, state)
+    shared = _shared_paths(frame, state, arguments)
+    without = state.without_accelerator or machine.is_without_accelerator(state.conditions)
+    given, named = tuple(arguments), tuple(keywords.items())
+    if machine.runs.get(function.node, 0) >= MANY_RUNS:
+        given, named = tuple(map(widened, given)), tuple((name, widened(value)) for name, value in named)
+    signature = (
+        function.node,
+        given,
+        named,
+        _seen_around(function),
+        tuple(shared.items()),
+        frame.context,
+        without,
+        state.touched is not None,
+        machine.muted > 0,
+        machine.in_child,
+    )
+    outcome = machine.memo.get(signature)
+    if outcome is None:
+        machine.runs[function.node] = machine.runs.get(function.node, 0) + 1
+        machine.entered.add(function.node)
+        if frame.context == "forward":
+            machine.reached.add(function.node)
+        activation = Frame(
+            machine=machine,
+            entry=frame.entry,
+            closure=function.closure,
+            scope=function.qualname,
+            function=function.node,
+            owner=function.owner,
+            receiver=arguments[0] if arguments else None,
+            depth=frame.depth + 1,
+            called_at=(node, frame),
+            nesting=nesting,
+            without_accelerator=without,
+            context=_context(function, frame.context),
+        )
+        inner = State({}, shared, touched=state.touched, default_device=state.default_device)
+        inner.without_accelerator = without
+        bind_parameters(activation, function.node, given, dict(named), inner)
+        observe(activation, inner)
+        value = run_body(activation, inner)
+        changed = tuple(_changed(activation, inner, function.node, given, dict(named)))
+        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed)
+        machine.memo[signature] = outcome
+    for place, value in outcome.changed:
+        _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
+    state.touched = state.touched or outcome.touched
+    if outcome.paths is not None and _is_on_self(frame, arguments):
+        state.paths.update(outcome.paths)
+    if owner_of(frame.closure) is None and is_elsewhere(function):
+        return _where_all_agree(settle(outcome.value, state.conditions))
+    return settle(outcome.value, state.conditions)
+
+
+def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
+    """What a nested function reads of the functions around it, which hold something else in each of their calls."""
+    around = function.closure.scopes[:-1]
+    if not around:
+        return ()
+    read = bindings_in(function.node)
+    return tuple((name, scope[name]) for scope in around for name in read if name in scope)
+
+
+def _where_all_agree(value: Value) -> Value:
+    """What a function of another file gives: unknown where its tensors are in different places, which it decides."""
+    held = [each for _, each in alternatives(value)]
+    places = {each.device for each in held if isinstance(each, Tensor)}
+    if len(places) < 2:
+        return value
+    return Tensor(TOP) if all(isinstance(each, Tensor) for each in held) else UNKNOWN
+
+
+def _goes_inside(frame: Frame, function: Func, nesting: int) -> bool:
+    """Whether a function that calls itself gives itself less nested containers than it was given."""
+    around: Frame | None = frame
+    while around is not None and around.function is not function.node:
+        around = around.called_at[1] if around.called_at is not None else None
+    return around is not None and nesting < around.nesting
+
+
+def _observe_only(
+    frame: Frame, node: ast.AST, function: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> None:
+    """What a call gives a function that is not run, where nothing but that is asked for."""
+    if not frame.machine.wanted:
+        activation = Frame(
+            frame.machine, frame.entry, function.closure, function.qualname, function.node, called_at=(node, frame)
+        )
+        inner = State({})
+        bind_parameters(activation, function.node, arguments, keywords, inner)
+        observe(activation, inner)
+
+
+def _context(function: Func, around: str) -> str:
+    """``forward`` and ``init`` in these methods of a Module and in what they call, else the caller's."""
+    if function.owner is None or not function.owner.is_module:
+        return around
+    return {"forward": "forward", "__init__": "init"}.get(function.qualname.rpartition(".")[2], around)
+
+
+def _is_on_self(frame: Frame, arguments: Sequence[Value]) -> bool:
+    """Whether a method is called on the object whose method the caller is."""
+    return bool(arguments) and frame.receiver is not None and arguments[0] is frame.receiver
+
+
+def _shared_paths(frame: Frame, state: State, arguments: Sequence[Value]) -> dict[str, Value]:
+    """What this path knows of ``self.x``, which a method called on the same `self` sees and changes."""
+    if not state.paths or not _is_on_self(frame, arguments):
+        return {}
+    return {path: value for path, value in state.paths.items() if path.startswith("self.")}
+
+
+def _effects(activation: Frame, state: State) -> tuple[Touch | None, dict[str, Value] | None]:
+    """What the call leaves behind: a touch of CUDA on any of its paths, and what it wrote to `self`."""
+    ends = [*activation.exits, *([state] if state.alive else [])]
+    if not ends:
+        return None, None
+    touched = next((end.touched for end in ends if end.touched is not None), None)
+    paths: dict[str, Value] = {}
+    for path in {path: None for end in ends for path in end.paths if path.startswith("self.")}:
+        paths[path] = join_all([end.paths.get(path, UNKNOWN) for end in ends])
+    return touched, paths or None
+
+
+def _changed(
+    activation: Frame, state: State, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value]
+) -> Iterator[tuple[int | str, Value]]:
+    """The containers among the arguments that the function wrote to, with what they hold at its end."""
+    names = positional_names(node)
+    places: list[tuple[int | str, str, Value]] = [
+        (place, name, value) for place, (name, value) in enumerate(zip(names, arguments, strict=False))
+    ]
+    places += [(name, name, value) for name, value in keywords.items() if name in names]
+    containers = [each for each in places if _can_change(each[2])]
+    if not containers or isinstance(node, ast.Lambda):
+        return
+    ends = [*activation.exits, *([state] if state.alive else [])]
+    bound = bindings_in(node)
+    for place, name, value in containers:
+        held = [end.env.get(name, UNKNOWN) for end in ends]
+        if all(each is value for each in held):
+            continue
+        if not any(binds for _, binds, _ in bound.get(name, ())):
+            yield place, join_all(held)
+        elif name in stored_into(node):
+            yield place, UNKNOWN
+
+
+def _can_change(value: Value) -> bool:
+    return isinstance(value, (Map, Seq, Record)) or (isinstance(value, Tensor) and value.opaque)
+
+
+def _write_back(state: State, given: Value, value: Value) -> None:
+    """What a container holds that a call wrote to, under the name that it has here; under several, nobody knows."""
+    held = [(table, name) for table in (state.env, state.paths) for name, each in table.items() if each is given]
+    for table, name in held:
+        table[name] = value if len(held) == 1 else UNKNOWN
+
+
+def run_body(activation: Frame, state: State) -> Value:
+    """Run the body of `activation.function` and give what it returns."""
+    machine, function = activation.machine, activation.function
+    if owner_of(activation.closure) is None:
+        machine.calls_left -= 1
+    else:
+        machine.calls_elsewhere_left -= 1
+    machine.activations += 1
+    activation.activation = machine.activations
+    activation.tensor_names = tuple(
+        name for name, value in state.env.items() if isinstance(value, Tensor) and not value.creations
+    )
+    assert function is not None
+    machine.active.append(function)
+    try:
+        with machine.reading.running(activation.closure):
+            if isinstance(function, ast.Lambda):
+                return activation.evaluate(function.body, state)
+            machine.execute(activation, function.body, state)
+    finally:
+        machine.active.pop()
+        _close(activation, state)
+    if activation.yields:
+        return Seq(None, join_all(activation.yields))
+    return returned(activation, state)
+
+
+def _close(activation: Frame, state: State) -> None:
+    """Functions that were defined in it see its names as it leaves them; what has changed since then is unknown."""
+    names = activation.names
+    if not names or activation.function is None:
+        return
+    for end in (*activation.exits, state):
+        for name, value in end.env.items():
+            if name not in names:
+                names[name] = value
+            elif names[name] is not value and names[name] != value:
+                names[name] = UNKNOWN
+
+
+def returned(activation: Frame, state: State) -> Value:
+    """The join of what was returned, each under the conditions of its path."""
+    results = list(activation.returns)
+    if state.alive:
+        results.append((state.conditions if results else (), NONE))
+    return reduce(with_accelerator, activation.returns_otherwise, choose(results))
+
+
+def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str, Value]] | None:
+    """The arguments of a call as those of `function`, which says how many a star stands for; None if it does not.
+
+    Under the names ``*`` and ``**`` stand what may be given besides.
+    """
+    spec = function.node.args
+    values, keywords = arguments.values, arguments.keyword_values
+    names = positional_names(function.node)[function.receiver is not None :]
+    if arguments.starred:
+        place = arguments.star_at
+        if place is None:
+            return None
+        element, behind = values[place], values[place + 1 :]
+        count = len([name for name in names if name not in keywords]) - place - len(behind)
+        if spec.vararg is not None:
+            if behind or count > 0:
+                return None
+            keywords["*"] = element
+        elif count < 0 or len(spec.defaults) > 0 or arguments.double_starred:
+            return None
+        values = [*values[:place], *([element] * max(count, 0)), *behind]
+    if arguments.double_starred:
+        missing = [each.arg for each in spec.kwonlyargs] + names[len(values) :]
+        by_default = {name for name, _ in defaults(function.node)}
+        element = arguments.rest[1] if arguments.rest is not None else UNKNOWN
+        for name in missing:
+            keywords.setdefault(name, UNKNOWN if name in by_default else element)
+        keywords["**"] = element
+    return values, keywords
+
+
+def bind_parameters(
+    activation: Frame, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value], state: State
+) -> None:
+    """Put the arguments of a call under the names of the parameters; what was not given has its default."""
+    spec = node.args
+    names = positional_names(node)
+    env = state.env
+    for name, value in zip(names, arguments, strict=False):
+        env[name] = value
+    if spec.vararg is not None:
+        extra = tuple(arguments[len(names) :])
+        more = keywords.get("*")
+        env[spec.vararg.arg] = (
+            Seq(extra, join_all(list(extra))) if more is None else Seq(None, join_all([*extra, more]))
+        )
+    rest: dict[str, Value] = {}
+    known = {*names, *(each.arg for each in spec.kwonlyargs)}
+    for name, value in keywords.items():
+        if name in known:
+            env[name] = value
+        elif name not in ("*", "**"):
+            rest[name] = value
+    if spec.kwarg is not None:
+        env[spec.kwarg.arg] = Map(tuple(rest.items()), keywords.get("**", UNKNOWN), closed="**" not in keywords)
+    for name, default in defaults(node):
+        if name not in env:
+            env[name] = UNKNOWN if default is None else default_value(activation, default)
+    for name in known:
+        env.setdefault(name, UNKNOWN)

@@ -1,0 +1,45 @@
+"""Functions of `torch.autograd` that take gradients from outside: each is where the output is that it belongs to."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.run.tensor_methods import surely_tensor, tensor_operands
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Seq, Tensor, Value
+
+
+def grad(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``torch.autograd.grad(outputs, inputs, grad_outputs)``: gradients, each where its input is."""
+    _check(frame, state, node, "`torch.autograd.grad()`", arguments, (0, "outputs"), (2, "grad_outputs"))
+    given = [value for _, value in _operands(arguments, 1, "inputs")]
+    tensors = [each for each in given if isinstance(each, Tensor)]
+    alike = len(tensors) == len(given) and len({each.device for each in tensors}) == 1
+    return Seq(None, Tensor(tensors[0].device, None, (), tensors[0].steps) if alike else UNKNOWN)
+
+
+def backward(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``torch.autograd.backward(tensors, grad_tensors)``."""
+    _check(frame, state, node, "`torch.autograd.backward()`", arguments, (0, "tensors"), (1, "grad_tensors"))
+    return NONE
+
+
+def _check(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    operation: str,
+    arguments: Arguments,
+    outputs: tuple[int, str],
+    gradients: tuple[int, str],
+) -> None:
+    made = [surely_tensor(*each) for each in _operands(arguments, *outputs)]
+    combine(frame, state, node, operation, [*made, *_operands(arguments, *gradients)])
+
+
+def _operands(arguments: Arguments, place: int, name: str) -> Operands:
+    given = None if arguments.starred or arguments.double_starred else arguments.get(place, name)
+    return [] if given is None else tensor_operands(*given)

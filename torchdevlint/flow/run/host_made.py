@@ -1,0 +1,61 @@
+"""Tensors that other libraries make of images and sounds: on the CPU, as long as nobody moves them."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.names import mentions_cuda, mentions_device
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import HOST
+from torchdevlint.flow.state.joins import alternatives, sequence
+from torchdevlint.flow.state.tensors import elements
+from torchdevlint.flow.state.values import UNKNOWN, Library, Seq, Unknown, Value
+from torchdevlint.source.nodes import inside
+
+_MADE = Unknown(given=HOST)
+_FUNCTIONS = frozenset(
+    f"torchvision.{name}"
+    for name in """
+    transforms.functional.to_tensor transforms.functional.pil_to_tensor transforms.v2.functional.to_image
+    transforms.v2.functional.to_tensor transforms.v2.functional.pil_to_tensor io.read_image io.read_file
+    """.split()
+)
+_FIRST_OF_SEVERAL = frozenset({"torchvision.io.read_video", "torchaudio.load", "torchaudio.load_wav"})
+"""What gives a tuple that a tensor begins, with numbers behind."""
+_CLASSES = frozenset(
+    f"{package}.{name}"
+    for package in ("torchvision.transforms", "torchvision.transforms.transforms", "torchvision.transforms.v2")
+    for name in ("ToTensor", "PILToTensor", "ToImage")
+) | {"albumentations.pytorch.ToTensorV2", "albumentations.pytorch.transforms.ToTensorV2"}
+_PIPELINES = frozenset(f"torchvision.transforms{part}.Compose" for part in ("", ".transforms", ".v2"))
+_CONVERTERS = _CLASSES | _PIPELINES
+
+
+def call(node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What a library function or class with this name gives, where that is a tensor of the CPU, or makes such."""
+    if name in _FUNCTIONS:
+        return _MADE
+    if name in _FIRST_OF_SEVERAL:
+        return sequence([_MADE, _MADE, UNKNOWN] if name.endswith("video") else [_MADE, UNKNOWN])
+    if name in _CLASSES or (name in _PIPELINES and _ends_on_cpu(node, arguments)):
+        return Library(name)
+    return UNKNOWN
+
+
+def convert(converter: Library) -> Value:
+    """What calling an instance of such a class gives."""
+    return _MADE if converter.name in _CONVERTERS else UNKNOWN
+
+
+def _ends_on_cpu(node: ast.Call, arguments: Arguments) -> bool:
+    """Whether one of the steps converts, and none of them says where to."""
+    steps = [
+        each
+        for value in arguments.values
+        for _, held in alternatives(value)
+        if isinstance(held, Seq)
+        for each in elements(held)
+    ]
+    names = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in inside(node)}
+    converts = any(isinstance(each, Library) and each.name in _CONVERTERS for each in steps)
+    return converts and not any(mentions_device(each) or mentions_cuda(each) for each in names)

@@ -1,0 +1,114 @@
+"""An instance as the code that made it sees it: what ``__init__`` was given takes the place of its parameters.
+
+The summary of a class says of an attribute that it is where the argument `a` is. That holds for `self` in its methods,
+whoever made it; of an instance that was made here the argument is known, or nothing is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.flow.state.devices import TOP, Device, Origin, literal, on_cpu
+from torchdevlint.flow.state.joins import distribute
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Choice,
+    Const,
+    Dev,
+    Func,
+    Library,
+    Map,
+    Obj,
+    Partial,
+    Record,
+    Seq,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+Given = tuple[tuple[str, Value], ...]
+
+
+def given_to(init: Func, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Given:
+    """The arguments of a call of ``__init__`` that are in a place or name one, or None, by parameter."""
+    names = positional_names(init.node)[init.receiver is not None :]
+    bound: dict[str, Value] = {
+        name: Const(default.value) for name, default in defaults(init.node) if isinstance(default, ast.Constant)
+    }
+    bound |= {**dict(zip(names, arguments, strict=False)), **keywords}
+    return tuple((name, value) for name, value in sorted(bound.items()) if _says_where(value))
+
+
+def _says_where(value: Value) -> bool:
+    if isinstance(value, Const):
+        return value == NONE or (isinstance(value.value, str) and literal(value.value) != TOP)
+    return isinstance(value, (Tensor, Dev)) or (isinstance(value, Unknown) and value.given is not None)
+
+
+def as_made(value: Value, made: Obj) -> Value:
+    """What an attribute of the instance holds, of which the summary of its class says `value`."""
+    return value if made.given is None else _with(value, dict(made.given))
+
+
+def _with(value: Value, given: Mapping[str, Value]) -> Value:
+    if isinstance(value, Tensor):
+        return _tensor_with(value, given)
+    if isinstance(value, Dev):
+        return replace(value, device=_place(value.device, given))
+    if isinstance(value, Unknown) and value.given is not None:
+        place = _place(value.given, given)
+        return replace(value, given=None if place == TOP else place)
+    if isinstance(value, Obj) and value.given:
+        return replace(value, given=tuple((name, _with(each, given)) for name, each in value.given))
+    if isinstance(value, Library) and value.device is not None:
+        return replace(value, device=_place(value.device, given))
+    if isinstance(value, Partial) or (isinstance(value, Func) and len(value.closure.scopes) > 1):
+        return UNKNOWN  # it sees the names of the method that made it, which hold what the summary says
+    return _held_with(value, given)
+
+
+def _held_with(value: Value, given: Mapping[str, Value]) -> Value:
+    """The same for what holds values."""
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: _with(each, given))
+    if isinstance(value, Seq):
+        items = None if value.items is None else tuple(_with(each, given) for each in value.items)
+        return Seq(items, _with(value.element, given), tuple(_with(each, given) for each in value.members))
+    if isinstance(value, Map):
+        pairs = tuple((key, _with(each, given)) for key, each in value.items)
+        return Map(pairs, _with(value.element, given), value.closed)
+    if isinstance(value, Record):
+        return Record(value.kind, tuple((name, _with(each, given)) for name, each in value.items))
+    return value
+
+
+def _tensor_with(value: Tensor, given: Mapping[str, Value]) -> Tensor:
+    """A tensor that came from an argument; what a Module keeps that was given on the CPU stays what it keeps."""
+    place = _place(value.device, given)
+    argument = given.get(value.device.name)
+    if place == value.device or (value.device.origin is Origin.KEPT and on_cpu(place)):
+        return value
+    if isinstance(argument, Tensor):
+        return replace(value, device=place, creations=argument.creations, steps=(*argument.steps, *value.steps))
+    return replace(value, device=place, creations=())
+
+
+def _place(device: Device, given: Mapping[str, Value]) -> Device:
+    """Where something is that the summary says is where a parameter is, or at the device that a parameter names."""
+    argument = given.get(device.name)
+    if device.origin in (Origin.ARGUMENT, Origin.KEPT):
+        if isinstance(argument, Tensor):
+            return argument.device
+        return argument.given or TOP if isinstance(argument, Unknown) else TOP
+    if device.origin is Origin.EXPRESSION and isinstance(argument, Dev):
+        return argument.device
+    if device.origin is Origin.EXPRESSION and isinstance(argument, Const):
+        return literal(argument.value) if argument != NONE else TOP
+    return device
+

@@ -1,0 +1,126 @@
+"""Methods that `torch.nn.Module` brings to every module: moving it, asking for its parameters, registering."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import Escaped, ModuleMethodCalled, Placed
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import checkpoint_values, metrics
+from torchdevlint.flow.run.constant_modules import holds_nothing
+from torchdevlint.flow.run.modules import call_module, where_made
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.run.objects import registered, write_attribute
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
+from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
+
+_IN_PLACE_MODULE_METHODS = frozenset(
+    "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
+)
+
+
+def call_module_method(
+    frame: Frame,
+    state: State,
+    node: ast.Call,
+    callee: ast.Attribute,
+    receiver: Obj | Library | Super,
+    arguments: Arguments,
+) -> Value:
+    """What `torch.nn.Module` brings to every module."""
+    target = receiver.receiver if isinstance(receiver, Super) else receiver
+    name = callee.attr
+    if not is_module(target) or not isinstance(target, (Obj, Library)):
+        return UNKNOWN
+    frame.machine.emit(ModuleMethodCalled(frame, state, node, callee.value, name, target, arguments))
+    if name in torch_api.DEVICE_METHODS or name == "to":
+        return _move_module(frame, state, node, callee, target, arguments)
+    if name in _IN_PLACE_MODULE_METHODS:
+        return target
+    device = target.device if target.device is not None and target.device != DEFAULT else TOP
+    if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
+        steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)
+        each = Tensor(device, None, (), steps, parameter=True)
+        return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
+    if name == "update" and isinstance(target, Library):
+        metrics.compare(frame, state, node, target.name, arguments)
+    if name == "state_dict":
+        return checkpoint_values.state_dict(frame, node, callee, target)
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+        return _register(frame, state, callee, target, arguments)
+    if name == "modules" or name == "children":
+        return Seq(None, Library("", module=True))
+    if isinstance(target, Library) and name in ("append", "extend", "insert", "add"):
+        return _grow(frame, state, callee, target, arguments)
+    if isinstance(target, Library) and name in ("items", "values"):
+        element = element_of(target)
+        return Seq(None, sequence([TEXT, element]) if name == "items" else element)
+    if isinstance(target, Library) and name == "forward":
+        return call_module(frame, state, node, target, arguments)
+    return UNKNOWN
+
+
+def _move_module(
+    frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, target: Obj | Library, arguments: Arguments
+) -> Value:
+    """A module moves in place, so the name that it was moved by holds the moved one afterwards."""
+    device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
+    frame.machine.emit(Escaped(frame, [target]))
+    without_parameters = isinstance(target, Library) and target.device is None and bool(target.name)
+    if device is None or without_parameters or holds_nothing(frame, target):
+        return target
+    frame.machine.emit(Placed(frame, state, node, device))
+    if target.device == MODEL:
+        return target
+    moved = replace(target, device=device, placed=Step(f"moved to {device.describe()}", node))
+    path = dotted_path(callee.value)
+    if path is not None:
+        table = state.env if path in state.env else state.paths
+        held = table.get(path)
+        if isinstance(held, Choice):
+            table[path] = distribute(held, lambda each: moved if each == target else each)
+        else:
+            table[path] = moved
+    return moved
+
+
+def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
+    """``register_buffer(name, t)`` and its kin: what `self.name` holds moves with the module."""
+    name, value = arguments.value(0, "name"), _registered_value(arguments)
+    frame.machine.emit(Escaped(frame, [value]))
+    if not isinstance(target, Obj) or not isinstance(name, Const) or not isinstance(name.value, str):
+        return UNKNOWN
+    step = Step("registered here, and moves with the Module", callee)
+    if isinstance(value, Tensor):
+        value = replace(registered(value), steps=(step,))
+    elif callee.attr in ("register_buffer", "register_parameter"):
+        value = Tensor(MODEL, None, (), (step,), parameter=callee.attr == "register_parameter")
+    held = write_attribute(target, name.value, value)
+    path = dotted_path(callee.value)
+    if path is not None:
+        state.paths[f"{path}.{name.value}"] = held
+    return UNKNOWN
+
+
+def _registered_value(arguments: Arguments) -> Value:
+    """The second argument, which has another name in each method, and in libraries that override one."""
+    named = (
+        arguments.keywords[name][1] for name in ("tensor", "param", "parameter", "module") if name in arguments.keywords
+    )
+    return next(named, arguments.value(1, ""))
+
+
+def _grow(frame: Frame, state: State, callee: ast.Attribute, target: Library, arguments: Arguments) -> Value:
+    frame.machine.emit(Escaped(frame, arguments.values))
+    grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
+    path = dotted_path(callee.value)
+    if path is not None and len(grown.children) <= 4:
+        (state.env if path in state.env else state.paths)[path] = grown
+    return grown

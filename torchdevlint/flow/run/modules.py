@@ -1,0 +1,249 @@
+"""Modules of libraries: what constructing one gives, and what calling one does."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import Escaped, ModuleCalled, ModuleCompared
+from torchdevlint.flow.kinds import loaders, own_moves
+from torchdevlint.flow.kinds.sizes import what_is_filled
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import metrics
+from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.run.gathered import gathered
+from torchdevlint.flow.run.imports import resolve
+from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.run.wrapping import scatters
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import child_of, element_of, sequence
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Library,
+    Map,
+    Obj,
+    Seq,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.vouch.devices import remember
+
+
+def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, arguments: Arguments) -> Value:
+    """A module; one of torch.nn without parameters and buffers has no device of its own, one of another may have."""
+    weight = metrics.weight_of(tail, arguments)
+    if weight is not None:
+        remember(frame, state, node)
+        return Library(name, True, weight[1].device, made_at=node, held=weight)
+    if not name.startswith("torch."):
+        return Library(name, True, TOP, made_at=node)
+    if _is_parameter_free(tail, arguments):
+        return Library(name, True, None, made_at=node)
+    given = arguments.keywords.get("device")
+    device = (state.default_device or DEFAULT) if given is None else as_device(frame, *given)
+    if tail not in torch_api.CONTAINER_MODULES:
+        return Library(name, True, device, made_at=node)
+    children: list[Value] = []
+    for _, value in arguments.positional:
+        children += list(value.items) if isinstance(value, Seq) and value.items is not None else []
+        if isinstance(value, Seq) and value.items is None:
+            children.append(value.element)
+        elif isinstance(value, Map):
+            children += [each for _, each in value.items]
+        elif not isinstance(value, Seq):
+            children.append(value)
+    frame.machine.emit(Escaped(frame, children))
+    free = bool(children) and all(
+        isinstance(child, Library) and child.module and child.device is None for child in children
+    )
+    return Library(name, True, None if free else device, children=tuple(children), made_at=node)
+
+
+def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
+    if tail in torch_api.PARAMETER_FREE_MODULES:
+        return True
+    if tail in torch_api.AFFINE_ON_REQUEST:
+        asked = {"affine", "track_running_stats"} & arguments.keywords.keys()
+        return not (asked or arguments.starred or arguments.double_starred or len(arguments.positional) > 3)
+    if tail.startswith("BatchNorm"):
+        return arguments.value(3, "affine") == Const(False) == arguments.value(4, "track_running_stats")
+    flag = torch_api.AFFINE_FLAGS.get(tail)
+    return flag is not None and arguments.value(*flag) == Const(False)
+
+
+def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
+    """Calling a library module: its parameters and every tensor argument must be on one device."""
+    frame.machine.emit(ModuleCalled(frame, state, node, module, arguments))
+    return gathered(node, module, _call_module(frame, state, node, module, arguments))
+
+
+def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
+    tail = module.name.rpartition(".")[2]
+    compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
+    operands = [each for given in compared for each in tensor_operands(*given)]
+    if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):
+        operands.append(arguments.rest)
+    device = TOP if module.device == DEFAULT else module.device
+    given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
+    layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
+    if not operands or (module.name and not given and not layer):
+        return UNKNOWN
+    if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
+        made = [each for each in arguments.pairs if _is_made_here(each[1])]
+        return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
+    operation = f"`{frame.machine.text_of(node.func)}()`, a `{module.name}`"
+    if metrics.compares(module.name) or metrics.is_metric(module.name):
+        metrics.compare(frame, state, node, module.name, arguments)
+        frame.machine.emit(ModuleCompared(frame, state, node, module, operands))
+        return UNKNOWN
+    if module.held is not None:
+        frame.machine.emit(ModuleCompared(frame, state, node, module, operands))
+    if device is None and scatters(module):
+        return UNKNOWN
+    if device is None or module.held is not None:
+        return _call_without_parameters(frame, state, node, operation, operands, tail)
+    parameters = Tensor(device, AT_LEAST_1, (), where_made(module))
+    scattered = module.prefix == "module."
+    compared = [] if scatters(module) else operands
+    compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
+    if module.inner is not None:
+        compared = [each for each in compared if not loaders.may_be_no_tensor(frame, operands, *each)]
+    compared = [(at, left) for at, value in compared if (left := what_is_filled(value)) is not None]
+    result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
+    if not isinstance(result, Tensor):
+        return UNKNOWN
+    if module.inner is not None:
+        return opaque_result(operands, device, given_by(module, device, node))
+    output = Tensor(device, AT_LEAST_1, (), given_by(module, device, node))
+    if tail == "LSTM":
+        return sequence([output, sequence([output, output])])
+    if tail in torch_api.PAIR_MODULES:
+        return sequence([output, output])
+    known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
+    return output if known else opaque_result(operands, device, output.steps)
+
+
+def item_of(module: Library, sliced: bool, index: Value) -> Value:
+    """``layers[i]`` and ``layers[:2]`` of a container of modules; what is in others is unknown."""
+    if sliced:
+        return replace(module, children=())
+    if not module.children:
+        return element_of(module) if module.name in _INDEXED else UNKNOWN
+    place = index.value if isinstance(index, Const) and isinstance(index.value, int) else None
+    if place is not None and abs(place) < len(module.children):
+        return child_of(module, module.children[place])
+    return element_of(module)
+
+
+_INDEXED = ("torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.Sequential")
+
+
+def where_made(module: Library | Obj) -> tuple[Step, ...]:
+    """What says where the parameters of a module are: its move, or else where it was made."""
+    if module.placed is not None:
+        return (replace(module.placed, of_module=True),)
+    if isinstance(module, Obj):
+        text = f"`{module.info.name}` is a Module, which moves with its owner"
+        return (Step(text, module.info.node, of_module=True),)
+    if module.made_at is None:
+        return ()
+    how = "which moves with the model" if module.device == MODEL else "made here"
+    return (Step(f"a `{module.name}`, {how}", module.made_at, of_module=True),)
+
+
+def given_by(module: Library | Obj, device: Device, node: ast.AST) -> tuple[Step, ...]:
+    """The first step in the life of what a module gives."""
+    name = module.info.name if isinstance(module, Obj) else module.name
+    kind = f"`{name}`" if name else "module"
+    given = Step(f"given by a {kind} on {device.describe()}", node, of_module=True)
+    return (given,) if module.placed is None else (given, replace(module.placed, of_module=True))
+
+
+def _call_without_parameters(
+    frame: Frame, state: State, node: ast.Call, operation: str, operands: Operands, tail: str
+) -> Value:
+    """Activations follow their input; losses compare theirs and give a 0-dim tensor."""
+    loss = tail.endswith("Loss")
+    result = combine(frame, state, node, operation, operands, loss or tail == "Sequential")
+    if isinstance(result, Tensor) and loss:
+        return Tensor(result.device, 0, result.creations, result.steps)
+    return result if isinstance(result, (Tensor, Choice)) else UNKNOWN
+
+
+def _call_unknown_class(
+    frame: Frame, state: State, node: ast.Call, module: Library, device: Device, operands: Operands, made: Operands
+) -> Value:
+    """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
+    stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
+    stayed = [each for each in stayed if not loaders.may_be_no_tensor(frame, operands, *each)]
+    if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
+        stayed += made
+    if stayed and not module.prefix:
+        parameters = (node.func, Tensor(device, AT_LEAST_1, (), where_made(module)))
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
+    if not module.name and device == TOP:
+        return follows_input(operands)
+    if module.name or device == MODEL or on_cpu(device):
+        return opaque_result(operands, device, given_by(module, device, node))
+    return Tensor(device, None, (), given_by(module, device, node), opaque=True)
+
+
+def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
+    """Whether one of the Modules that the file names takes such an argument and moves it itself."""
+    for each in (resolve(frame, value) for value in list(frame.machine.globals.values())):
+        if isinstance(each, Cls) and each.info.is_module and "forward" in each.info.all_methods:
+            places = {place for place, value in own_moves.given(each.info, "forward", node) if value is argument}
+            if places & own_moves.moved_inputs(each.info, partial(resolve, frame)):
+                return True
+    return False
+
+
+def _is_made_here(value: Value) -> bool:
+    """A tensor with dimensions that a factory made on the default device."""
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+
+
+def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
+    """What a module of unknown class gives for tensors where it is: something on its device."""
+    if on_cpu(device) or device == TOP:
+        return UNKNOWN
+    if any(_is_there(value, device) for _, value in operands):
+        return Tensor(device, None, (), steps, opaque=True)
+    return UNKNOWN
+
+
+def _is_there(value: Value, device: Device) -> bool:
+    """Whether a value is a tensor there, or came from an input that is."""
+    if isinstance(value, Unknown):
+        return value.given == device
+    return isinstance(value, Tensor) and (value.device == device or value.opaque)
+
+
+def follows_input(operands: Operands) -> Value:
+    """What a module gives that came from elsewhere: it is where its inputs were moved to, or the call would fail.
+
+    Which one of several accelerators that is, the module decides.
+    """
+    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and not on_cpu(value.device)]
+    places = {
+        replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
+    }
+    return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def _plain_children(module: Library) -> bool:
+    """Whether a Sequential ends in a layer whose output is one tensor."""
+    last = module.children[-1] if module.children else None
+    return isinstance(last, Library) and last.name.rpartition(".")[2] not in torch_api.PAIR_MODULES

@@ -1,0 +1,67 @@
+"""Moves of tensors: where a method such as ``.to()`` brings one, and what it gives."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import Placed
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import as_device, move_target
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import at
+from torchdevlint.flow.state.values import Const, Dev, Dtype, Ref, Step, Tensor, Value
+
+
+def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
+    """The tensor that a move gives; `device` is None when only the dtype changes."""
+    if device is None or device == DEFAULT:
+        return receiver
+    frame.machine.emit(Placed(frame, state, node, device))
+    frame.machine.arrivals.note_move(frame.function, node, receiver, device)
+    return at(receiver, device, Step(f"moved to {device.describe()}", node))
+
+
+def to_device(frame: Frame, arguments: Arguments) -> Device | None:
+    """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given."""
+    given = arguments.keywords.get("device") or arguments.keywords.get("other")
+    if given is not None:
+        known = isinstance(given[1], (Dev, Tensor)) and given[1].creations
+        return TOP if known else as_device(frame, *given)
+    if arguments.starred or arguments.double_starred:
+        return TOP
+    targets = [move_target(frame, *each) for each in arguments.positional[:2]]
+    found = [target for target in targets[:1] if target is not None]
+    return found[0] if found else None
+
+
+def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:
+    """Where ``.cuda()``, ``.cuda(1)``, ``.cpu()`` and their kin move to."""
+    kind = torch_api.DEVICE_METHODS[name]
+    given = arguments.get(0, "device")
+    if given is None or kind == "cpu":
+        return CPU if kind == "cpu" else Device(Origin.LITERAL, kind)
+    value = given[1]
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return Device(Origin.LITERAL, kind, value.value)
+    if isinstance(value, Const) and value.value is None:
+        return Device(Origin.LITERAL, kind)
+    return as_device(frame, *given)
+
+
+def number_of_device(state: State, node: ast.Call, tensor: Tensor) -> Dev:
+    """What ``x.get_device()`` gives, under a question for CUDA or a move to it not the -1 of the CPU."""
+    literal = tensor.device.origin is Origin.LITERAL and not on_cpu(tensor.device)
+    return Dev(tensor.device, tensor.creations, True, None if literal or state.guarded else node)
+
+
+def type_device(value: Value) -> Device | None:
+    """Where ``.type(..)`` moves to: legacy tensor types name a device, dtypes do not."""
+    if isinstance(value, Dtype):
+        return None
+    name = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else ""
+    if isinstance(name, str) and name.rpartition(".")[2] in torch_api.LEGACY_CONSTRUCTORS:
+        return Device(Origin.LITERAL, "cuda") if ".cuda." in name else CPU
+    return TOP

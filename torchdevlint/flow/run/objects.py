@@ -1,0 +1,223 @@
+"""Instances: what their attributes hold, and what assigning one does."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.instances import as_made
+from torchdevlint.flow.state.classes import ClassInfo, bind
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
+from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
+from torchdevlint.flow.state.machine import Entry, Frame
+from torchdevlint.flow.state.records import of_itself
+from torchdevlint.flow.state.tensors import at, sites_in
+from torchdevlint.flow.state.values import (
+    NONE,
+    UNKNOWN,
+    Choice,
+    Library,
+    Map,
+    Obj,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Value,
+)
+
+_MAX_ACTIVE = 20
+"""How many functions deep an attribute is followed to the method that assigns it, which may read another one."""
+
+
+def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
+    """What ``receiver.name`` holds, joined over every method that assigns it; methods are bound; else UNKNOWN."""
+    info = receiver.info
+    accessor = info.accessor(name, receiver)
+    if accessor is not None:
+        return accessor
+    value: Value | None = None
+    for each in info.mro:
+        _evaluate_writers(frame, each, info, name)
+        found = each.attributes.get(name)
+        if found is not None:
+            value = found if value is None else join(value, found)
+    if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
+        return UNKNOWN
+    if value is not None:
+        return as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
+    return info.method(name, receiver) or UNKNOWN
+
+
+def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: str) -> None:
+    machine = frame.machine
+    if len(machine.active) >= _MAX_ACTIVE:
+        return
+    for method in info.writers.get(name, ()):
+        if method in info.evaluated or method in machine.active:
+            continue
+        info.evaluated.add(method)
+        receiver = self_of(concrete)
+        function = bind(info, method, receiver)  # type: ignore[arg-type]
+        kind = "init" if function.qualname.endswith(".__init__") else "method"
+        machine.muted += 1
+        try:
+            machine.enter(machine, function, Entry(kind, function.qualname, concrete))
+        finally:
+            machine.muted -= 1
+
+
+def self_of(info: ClassInfo) -> Value:
+    """`self` in a method that is looked at on its own: the model is where models are."""
+    record = of_itself(info.record) if info.record is not None else None
+    if record is not None:
+        return record
+    return Obj(info, MODEL if info.is_module else TOP)
+
+
+def relocate(value: Value, device: Device) -> Value:
+    """An attribute as seen from an instance on `device`, where the summary says the model's device."""
+    if device == MODEL:
+        return value
+    if isinstance(value, Obj) and _is_defined_inside(value.info):
+        return UNKNOWN
+    target = TOP if device == DEFAULT else device
+    if isinstance(value, Tensor) and value.device == MODEL:
+        return replace(value, device=target)
+    if isinstance(value, Obj) and value.device == MODEL:
+        return replace(value, device=target)
+    if isinstance(value, Library) and value.device == MODEL:
+        return replace(value, device=target, children=tuple(relocate(each, device) for each in value.children))
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: relocate(each, device))
+    return value
+
+
+def _is_defined_inside(info: ClassInfo) -> bool:
+    """Whether a method defines the class, which may see the `self` of the summary."""
+    scopes = info.closure.scopes
+    return any(each is not scopes[-1] for each in scopes)
+
+
+def write_attribute(receiver: Value, name: str, value: Value) -> Value:
+    """Assign ``receiver.name = value`` in the summary of its class; give what is held afterwards."""
+    if not isinstance(receiver, Obj):
+        return value
+    info = receiver.info
+    if info.is_module:
+        value = adopt(value)
+    elif not info.resolved:
+        value = _maybe_registered(value)
+    known = info.attributes.get(name)
+    if known is None:
+        info.attributes[name] = value
+    elif not (_is_kept(known) and _stays(value)):
+        info.attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+    return value
+
+
+def _maybe_registered(value: Value) -> Value:
+    """A Parameter that is assigned where a base may be a Module: it is registered then, and moves along."""
+    if isinstance(value, Choice):
+        return distribute(value, _maybe_registered)
+    if isinstance(value, Tensor) and value.parameter:
+        return replace(value, device=TOP, creations=())
+    return value
+
+
+def _is_kept(value: Value) -> bool:
+    """Whether it is an argument that a Module keeps as it came, or None."""
+    return any(isinstance(each, Tensor) and each.device.origin is Origin.KEPT for _, each in alternatives(value))
+
+
+def _stays(value: Value) -> bool:
+    """Whether moving the Module leaves it behind whatever it is, as what a caller in this file makes on the CPU."""
+    held = [each for _, each in alternatives(value) if each != NONE]
+    return all(isinstance(each, Tensor) and stays_behind(each.device) for each in held)
+
+
+def _any_of(value: Value) -> Value:
+    """What an attribute holds that several places write, when it is not known which of them came last."""
+    if not isinstance(value, Choice):
+        return value
+    rest = tuple(each for each in value.alternatives if each[1] != NONE)
+    if len(rest) < 2 or not any(isinstance(each, Tensor) for _, each in rest):
+        return value
+    return blurred(Choice(rest))
+
+
+def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Value:
+    """What a Module keeps that ``__init__`` was given: no Module moves a tensor that it does not register."""
+    if not receiver.info.is_module or frame.entry.kind != "init":
+        return value
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: keep(frame, receiver, target, each))
+    if not isinstance(value, Tensor) or value.parameter or value.device.origin is not Origin.ARGUMENT:
+        return value
+    if value.device.name in receiver.info.given_to_unseen_base:
+        return value
+    site = Site(target, "", "init", frame.scope, False, None)
+    step = Step(f"kept as `self.{target.attr}`", target)
+    return Tensor(Device(Origin.KEPT, value.device.name), value.ndim, (site,), (*value.steps[:1], step))
+
+
+def adopt(value: Value) -> Value:
+    """What a Module registers moves with it: its parameters and submodules, not plain tensors or lists."""
+    if isinstance(value, Tensor) and value.parameter:
+        return registered(value)
+    if isinstance(value, Library) and value.placed is not None and value.device != DEFAULT:
+        return replace(value, device=TOP)
+    if isinstance(value, Library) and value.module and (value.device is not None or not value.name):
+        return replace(value, device=MODEL, children=tuple(adopt(each) for each in value.children))
+    if isinstance(value, Obj) and value.info.is_module:
+        return replace(value, device=MODEL)
+    if isinstance(value, Choice):
+        return distribute(value, adopt)
+    return value
+
+
+def on_the_model(value: Value) -> Value:
+    """What a helper gives that moves a tensor, or every tensor in a container, to where the model is."""
+    if isinstance(value, Tensor):
+        return at(value, MODEL)
+    if isinstance(value, Seq):
+        items = None if value.items is None else tuple(on_the_model(each) for each in value.items)
+        return Seq(items, on_the_model(value.element))
+    if isinstance(value, Map):
+        return Map(tuple((key, on_the_model(each)) for key, each in value.items), on_the_model(value.element))
+    return UNKNOWN
+
+
+def registered(tensor: Tensor) -> Tensor:
+    """A buffer or parameter: where the model is, whatever made it."""
+    return Tensor(MODEL, tensor.ndim, (), tensor.steps[-1:], parameter=tensor.parameter)
+
+
+def attribute_of_library(receiver: Library, name: str) -> Value:
+    """An attribute of a library module that is a tensor or a module; methods are resolved where they are called."""
+    if not receiver.module:
+        return UNKNOWN
+    if name == "module" and receiver.inner is not None:
+        return receiver.inner
+    if (
+        name in _PARAMETER_NAMES
+        and receiver.device is not None
+        and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
+    ):
+        return Tensor(receiver.device, None, (), _where_weight_is(receiver))
+    return UNKNOWN
+
+
+def _where_weight_is(layer: Library) -> tuple[Step, ...]:
+    if layer.placed is not None:
+        return (replace(layer.placed, of_module=True),)
+    if layer.made_at is None:
+        return ()
+    return (Step(f"a parameter of the `{layer.name}` here", layer.made_at, of_module=True),)
+
+
+_PARAMETER_NAMES = frozenset(
+    "weight bias running_mean running_var in_proj_weight in_proj_bias weight_ih weight_hh".split()
+)

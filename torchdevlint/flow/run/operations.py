@@ -1,0 +1,300 @@
+"""What an operation does with the devices of its operands: the check, and where the result lives."""
+
+from __future__ import annotations
+
+import ast
+from itertools import combinations, islice, product
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.events import Filled, Met, Mixed, Operated, Placed
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.converted import asks_type
+from torchdevlint.flow.kinds.drawn import is_drawn
+from torchdevlint.flow.kinds.sizes import is_made_empty, is_one_element
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.uses import is_read_as_vector
+from torchdevlint.flow.state.conditions import compatible
+from torchdevlint.flow.state.devices import (
+    CPU,
+    MODEL,
+    TOP,
+    Device,
+    Origin,
+    Relation,
+    on_cpu,
+    relation,
+    stays_behind,
+)
+from torchdevlint.flow.state.joins import alternatives, choose, distribute, is_number
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
+    MAX_CREATIONS,
+    NUMBER,
+    UNKNOWN,
+    Choice,
+    Conditions,
+    Const,
+    Seq,
+    Site,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.flow.vouch.devices import near
+
+Operands = list[tuple[ast.expr, Value]]
+
+SYMBOLS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_OPERATORS = frozenset(f"`{symbol}{assigns}`" for symbol in SYMBOLS.values() for assigns in ("", "="))
+MAX_COMBINATIONS = 16
+MAX_OPERANDS = 50
+"""So many tensors of one operation are held against each other; what more there are is not looked at."""
+
+
+def combine(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    operands: Operands,
+    strict: bool = False,
+    in_place: bool = False,
+) -> Value:
+    """Check an elementwise (or `strict`) operation and give its result; `in_place` writes to the first operand."""
+    frame.machine.emit(Operated(frame, state, node, operation, operands))
+    kinds = {type(value) for _, value in operands}
+    if Choice not in kinds:
+        if Tensor in kinds:
+            return _combine(frame, state, node, operation, operands, strict, in_place)
+        values = [value for _, value in operands]
+        return NUMBER if all(map(is_number, values)) else _unknown_of(values)
+    choices = [alternatives(value, state.conditions) for _, value in operands]
+    results: list[tuple[Conditions, Value]] = []
+    for count, picked in enumerate(product(*choices)):
+        if count == MAX_COMBINATIONS:
+            return UNKNOWN
+        conditions = _together([each for each, _ in picked])
+        if conditions is None:
+            continue
+        concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
+        if any(isinstance(value, Const) and value.value is None for _, value in concrete):
+            continue
+        silent = frame.machine.is_without_accelerator(conditions)
+        frame.machine.muted += silent
+        results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
+        frame.machine.muted -= silent
+    return choose(results)
+
+
+def _unknown_of(values: list[Value]) -> Unknown:
+    """What an operation makes of unknown values: something that is where they are, if that is one place.
+
+    Arguments that an operation takes together are together, wherever that is.
+    """
+    places = list(dict.fromkeys(value.given for value in values if isinstance(value, Unknown)))
+    together = all(each is not None and each.origin is Origin.ARGUMENT for each in places)
+    return Unknown(given=places[0]) if places and (together or len(places) == 1) else UNKNOWN
+
+
+def _together(conditions: list[Conditions]) -> Conditions | None:
+    """All branch conditions in one, or None if they exclude each other."""
+    merged: Conditions = ()
+    for each in conditions:
+        if not compatible(each, merged):
+            return None
+        merged += tuple(one for one in each if one not in merged)
+    return merged
+
+
+def _combine(
+    frame: Frame, state: State, node: ast.AST, operation: str, operands: Operands, strict: bool, in_place: bool
+) -> Value:
+    tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
+    if not tensors:
+        values = [value for _, value in operands]
+        return NUMBER if all(is_number(value) for value in values) else _unknown_of(values)
+    if len(tensors) > 1:
+        frame.machine.arrivals.note_operands(frame.function, (value for _, value in tensors))
+    for one, other in combinations(tensors[:MAX_OPERANDS], 2):
+        check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
+    if in_place and isinstance(operands[0][1], Tensor):
+        return operands[0][1]
+    with_unknown = any(isinstance(value, Unknown) for _, value in operands)
+    return _result([value for _, value in tensors], with_unknown, strict)
+
+
+def _result(tensors: list[Tensor], with_unknown: bool, strict: bool) -> Tensor:
+    """Where the result is; a 0-dim tensor beside one with dimensions may stay on the CPU, and is no cause later."""
+    ndim = _result_ndim(tensors, with_unknown)
+    elsewhere = [tensor for tensor in tensors if not on_cpu(tensor.device)]
+    if not elsewhere:
+        if with_unknown and not any(tensor.ndim for tensor in tensors):
+            return Tensor(TOP, ndim)
+        free = not strict and any(tensor.ndim for tensor in tensors)
+        counted = [tensor for tensor in tensors if tensor.ndim != 0] if free else tensors
+        creations = dict.fromkeys(site for tensor in counted for site in tensor.creations)
+        return Tensor(tensors[0].device, ndim, tuple(islice(creations, MAX_CREATIONS)), counted[0].steps)
+    known = [tensor for tensor in elsewhere if tensor.device.origin is not Origin.TOP]
+    if not known:
+        device = TOP if with_unknown or any(each.device != tensors[0].device for each in tensors) else tensors[0].device
+        return Tensor(device, ndim, (), elsewhere[0].steps if len(tensors) == 1 else ())
+    moved = [tensor for tensor in known if tensor.device.origin is not Origin.KEPT] or known
+    sized = [tensor for tensor in moved if tensor.ndim != 0] or moved
+    best = next((tensor for tensor in sized if tensor.device == MODEL), sized[0])
+    return Tensor(best.device, ndim, best.creations if moved is known else (), best.steps)
+
+
+def _result_ndim(tensors: list[Tensor], with_unknown: bool) -> int | None:
+    sizes = [tensor.ndim for tensor in tensors]
+    if not with_unknown and all(size is not None and size >= 0 for size in sizes):
+        return max(size for size in sizes if size is not None)
+    return AT_LEAST_1 if any(sizes) else None
+
+
+def product_ndim(one: int | None, other: int | None) -> int | None:
+    """The number of dimensions of a matrix product: that of two vectors is 0-dim."""
+    if one is None or other is None or one < 1 or other < 1:
+        return AT_LEAST_1 if (one or 0) > 1 or (other or 0) > 1 else None
+    if 1 in (one, other):
+        return one + other - 2
+    return max(one, other)
+
+
+def matrix_product(result: Value, one: Value, other: Value) -> Value:
+    """The `result` of ``one @ other`` with its own number of dimensions."""
+    if isinstance(result, Choice):
+        return distribute(result, lambda each: matrix_product(each, one, other))
+    if not isinstance(result, Tensor):
+        return result
+    sizes = (each.ndim if isinstance(each, Tensor) else None for each in (one, other))
+    return replace(result, ndim=product_ndim(*sizes))
+
+
+def check(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    operation: str,
+    one: tuple[ast.expr, Tensor],
+    other: tuple[ast.expr, Tensor],
+    strict: bool = False,
+    writes_one: bool = False,
+) -> None:
+    """Record the operation if its two operands surely sit on different devices and torch refuses that.
+
+    A 0-dim CPU tensor may be an input of an elementwise operation, not its output; where the number of
+    dimensions is unknown, nothing is said. Two accelerators that differ never go together. What was made empty stands
+    for something that comes later: no operator gets anything out of it.
+    """
+    known = relation(one[1].device, other[1].device)
+    frame.machine.emit(Met(frame, state, node, one, other, known))
+    if known is not Relation.DIFFER:
+        return
+    stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
+    written = writes_one and stayed is one
+    if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
+        return
+    if operation in _OPERATORS and is_made_empty(stayed[1]):
+        return
+    if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
+        return
+    if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
+        return
+    frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
+
+
+def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
+    """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
+    vector = value.ndim == 1 and is_read_as_vector(frame.function or frame.machine.tree, node)
+    for at, each in _index_parts(node.slice, position):
+        if not isinstance(each, Tensor) or not (each.ndim or (vector and each.ndim is None)):
+            continue
+        frame.machine.emit(Met(frame, state, node, (node.value, value), (at, each), Relation.UNKNOWN))
+        if stays_behind(value.device) and not stays_behind(each.device):
+            check(frame, state, node, "indexing", (node.value, value), (at, each), strict=True)
+    if value.ndim == 0 and is_number(position):  # which PyTorch 0.3 allowed
+        return NUMBER
+    if value.opaque:
+        parts = [each for _, each in _index_parts(node.slice, position)]
+        return loaders.item_of_batch(frame, state, node, value, parts)
+    return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
+
+
+def _index_parts(node: ast.expr, position: Value) -> Operands:
+    if isinstance(node, ast.Tuple) and isinstance(position, Seq) and position.items is not None:
+        return list(zip(node.elts, position.items, strict=False))
+    return [(node, position)]
+
+
+def _indexed_ndim(ndim: int | None, node: ast.expr, position: Value) -> int | None:
+    parts = [value for _, value in _index_parts(node, position)]
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    slices = sum(isinstance(each, ast.Slice) for each in nodes)
+    added = sum(isinstance(each, ast.Constant) and each.value is None for each in nodes)
+    if slices == len(nodes):
+        return ndim
+    if ndim is None or ndim < 0 or len(parts) != len(nodes):
+        return AT_LEAST_1 if slices or added else None
+    removed = 0
+    for each_node, each in zip(nodes, parts, strict=True):
+        if isinstance(each_node, ast.Slice) or (isinstance(each_node, ast.Constant) and each_node.value is None):
+            continue
+        if isinstance(each_node, ast.Constant) and each_node.value is Ellipsis:
+            continue
+        if is_number(each):
+            removed += 1
+        elif isinstance(each, Tensor) and each.ndim and each.ndim > 0:
+            return AT_LEAST_1
+        else:
+            return AT_LEAST_1 if slices or added else None
+    return max(ndim - removed, 0) + added
+
+
+def assign_index(
+    frame: Frame, state: State, target: ast.Subscript, base: Tensor, position: Value, value_node: ast.expr, value: Value
+) -> None:
+    """``base[position] = value``: an index is moved and slices copy, but values under a tensor index are not.
+
+    Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
+    """
+    indexed = any(isinstance(each, Tensor) and each.ndim for _, each in _index_parts(target.slice, position))
+    if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
+        check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+        frame.machine.emit(Filled(frame, state, target, base, value_node, value))
+
+
+def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int | None, device: Device) -> Tensor:
+    """A tensor that a factory made on `device`; the default device gives it a creation site."""
+    text = f"created by `{function}` on {device.describe()}"
+    if device.origin is not Origin.DEFAULT:
+        frame.machine.emit(Placed(frame, state, node, device))
+        return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
+    random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
+    drawn, converted = is_drawn(frame, node if random else None), asks_type(node, state.conditions)
+    site = Site(node, function, frame.context, frame.scope, random, near(frame, state), drawn, converted)
+    return Tensor(device, ndim, (site,), (Step(text, node, created=True),))

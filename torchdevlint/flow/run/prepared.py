@@ -1,0 +1,58 @@
+"""Models that accelerate prepares: where several processes run, they come back in `DistributedDataParallel`."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import asked_in
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.joins import choose, sequence
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
+
+ACCELERATOR = "accelerate.Accelerator"
+_ALONE: Conditions = (("one process of accelerate", True),)
+_SEVERAL: Conditions = (("one process of accelerate", False),)
+_OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu"})
+"""Their wrappers hand attributes through to the model, or there is no GPU."""
+_TRAINERS = re.compile(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
+
+
+def make_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``Accelerator(..)``, unless it is told which engine wraps the models."""
+    return UNKNOWN if _OTHER_ENGINES & arguments.keywords.keys() else Unknown(made_by=ACCELERATOR)
+
+
+def accelerator_of(receiver: Obj, name: str) -> Value:
+    """``self.accelerator`` of a class that is a Trainer of transformers."""
+    bases = (base for each in receiver.info.mro for base in each.library_bases)
+    is_it = name == "accelerator" and any(_TRAINERS.fullmatch(base) for base in bases)
+    return Unknown(made_by=ACCELERATOR) if is_it else UNKNOWN
+
+
+def prepare(frame: Frame, node: ast.Call, receiver: Unknown, arguments: Arguments) -> Value:
+    """``accelerator.prepare(model, optimizer, ..)`` gives what it got, in that order; models are wrapped."""
+    if receiver.made_by != ACCELERATOR or arguments.starred:
+        return UNKNOWN
+    given = [_prepared(frame, node, *each) for each in arguments.positional]
+    return given[0] if len(given) == 1 else sequence(given)
+
+
+def _prepared(frame: Frame, node: ast.Call, argument: ast.expr, value: Value) -> Value:
+    """A model that is trained; what has no parameter to train is not wrapped."""
+    path = dotted_path(argument)
+    if path is None or not _is_trained(frame, path):
+        return UNKNOWN
+    wrapper = Library("torch.nn.parallel.DistributedDataParallel", True, TOP, "module.", value, made_at=node)
+    return choose([(_SEVERAL, wrapper), (_ALONE, UNKNOWN)])
+
+
+def _is_trained(frame: Frame, path: str) -> bool:
+    """Whether it is set to training, or an optimizer gets its parameters: then it is a model, and not a frozen one."""
+    scope = frame.owner.node if frame.owner is not None and path.startswith("self.") else frame.function
+    asked = asked_in(scope or frame.machine.tree).get(path, set())
+    return not asked.isdisjoint(("train", "parameters", "named_parameters"))

@@ -1,0 +1,217 @@
+"""Calls of what is not known: moves, state dicts, and results that are where the arguments are."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from functools import lru_cache
+
+from torchdevlint.flow.events import LayerCalled, Placed, ReadByHost
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.modules import follows_input
+from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
+from torchdevlint.flow.run.objects import write_attribute
+from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.followed_devices import followed_in
+from torchdevlint.flow.scope.names import dotted_path, positional_names
+from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.others import owner_of
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import (
+    NUMBER,
+    UNKNOWN,
+    Func,
+    Library,
+    Obj,
+    Ref,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torchdevlint.source.nodes import nodes_in
+
+
+def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
+    frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
+    if is_module_by_use(frame, node.func):
+        return follows_input(operands)
+    made = of_inputs(frame, node, arguments)
+    if not _is_criterion(node.func):
+        return made
+    if any(loaders.is_from_loader(value) for _, value in operands):
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
+    return made if made.given is None else Tensor(made.given, None, opaque=True)
+
+
+def _is_own_method(node: ast.expr) -> bool:
+    """``self.f``, which the class inherits from elsewhere: it may as well bring its arguments to the CPU."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def as_tensor(value: Unknown, node: ast.Call) -> Value:
+    """What a function gives that is declared to give a tensor."""
+    return value if value.given is None else given_tensor(value.given, node)
+
+
+def is_known(name: str) -> bool:
+    """Whether a library function is torch's or Python's: what it gives is known, or unknown on purpose."""
+    root = name.partition(".")[0]
+    return root in ("torch", "builtins", "numpy") or root in sys.stdlib_module_names
+
+
+def of_inputs(frame: Frame, node: ast.Call, arguments: Arguments, declared: bool = False) -> Unknown:
+    """What an unknown function makes of tensors that are all in one place, unless its name speaks of the CPU.
+
+    `declared` says that it is annotated to give a tensor.
+    """
+    if _may_leave_device(dotted_path(node.func) or "cpu"):
+        return UNKNOWN
+    places = [each.device for pair in arguments.pairs for _, each in tensor_operands(*pair) if isinstance(each, Tensor)]
+    device = places[0] if places else TOP
+    if device.origin is Origin.MODEL:
+        follows = frame.context == "forward" and all(each == device for each in places)
+    elif device.origin is Origin.EXPRESSION:
+        follows = all(each == device for each in places)
+    else:
+        follows = all(each.origin is Origin.ARGUMENT for each in places) and (declared or not _is_own_method(node.func))
+    return Unknown(given=device) if places and follows else UNKNOWN
+
+
+LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index count get pop".split())
+"""Methods that give no tensor of the same place."""
+
+
+_LEAVES_DEVICE = re.compile(
+    r"cpu|numpy|(?:^|[._])np(?:$|[._])|list|ind(?:ex|ices)|idx|match|assign|len|mask|pos|sampl|nms|item|host",
+    re.IGNORECASE,
+)
+"""Names of functions that may bring a tensor to the CPU, or make one there."""
+
+
+@lru_cache(maxsize=8192)
+def _may_leave_device(name: str) -> bool:
+    return _LEAVES_DEVICE.search(name) is not None
+
+
+def _is_criterion(node: ast.expr) -> bool:
+    """Whether a callable of unknown kind is by its name a loss."""
+    name = (dotted_path(node) or "").rpartition(".")[2].lower()
+    return "criterion" in name or "loss" in name
+
+
+def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
+    """What ``x.to(d)`` gives for something unknown: what is called is a module, and moves in place; else tensors."""
+    path = dotted_path(receiver)
+    if device == TOP or "pipe" in (path or "").lower():
+        return UNKNOWN
+    step = Step(f"moved to {device.describe()}", node)
+    if path is None and on_cpu(device):
+        return Tensor(device, None, (), (step,), moved=True, opaque=True)
+    if path is None:
+        return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else Unknown(given=device)
+    if not _is_called(frame, receiver, path):
+        return Tensor(device, None, (), (step,), moved=True, opaque=True)
+    moved = Library("", True, device, placed=step)
+    (state.env if path in state.env else state.paths)[path] = moved
+    if isinstance(receiver, ast.Attribute):
+        holder = frame.evaluate(receiver.value, state)
+        if isinstance(holder, Obj) and isinstance(holder.info.attributes.get(receiver.attr), Unknown):
+            del holder.info.attributes[receiver.attr]
+        write_attribute(holder, receiver.attr, moved)
+    return moved
+
+
+def is_module_by_use(frame: Frame, callee: ast.expr) -> bool:
+    """Whether what is called is a name or attribute of `self` that is asked for parameters, trained or evaluated."""
+    path = dotted_path(callee)
+    scope = frame.owner.node if frame.owner is not None and (path or "").startswith("self.") else frame.function
+    asked = asked_in(scope).get(path, set()) if path is not None and scope is not None else set()
+    return not asked.isdisjoint(torch_api.MODULE_ONLY_ATTRIBUTES)
+
+
+def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether it makes an object of a class of another file, as ``Encoder(..)`` and ``Model.from_pretrained(..)`` do.
+
+    A pipeline is no module: what it gives is for the host.
+    """
+    callee = frame.evaluate(node.func, state) if isinstance(node, ast.Call) else UNKNOWN
+    if not isinstance(callee, Ref):
+        return False
+    name = callee.name.removesuffix(".from_pretrained").rpartition(".")[2].lstrip("_")
+    return name[:1].isupper() and not name.isupper() and "Pipeline" not in name
+
+
+def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
+    """Whether a name, or an attribute of `self` anywhere in its class, is called or asked for parameters."""
+    scope = frame.function or frame.machine.tree
+    if isinstance(receiver, ast.Name):
+        uses = uses_in(scope).get(receiver.id) if scope is not None else None
+        return uses is not None and (uses.is_module or uses.called or _is_called_elsewhere(frame, uses))
+    if frame.owner is None or not path.startswith("self."):
+        return False
+    return any(
+        dotted_path(node.func) == path
+        or (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
+            and dotted_path(node.func.value) == path
+        )
+        for node in nodes_in(frame.owner.node, ast.Call)
+    )
+
+
+def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
+    """Whether it is given to a function of this file that calls it, or asks it for parameters."""
+    for given, place in uses.arguments:
+        callee = frame.evaluate(given.func, State({})) if isinstance(given.func, ast.Name) else UNKNOWN
+        before = given.args[:place] if isinstance(place, int) else []
+        if isinstance(callee, Func) and not any(isinstance(each, ast.Starred) for each in before):
+            names = positional_names(callee.node)
+            name = place if isinstance(place, str) else names[place] if place < len(names) else ""
+            there = uses_in(callee.node).get(name)
+            if there is not None and (there.is_module or there.called):
+                return True
+    return False
+
+
+def _has_shape(frame: Frame, node: ast.expr) -> bool:
+    """Whether a name is indexed, or asked for its shape: what has a `get_device` besides is a tensor then."""
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
+    return uses is not None and not uses.is_container and ("shape" in uses.attributes or uses.has_dimensions)
+
+
+def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attribute, arguments: Arguments) -> Value:
+    """A method of something unknown: a move tells what the result is."""
+    name = callee.attr
+    if name in ("item", "numel", "dim", "nelement"):
+        return NUMBER
+    if name == "to" or name in torch_api.DEVICE_METHODS:
+        device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
+        if device is None:
+            return UNKNOWN
+        frame.machine.emit(Placed(frame, state, node, device))
+        return _moved_unknown(frame, state, node, callee.value, device)
+    if name == "get_device" and _has_shape(frame, callee.value):
+        return number_of_device(state, node, Tensor(TOP))
+    if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
+        if callee.value.id not in followed_in(frame.function):
+            return UNKNOWN
+        given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
+        frame.machine.emit(ReadByHost(frame, state, node, (callee.value, given)))
+        return UNKNOWN
+    if name.startswith("new_") and name in torch_api.NEW_METHODS:
+        text = dotted_path(callee.value) or "it"
+        here = dotted_path(callee.value) is not None and owner_of(frame.closure) is None
+        device = Device(Origin.ARGUMENT, text) if here else TOP
+        return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
+    return UNKNOWN

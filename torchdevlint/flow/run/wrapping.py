@@ -1,0 +1,96 @@
+"""Wrappers around a Module: what they are as values, and on which GPU a `DataParallel` wants its model."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import Wrapped
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import TOP, Device, Origin, literal
+from torchdevlint.flow.state.joins import choose
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import UNKNOWN, Choice, Const, Dev, Library, Obj, Seq, Value
+from torchdevlint.flow.vouch.devices import remember
+
+DATA_PARALLEL = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
+
+
+def wrap(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """``DataParallel(model)`` and its kin: the model with a prefix before the keys of its state dict."""
+    inner = _not_wrapped_yet(arguments.value(0, "module"), node)
+    if name == "torch.compile" and not arguments.positional:
+        return UNKNOWN
+    device = inner.device if isinstance(inner, (Library, Obj)) else TOP
+    prefix = torch_api.WRAPPER_MODULES[name]
+    if name not in DATA_PARALLEL:
+        return Library(name, True, device, prefix, inner, made_at=node)
+    remember(frame, state, node)
+    wants, moves = _first_gpu(frame, state, node)
+    wrapper = Library(name, True, wants if moves else device, prefix, inner, made_at=node, wants=wants)
+    frame.machine.emit(Wrapped(frame, state, node, wrapper))
+    return wrapper
+
+
+def _not_wrapped_yet(model: Value, node: ast.Call) -> Value:
+    """What an attribute held before a call wrapped it: what this very call gave is no part of it."""
+    if not isinstance(model, Choice):
+        return model
+    left = [each for each in model.alternatives if not (isinstance(each[1], Library) and each[1].made_at is node)]
+    return choose(left) if left else model
+
+
+def _first_gpu(frame: Frame, state: State, call: ast.Call) -> tuple[Device | None, bool]:
+    """The GPU on which a `DataParallel` wants its model, if that is sure: the first of its list, or of all.
+
+    And whether the constructor moves the model there itself, as it does where the list has one.
+    """
+    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(e, ast.Starred) for e in call.args):
+        return None, False
+    given = device_ids(call)
+    value = frame.evaluate(given, state) if given is not None else Const(None)
+    if isinstance(value, Seq) and value.items:
+        return named_gpu(value.items[0]), len(value.items) == 1
+    is_all = given is None or value == Const(None) or is_all_gpus(ast.unparse(given))
+    return Device(Origin.LITERAL, "cuda", 0) if is_all else None, False
+
+
+def has_one_gpu(module: Library) -> bool:
+    """Whether a wrapper is told to use a single GPU: then it hands the call through."""
+    ids = device_ids(module.made_at) if isinstance(module.made_at, ast.Call) else None
+    return isinstance(ids, (ast.List, ast.Tuple)) and len(ids.elts) == 1
+
+
+def scatters(module: Library) -> bool:
+    """Whether a wrapper moves its inputs: DataParallel does, DistributedDataParallel if it is given a device."""
+    tail = module.name.rpartition(".")[2]
+    if tail == "DataParallel":
+        return True
+    call = module.made_at
+    if tail != "DistributedDataParallel" or not isinstance(call, ast.Call):
+        return False
+    given = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg in (None, "device_ids"))]
+    return any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
+
+
+def device_ids(call: ast.Call) -> ast.expr | None:
+    """The argument `device_ids`."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "device_ids"]
+    return named[0] if named else call.args[1] if len(call.args) > 1 else None
+
+
+def is_all_gpus(text: str) -> bool:
+    """``list(range(torch.cuda.device_count()))``, in one of its spellings."""
+    plain = "".join(text.split()).removeprefix("list(").rstrip(")")
+    return plain in ("range(torch.cuda.device_count(", "range(cuda.device_count(")
+
+
+def named_gpu(value: Value) -> Device | None:
+    """The GPU that a number, a string or a device names."""
+    if isinstance(value, Const) and type(value.value) is int:
+        return Device(Origin.LITERAL, "cuda", value.value)
+    device = literal(value.value) if isinstance(value, Const) and isinstance(value.value, str) else None
+    device = value.device if isinstance(value, Dev) else device
+    known = device is not None and device.origin is Origin.LITERAL and device.name == "cuda"
+    return device if known and device is not None and device.index is not None else None

@@ -1,0 +1,32 @@
+"""What is assigned to names and attributes in a scope, as its text says: found once, however often it is asked for."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+@once_a_node
+def assignments_by_path(scope: ast.AST) -> dict[str, list[ast.Assign]]:
+    """The assignments in a scope, nearer ones first, by the path of their first target."""
+    found: dict[str, list[ast.Assign]] = {}
+    for node in nodes_in(scope, ast.Assign):
+        path = dotted_path(node.targets[0])
+        if path is not None:
+            found.setdefault(path, []).append(node)
+    return found
+
+
+@once_a_node
+def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """The values of all assignments in a scope by the paths of their targets, plain ones before annotated ones."""
+    bound = [(target, node.value) for node in nodes_in(scope, ast.Assign) for target in node.targets]
+    bound += [(node.target, node.value) for node in nodes_in(scope, ast.AnnAssign) if node.value is not None]
+    found: dict[str, list[ast.expr]] = {}
+    for target, value in bound:
+        path = dotted_path(target)
+        if path is not None and found.setdefault(path, [])[-1:] != [value]:  # as in ``a = a = value``
+            found[path].append(value)
+    return found

@@ -1,0 +1,105 @@
+"""The calls of a function in all files of an application, as far as they are made by its name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from torchdevlint.flow.scope.names import given_by_default, positional_names
+from torchdevlint.project.packaging import is_application
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+MOST_FILES = 40
+"""Where more files of a project say the name of a function, its callers are not known."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class CallSite(Struct, frozen=True):
+    """A call, and the module that it stands in."""
+
+    tree: ast.Module
+    call: ast.Call
+
+    def argument(self, function: Function, name: str) -> ast.expr | None:
+        """What a parameter of `function` is given here, or its default; None where that cannot be told."""
+        call = self.call
+        if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+            return None
+        positional = positional_names(function)[function.name == "__init__" :]
+        by_name = {each.arg: each.value for each in call.keywords}
+        by_place = dict(zip(positional, call.args, strict=False))
+        return by_name.get(name) or by_place.get(name) or dict(given_by_default(function.args)).get(name)
+
+
+def call_sites(tree: ast.Module, function: Function, project: Project) -> list[CallSite]:
+    """All calls of a function of the top level, or of the class whose ``__init__`` it is; none where not all are known.
+
+    All are known in an application where the name is read for nothing but to be called. Which function a call of that
+    name means is not asked: those of others of that name are among them.
+    """
+    name = _public_name(tree).get(function)
+    if name is None or project.path.endswith(".ipynb") or not is_application(project):
+        return []
+    paths = project.saying((name,))
+    if paths is None or len(paths) > MOST_FILES:
+        return []
+    found = []
+    for each in (tree, *_trees(project, paths)):
+        calls = _called_by_name(each).get(name, [])
+        if _is_read_otherwise(each, name, len(calls)):
+            return []
+        found += [CallSite(each, call) for call in calls]
+    return found
+
+
+def _trees(project: Project, paths: tuple[str, ...]) -> Iterator[ast.Module]:
+    for path in paths:
+        module = project.library.get(path)
+        project.used(path, "", module)
+        if module is not None:
+            yield module.tree
+
+
+@once_a_node
+def _public_name(tree: ast.Module) -> dict[ast.AST, str]:
+    """The names by which functions of the top level, and constructors, are called."""
+    found: dict[ast.AST, str] = {}
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found[statement] = statement.name
+        elif isinstance(statement, ast.ClassDef):
+            found.update({each: statement.name for each in statement.body if getattr(each, "name", "") == "__init__"})
+    return found
+
+
+@once_a_node
+def _called_by_name(tree: ast.Module) -> dict[str, list[ast.Call]]:
+    found: dict[str, list[ast.Call]] = {}
+    for call in nodes_in(tree, ast.Call):
+        if isinstance(call.func, (ast.Name, ast.Attribute)):
+            name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+            found.setdefault(name, []).append(call)
+    return found
+
+
+def _is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
+    """Whether a module reads a name more often than it calls it, or gives it another one, or says it as a text."""
+    if any(each.name == name and each.asname not in (None, name) for each in nodes_in(tree, ast.alias)):
+        return True
+    read = _read_names(tree).get(name, 0)
+    return read > calls
+
+
+@once_a_node
+def _read_names(tree: ast.Module) -> dict[str, int]:
+    """How often each name is read, be it as a name, an attribute or a text."""
+    found: dict[str, int] = {}
+    names = [each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load)]
+    names += [each.attr for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]
+    names += [each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)]
+    for name in names:
+        found[name] = found.get(name, 0) + 1
+    return found

@@ -1,0 +1,198 @@
+"""Programs for CUDA alone: whatever they are started with, they send something to CUDA by name.
+
+On a machine without CUDA such a program ends there, wherever its files were written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, places_in
+from torchdevlint.flow.scope.programs import functions_of_program, is_program
+from torchdevlint.project.modules import is_main_guard
+from torchdevlint.source.nodes import below, ids_below, inside, nodes_in, once_a_node
+
+_CUDA = re.compile(r"cuda(?::\d+)?")
+_ANOTHER = re.compile(r"cpu|mps|xpu|npu|xla|device|auto")
+"""Texts that name another device, or look one up."""
+_CHOICE = re.compile(
+    r"is_available|device_count|map_location|accelerat|(?:^|_)(?:world_size|n?gpus?|(?:use|no|with|has|on)_?cuda)(?:_|$)",
+    re.IGNORECASE,
+)
+"""Names by which a program asks for the machine, or is told of it."""
+_OPTION = re.compile(r"-\S*(?:device|cuda|gpu|cpu|rank)", re.IGNORECASE)
+_PROCESSES = re.compile(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
+_OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
+_ONLY_WITH_CUDA = frozenset(
+    f"torch.cuda.{name}"
+    for name in "current_device get_device_capability get_device_name get_device_properties init mem_get_info "
+    "set_device synchronize".split()
+)
+"""What raises on a machine without CUDA."""
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_NOT_RUN = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+
+
+def is_of_cuda_program(tree: ast.Module, function: ast.AST | None, notebook: bool) -> bool:
+    """Whether a function, or the top level, runs in a program of this file that is for CUDA alone, in one process."""
+    if not _is_for_cuda_alone(tree):
+        return False
+    if notebook:
+        return True
+    return is_program(tree) if function is None else function in functions_of_program(tree)
+
+
+def ends_without_cuda(tree: ast.Module, function: ast.AST | None, node: ast.AST) -> bool:
+    """Whether one process asks a GPU for its name on every way to a place, or right on from there, or uses CUDA so.
+
+    What chooses a device, and may choose the CPU, ends at such a question as well.
+    """
+    if not _uses_gpu(tree) or any(_PROCESSES.search(each) for each in _words(tree)):
+        return False
+    if function is not None and _needs_gpu(tree, tree.body):
+        return True
+    return _needs_gpu_beside(tree, getattr(tree if function is None else function, "body", ()), node)
+
+
+@once_a_node
+def _uses_gpu(tree: ast.Module) -> bool:
+    return any(_asks_gpu(each) or _sends_to_cuda(tree, each) for each in nodes_in(tree, ast.Call))
+
+
+@once_a_node
+def begins_on_gpu(tree: ast.Module) -> bool:
+    """Whether the program of a file says on every path which GPU is the current one, which needs one."""
+    calls = (each for each in _surely_run(tree) if isinstance(each, ast.Call))
+    return any(dotted_path(each.func) == "torch.cuda.set_device" for each in calls)
+
+
+def sets_current_gpu(scope: ast.AST, line: int) -> bool:
+    """Whether a function or module says on every way to a line which GPU is the current one, so that CUDA means it."""
+    return any(each < line for each in _lines_that_set_gpu(scope))
+
+
+@once_a_node
+def _lines_that_set_gpu(scope: ast.AST) -> tuple[int, ...]:
+    calls = (each for each in _on_every_path(getattr(scope, "body", ())) if isinstance(each, ast.Call))
+    return tuple(each.lineno for each in calls if dotted_path(each.func) == "torch.cuda.set_device")
+
+
+def _needs_gpu_beside(tree: ast.Module, block: object, node: ast.AST) -> bool:
+    """Whether a block that holds `node` needs a GPU before it, or after it if nothing leaves in between."""
+    for place, statement in enumerate(block if isinstance(block, list) else ()):
+        if id(node) not in ids_below(statement):
+            continue
+        after = takewhile(lambda each: not _leaves(each), block[place + 1 :])  # type: ignore[index]
+        if _needs_gpu(tree, [*block[:place], *([] if _leaves(statement) else after)]):  # type: ignore[index]
+            return True
+        return any(_needs_gpu_beside(tree, inner, node) for inner in _blocks_of(statement))
+    return False
+
+
+def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
+    """Whether statements that run one after the other ask a GPU for something, or send something to CUDA."""
+    nodes = _on_every_path(each for each in statements if not isinstance(each, _LOOPS))
+    calls = [each for each in nodes if isinstance(each, ast.Call)]
+    return any(map(_asks_gpu, calls)) or (not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in calls))
+
+
+def _asks_gpu(call: ast.Call) -> bool:
+    """Whether the first GPU, or the one of a number, is asked for something."""
+    given = (*call.args, *(each.value for each in call.keywords))
+    return dotted_path(call.func) in _ONLY_WITH_CUDA and all(isinstance(each, ast.Constant) for each in given)
+
+
+def _leaves(statement: ast.stmt) -> bool:
+    calls = (dotted_path(each.func) for each in nodes_in(statement, ast.Call))
+    return any(isinstance(each, _LEAVES) for each in inside(statement)) or not _EXITS.isdisjoint(calls)
+
+
+def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement; not what is tried, since its errors may be caught, nor what is only defined."""
+    if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+        return
+    names = ("orelse", "finalbody") if isinstance(statement, ast.Try) else ("body", "orelse")
+    yield from (getattr(statement, name, []) for name in names)
+    yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
+
+
+@once_a_node
+def _is_for_cuda_alone(tree: ast.Module) -> bool:
+    return not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in _surely_run(tree))
+
+
+@once_a_node
+def _chooses(tree: ast.Module) -> bool:
+    """Whether a file names another device or several processes, asks for the machine, or is told of a device."""
+    if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)):
+        return True
+    placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
+    constants = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in placing)
+    if any(isinstance(each, str) and (_ANOTHER.fullmatch(each) or _OPTION.match(each)) for each in constants):
+        return True
+    compared = (part for each in nodes_in(tree, ast.Compare) for part in inside(each) if isinstance(part, ast.Constant))
+    return any(isinstance(each.value, str) and _CUDA.fullmatch(each.value) for each in compared)
+
+
+@once_a_node
+def _words(tree: ast.Module) -> frozenset[str]:
+    """The names of a file: variables, attributes, parameters, and what it imports."""
+    words = {each.attr for each in nodes_in(tree, ast.Attribute)} | {each.id for each in nodes_in(tree, ast.Name)}
+    words.update(each.arg for each in nodes_in(tree, ast.keyword) if each.arg)
+    words.update(each.arg for each in nodes_in(tree, ast.arg))
+    words.update(part for each in nodes_in(tree, ast.alias) for part in each.name.split("."))
+    return frozenset(words)
+
+
+def _sends_to_cuda(tree: ast.Module, node: ast.AST) -> bool:
+    """``x.cuda()``, ``x.to("cuda")``, ``zeros(3, device=DEVICE)`` where the only value of ``DEVICE`` is CUDA."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        return not node.keywords and all(isinstance(each, ast.Constant) for each in node.args)
+    return any(_is_cuda(tree, each) for each in places_in(node))
+
+
+def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
+        node = node.args[0]
+    if isinstance(node, ast.Name):
+        bound = values_by_path(tree).get(node.id, [])
+        is_argument = any(each.arg == node.id for each in nodes_in(tree, ast.arg))
+        return len(bound) == 1 and not is_argument and not isinstance(bound[0], ast.Name) and _is_cuda(tree, bound[0])
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _CUDA.fullmatch(node.value) is not None
+
+
+def _surely_run(tree: ast.Module) -> Iterator[ast.AST]:
+    """What is run on every path of the program of a file: its top level, and the functions that are called there."""
+    functions = {each.name: each for each in tree.body if isinstance(each, _FUNCTIONS)}
+    level = list(_on_every_path(_top_level(tree)))
+    while level:
+        yield from level
+        called = {each.func.id for each in level if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
+        entered = [functions.pop(name) for name in sorted(called & functions.keys())]
+        level = [each for function in entered for each in _on_every_path(function.body)]
+
+
+def _top_level(tree: ast.Module) -> Iterator[ast.stmt]:
+    for statement in tree.body:
+        yield from statement.body if is_main_guard(statement) else (statement,)  # type: ignore[attr-defined]
+
+
+def _on_every_path(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """The nodes of statements without those that a condition may leave out; a loop is taken to run."""
+    level: list[ast.AST] = [each for each in statements if not isinstance(each, (*_OPTIONAL, *_NOT_RUN))]
+    while level:
+        yield from level
+        level = [
+            each
+            for each in below(level)
+            if isinstance(each, ast.AST) and not isinstance(each, (*_OPTIONAL, *_NOT_RUN))
+        ]

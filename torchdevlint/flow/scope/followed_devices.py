@@ -1,0 +1,66 @@
+"""Which devices a function follows: the names whose device it gives to what it makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
+from torchdevlint.flow.scope.uses import Scope
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+@once_a_node
+def followed_in(function: Scope) -> frozenset[str]:
+    """The names whose device a function gives to what it makes: ``x.device``, ``x.new(..)``, ``y.type_as(x)``.
+
+    Not what it calls, such as ``torch.device(..)``. Empty where it asks which device one has: such a function has
+    thought of both.
+    """
+    asks = any(each.attr == "is_cuda" for each in nodes_in(function, ast.Attribute))
+    tests = [
+        *(each.test for each in nodes_in(function, ast.If)),
+        *(each.test for each in nodes_in(function, ast.IfExp)),
+    ]
+    asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
+    return frozenset() if asks else frozenset(_followed(function))
+
+
+def _followed(function: Scope) -> Iterator[str]:
+    made = {id(call.func) for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
+    for node in nodes_in(function, ast.Attribute):
+        read = node.attr == "device" and id(node) not in made
+        root = root_of(node.value) if read or node.attr in torch_api.NEW_METHODS else None
+        if root is not None:
+            yield root
+    for call in nodes_in(function, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "type_as" and call.args:
+            root = root_of(call.args[0])
+            if root is not None:
+                yield root
+
+
+def root_of(node: ast.AST) -> str | None:
+    """`x` in ``x.size(0)[1].device``."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+@once_a_node
+def is_for_numpy(function: Scope) -> bool:
+    """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
+
+    Not if it takes the device of one for what it makes.
+    """
+    if followed_in(function):
+        return False
+    calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
+    methods = {call.func.attr for call in calls if not _is_cast(call)}  # type: ignore[attr-defined]
+    return "numpy" in methods and not methods & {"cpu", "to"}
+
+
+def _is_cast(call: ast.Call) -> bool:
+    """Whether it is ``t.to(torch.double)``."""
+    return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")

@@ -1,0 +1,95 @@
+"""The input pipeline: the functions that run in loaders, where tensors are on the CPU."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import nodes_in
+
+_GIVEN_AS = frozenset({"collate_fn", "worker_init_fn", "transform", "transforms", "target_transform"})
+_FUNCTIONS = re.compile(r"(?:^|_)collate(?:$|_)")
+_CLASSES = re.compile(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
+_BASES = re.compile(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
+_WORDS = re.compile(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
+
+_ADDS = frozenset({"append", "insert"})
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Place = tuple[str, str]
+"""The class that a function belongs to, or an empty string, and its name."""
+
+
+def concerns(words: frozenset[str]) -> bool:
+    """Whether a file with these words can have functions of the input pipeline."""
+    return any(_WORDS.search(word) for word in words)
+
+
+def functions_in(tree: ast.Module) -> frozenset[ast.AST]:
+    """The functions and methods of a file that loaders call, and those that these call in turn.
+
+    They are collate functions and what is given as one, methods of data sets, samplers and collators, and transforms
+    that are given to a data set, or listed where lists are composed.
+    """
+    known = dict(_functions(tree))
+    found: set[_Place] = set()
+    level = set(_starts(tree, known))
+    while level:
+        found |= level
+        level = {each for place in level for each in _called(known[place], place[0])} & known.keys() - found
+    return frozenset(known[place] for place in found)
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
+    for statement in tree.body:
+        if isinstance(statement, Function):
+            yield ("", statement.name), statement
+        elif isinstance(statement, ast.ClassDef):
+            for inner in statement.body:
+                if isinstance(inner, Function):
+                    yield (statement.name, inner.name), inner
+
+
+def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
+    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each)} | set(_listed(tree))
+    given = {
+        (dotted_path(keyword.value) or "").rpartition(".")[2]
+        for call in nodes_in(tree, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg in _GIVEN_AS
+    }
+    for owner, name in known:
+        if name != "forward" and (owner in classes or name in given or _FUNCTIONS.search(name)):
+            yield owner, name
+
+
+def _feeds(node: ast.ClassDef) -> bool:
+    """Whether a class is a data set, a sampler or a collator, by its name or its bases."""
+    bases = ((dotted_path(base) or "").rpartition(".")[2] for base in node.bases)
+    return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases)
+
+
+def _listed(tree: ast.Module) -> Iterator[str]:
+    """The classes that can be called, and of which each instance is an element of a list, where lists are composed."""
+    says = {each.attr for each in nodes_in(tree, ast.Attribute)} | {each.id for each in nodes_in(tree, ast.Name)}
+    if not any(each.endswith("Compose") for each in says):
+        return
+    elements = {id(each) for listed in nodes_in(tree, ast.List) for each in listed.elts}
+    appended = [call for call in nodes_in(tree, ast.Call) if isinstance(call.func, ast.Attribute)]
+    elements |= {id(each) for call in appended if call.func.attr in _ADDS for each in call.args}  # type: ignore[attr-defined]
+    for node in nodes_in(tree, ast.ClassDef):
+        plain = all(dotted_path(base) == "object" for base in node.bases)
+        if plain and any(getattr(each, "name", "") == "__call__" for each in node.body):
+            made = [call for call in nodes_in(tree, ast.Call) if dotted_path(call.func) == node.name]
+            if made and all(id(call) in elements for call in made):
+                yield node.name
+
+
+def _called(function: Function, owner: str) -> Iterator[_Place]:
+    for call in nodes_in(function, ast.Call):
+        if isinstance(call.func, ast.Name):
+            yield "", call.func.id
+        elif isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            yield owner if call.func.value.id == "self" else call.func.value.id, call.func.attr

@@ -1,0 +1,140 @@
+"""Functions and classes of an application that nothing reads: neither code, nor a notebook, nor a configuration."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.model import Span
+from torchdevlint.project.modules import ModuleText
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_DYNAMIC = re.compile(
+    r"(?<![.\w])(?:globals|vars|locals|eval|exec|__import__)\(|__dict__|import_module|\bfire\b"
+    r"|getattr\(\s*(?!self\b)[\w.]+\s*,\s*[^'\"\s]|getmembers"
+)
+"""What may read a name of a module without saying it."""
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_PLAIN_BASES = frozenset({"object", "nn.Module", "torch.nn.Module", "Module", "ABC", "abc.ABC"})
+_MOST_FILES = 40
+
+
+class Mentions:
+    """Where the names of the definitions of one file are read, which `importers` import, directly or not."""
+
+    def __init__(self, tree: ast.Module, project: Project, importers: Iterable[ModuleText]) -> None:
+        self._tree = tree
+        self._project = project
+        self._importers = list(importers)
+        self._known: dict[_Definition, bool] = {}
+
+    def is_never_read(self, place: Span) -> bool:
+        """Whether a place stands in a definition whose name is said nowhere but in the definition itself.
+
+        What is decorated may be registered, and what overrides something of a library is called by that.
+        """
+        return any(map(self._is_never_read, _definitions_around(self._tree, place.row)))
+
+    def _is_never_read(self, node: _Definition) -> bool:
+        if node not in self._known:
+            self._known[node] = not _is_called_by_others(node) and self._is_unsaid(node)
+        return self._known[node]
+
+    def _is_unsaid(self, node: _Definition) -> bool:
+        if _is_said_in(self._tree, node) or self._may_be_found_by_text(node):
+            return False
+        if self._project.saying((node.name,), beside_code=True) != ():
+            return False
+        paths = self._project.saying((node.name,))
+        if paths is None or len(paths) > _MOST_FILES:
+            return False
+        word = re.compile(rf"\b{re.escape(node.name)}\b")
+        texts = [text for path in paths if (text := self._project.text_of(path)) is not None]
+        return not any(self._may_mean_it(each, node, word) for each in texts)
+
+    def _may_mean_it(self, text: ModuleText, node: _Definition, word: re.Pattern[str]) -> bool:
+        if word.search(text.text) is None:
+            return False
+        module = self._project.library.get(text.path)
+        self._project.used(text.path, "", module)
+        if module is None:
+            return True
+        has_its_own = node in self._tree.body and any(
+            isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ())
+        )
+        return node.name in (_texts_in(module.tree) if has_its_own else _read_in(module.tree))
+
+    def _may_be_found_by_text(self, node: _Definition) -> bool:
+        """Whether this file, or one that imports it, looks names up that are not written down."""
+        if node not in self._tree.body:
+            return False
+        own = self._project.text_of(self._project.path)
+        texts = [each.text for each in (own, *self._importers) if each is not None]
+        return own is None or any(map(_DYNAMIC.search, texts))
+
+
+def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
+    """The definition of the top level that holds a line, and the method, as far as other code calls those by name."""
+    for outer in tree.body:
+        if not isinstance(outer, _DEFINITIONS) or not _holds(outer, line):
+            continue
+        yield outer
+        for inner in outer.body if isinstance(outer, ast.ClassDef) and _has_plain_bases(outer) else ():
+            if isinstance(inner, _DEFINITIONS) and _holds(inner, line) and _is_called_by_name(inner.name):
+                yield inner
+
+
+def _holds(node: _Definition, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
+
+
+def _has_plain_bases(node: ast.ClassDef) -> bool:
+    """Whether no base calls methods that it does not have; `torch.nn.Module` calls those of its own only."""
+    return not node.keywords and all(dotted_path(each) in _PLAIN_BASES for each in node.bases)
+
+
+def _is_called_by_name(method: str) -> bool:
+    return not method.startswith("__") and method not in torch_api.MODULE_ATTRIBUTES
+
+
+def _is_called_by_others(node: _Definition) -> bool:
+    """Whether it may be registered by a decorator, or is a test."""
+    return bool(node.decorator_list) or node.name.lower().startswith("test")
+
+
+def _is_said_in(tree: ast.Module, node: _Definition) -> bool:
+    """Whether a file reads the name outside of the definition."""
+    within = {id(each) for each in inside(node)}
+    return any(node.name in _words(each) for each in inside(tree) if id(each) not in within)
+
+
+@once_a_node
+def _read_in(tree: ast.Module) -> frozenset[str]:
+    """The names, attributes and words of texts that a file reads, and what it imports under other names."""
+    return frozenset(word for each in inside(tree) for word in _words(each)) | _texts_in(tree)
+
+
+@once_a_node
+def _texts_in(tree: ast.Module) -> frozenset[str]:
+    """The words of the texts of a file; not those of its documentation."""
+    documentation = {id(each.value) for each in nodes_in(tree, ast.Expr)}
+    texts = (each for each in nodes_in(tree, ast.Constant) if id(each) not in documentation)
+    return frozenset(word for each in texts for word in _words(each))
+
+
+def _words(node: ast.AST) -> tuple[str, ...]:
+    """The names that a node reads by itself."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        return (node.attr,)
+    if isinstance(node, ast.alias) and node.asname is not None:
+        return (node.name.rpartition(".")[2],)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return tuple(re.findall(r"[^\W\d]\w*", node.value))
+    return ()

@@ -1,0 +1,128 @@
+"""Public names: canonical dotted names of torch, paths of attributes, and what a name alone can say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+
+from torchdevlint.source.nodes import once_a_node
+
+_DTYPES = frozenset(
+    """
+    float float16 float32 float64 half double bfloat16 int int8 int16 int32 int64 uint8 short long bool complex64
+    complex128 cfloat cdouble chalf float8_e4m3fn float8_e5m2 uint16 uint32 uint64
+    """.split()
+)
+_ALIASES = (
+    (re.compile(r"torch\.nn\.modules\.(?:\w+\.)?(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.parallel\.(?:data_parallel|distributed)\.(\w+)$"), r"torch.nn.parallel.\1"),
+    (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\._C\._VariableFunctions\.(\w+)$"), r"torch.\1"),
+    (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
+    (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
+    (re.compile(r"torch\.(?:spmm|dsmm)$"), "torch.mm"),
+)
+_DEVICE_WORDS = re.compile(
+    r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
+)
+_CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
+
+
+@lru_cache(maxsize=8192)
+def canonical(name: str) -> str:
+    """One public name for the several under which torch exports the same object."""
+    if name.startswith("torch."):
+        for pattern, replacement in _ALIASES:
+            name, count = pattern.subn(replacement, name)
+            if count:
+                return name
+    return name
+
+
+def is_dtype_name(name: str) -> bool:
+    """Whether a public name is a `torch.dtype`, such as ``torch.float32``."""
+    head, _, tail = name.rpartition(".")
+    return head == "torch" and tail in _DTYPES
+
+
+@lru_cache(maxsize=8192)
+def mentions_device(name: str) -> bool:
+    """Whether a name is by convention that of a device: ``device``, ``_device``, ``device_``, ``train_device``."""
+    return bool(_DEVICE_WORDS.search(name))
+
+
+def mentions_cuda(text: str) -> bool:
+    """Whether a name or an expression speaks of CUDA or a GPU: ``use_cuda``, ``args.gpu``."""
+    return bool(_CUDA_WORDS.search(text))
+
+
+def first_name(path: str) -> str:
+    """The name that a dotted path starts with: `batch` of ``batch['x'].device``."""
+    return path.partition(".")[0].partition("[")[0]
+
+
+@once_a_node
+def positional_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[str]:
+    """The parameters that arguments without a name go to, in their order."""
+    return [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+
+
+@once_a_node
+def argument_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names of the parameters of a function, those after stars excepted."""
+    return frozenset((*positional_names(function), *(each.arg for each in function.args.kwonlyargs)))
+
+
+def given_by_default(arguments: ast.arguments) -> list[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
+    pairs += [(each, at) for each, at in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if at]
+    return [(each.arg, default) for each, default in pairs]
+
+
+def dotted_path(node: ast.AST) -> str | None:
+    """``self.h``, ``batch['x']``: the text of a chain of attributes and literal keys on a name, else None."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        holder = node.value
+        path = holder.id if isinstance(holder, ast.Name) else dotted_path(holder)
+        return None if path is None else f"{path}.{node.attr}"
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        path = dotted_path(node.value)
+        return None if path is None else f"{path}[{node.slice.value!r}]"
+    return None
+
+
+def last_name(node: ast.expr) -> str:
+    """The name that a call goes by: ``f`` for ``f`` and ``x[0].f``; empty for what has none."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_one_of(name: str, configured: tuple[str, ...]) -> bool:
+    """Whether a public name is among dotted names of the settings; a relative import gives only their end."""
+    if not configured or not name:
+        return False
+    plain = name.lstrip(".")
+    return any(plain == each or each.endswith(f".{plain}") for each in configured)
+
+
+def places_in(call: ast.Call) -> list[ast.expr]:
+    """Where a call puts what it makes or moves: the argument of ``x.to(..)``, or its ``device``."""
+    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    return [each.value for each in call.keywords if each.arg == "device"] + (call.args[:1] if moves else [])
+
+
+@once_a_node
+def defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[tuple[str, ast.expr | None]]:
+    """Each parameter that has a default, with it."""
+    spec = node.args
+    positional = positional_names(node)
+    pairs: list[tuple[str, ast.expr | None]] = []
+    if spec.defaults:
+        pairs += list(zip(positional[-len(spec.defaults) :], spec.defaults, strict=True))
+    pairs += [(each.arg, default) for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default]
+    return pairs

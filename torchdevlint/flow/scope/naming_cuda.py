@@ -1,0 +1,48 @@
+"""The part of a call that names CUDA, by its text: ``x.cuda()``, ``device="cuda:0"``, ``torch.cuda.FloatTensor``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.names import dotted_path
+
+
+def names_cuda(node: ast.AST) -> str | None:
+    """The part of a call that names CUDA: ``.cuda()``, ``"cuda"``, ``torch.cuda.FloatTensor``; None if none does."""
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+        return ".cuda()" if not given else None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "type" and node.args:
+        path = _path_or_text(node.args[0])
+        return path if path.startswith("torch.cuda.") and path.endswith("Tensor") else None
+    for each in naming_arguments(node):
+        value = each.args[0] if isinstance(each, ast.Call) else each
+        return f'"{value.value}"'  # type: ignore[attr-defined]
+    path = dotted_path(node.func) or ""
+    if any(keyword.arg == "device" for keyword in node.keywords):
+        return None
+    return path if ".cuda." in path and path.endswith("Tensor") else None
+
+
+def naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
+    """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
+    for each in device_arguments(node):
+        value = each.args[0] if isinstance(each, ast.Call) and each.args and _is_device(each) else each
+        if isinstance(value, ast.Constant) and value.value in ("cuda", "cuda:0"):
+            yield each
+
+
+def device_arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "device")]
+
+
+def _path_or_text(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    return text if isinstance(text, str) else ""
+
+
+def _is_device(node: ast.Call) -> bool:
+    return (dotted_path(node.func) or "").endswith("device")

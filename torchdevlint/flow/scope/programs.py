@@ -1,0 +1,168 @@
+"""Programs: what a file runs by itself, of which all callers are seen, and whether it has to do with accelerators.
+
+A function of a library is called by others, who may have moved what they give it. A function that only the program of
+its own file calls gets what that program makes; where nothing speaks of an accelerator, that is on the CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.project.modules import bound_by, is_main_guard
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_TYPES = (
+    r"cuda|gpu|(?<![a-z])tpu|accelerat|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
+    r"|lightning|deepspeed|fastai|Trainer\b|Learner\b"
+)
+"""Accelerators by name, and libraries that place models and data themselves."""
+_CONVERSION = r"dtype|torch\.(?:u?int|float|double|half|bfloat|long|short|bool|complex)"
+_ASKED = re.compile(
+    r"torch\.(?:cuda|mps|xpu)\.(?:is_available|device_count|get_device_name|manual_seed\w*|seed\w*)\b"
+    r"|torch\.version\.cuda|torch\.backends\.\w+|\w*(?:cuda|gpu)\w*_(?:available|name|version|count)\b",
+    re.IGNORECASE,
+)
+"""Questions, and seeds for all devices: they place nothing."""
+_NAMED = re.compile(_TYPES, re.IGNORECASE)
+_MENTIONED = re.compile(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
+_FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
+"""What programs call, and modules that are imported do not."""
+_TRIAL = re.compile(r"test|demo|example|check", re.IGNORECASE)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def mentions_accelerators(text: str) -> bool:
+    """Whether the text of a file has to do with accelerators, be it by a device from outside or in a comment."""
+    return _MENTIONED.search(_ASKED.sub("", text)) is not None
+
+
+def names_accelerators(text: str) -> bool:
+    """Whether a text says accelerators by name: what it does with a device that it is given is its caller's choice."""
+    return _NAMED.search(_ASKED.sub("", text)) is not None
+
+
+@once_a_node
+def is_program(tree: ast.Module) -> bool:
+    """Whether this file does by itself what a program does; a trial of what is meant for others is none."""
+    guards = [each for each in tree.body if is_main_guard(each)]
+    outside = [each for each in tree.body if not is_main_guard(each)]
+    return any(not _is_trial(each) for each in guards) or _runs(outside, _by_name(tree))
+
+
+@once_a_node
+def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
+    """The functions that the program of this file calls, by whatever name they are read, and those inside of them.
+
+    A trial under ``if __name__ == "__main__"`` is none: it calls what is meant for others.
+    """
+    known = _by_name(tree)
+    guards = [each for each in tree.body if is_main_guard(each)]
+    local = {each for guard in guards for each in inside(guard) if isinstance(each, _FUNCTIONS)}
+    level = set(_read_in([each for each in guards if not _is_trial(each)], known))
+    outside = [each for each in tree.body if not is_main_guard(each)]
+    if _runs(outside, known):
+        level.update(_read_in([each for each in outside if not isinstance(each, _DEFINITIONS)], known))
+    return _reached(level, known) | local
+
+
+def leading_to(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str], bool]:
+    """The names of the top level through which a file comes to those `names`, and whether its own program does."""
+    found, before = set(names), -1
+    while len(found) > before:
+        before = len(found)
+        for statement in tree.body:
+            if not is_main_guard(statement) and not found.isdisjoint(_read_by(statement)):
+                found.update(bound_by(statement))
+    outside = [each for each in tree.body if not is_main_guard(each)]
+    running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
+    if _runs(outside, _by_name(tree)):
+        running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
+    return frozenset(found), any(not found.isdisjoint(_read_by(each)) for each in running)
+
+
+def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
+    """The functions from which nothing leads to what goes by `name`, as far as the names that they read tell."""
+    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    names, _ = leading_to(tree, frozenset({name}))
+    apart = {each for each in functions if each.name != "__init__"}
+    while leading := {each for each in apart if not names.isdisjoint(_read_by(each))}:
+        apart -= leading
+        names |= {each.name for each in leading}
+    return frozenset(apart)
+
+
+@once_a_node
+def _read_by(statement: ast.stmt) -> frozenset[str]:
+    """The names and attributes that are read in a statement, and what it imports from other files."""
+    names = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
+    names.update(each.attr for each in nodes_in(statement, ast.Attribute))
+    names.update(each.name for each in nodes_in(statement, ast.alias))
+    return frozenset(names)
+
+
+def _is_trial(guard: ast.stmt) -> bool:
+    """Whether a script makes tensors where it starts, or calls a test: it only tries what is meant for others."""
+    called = {last_name(call.func) for call in nodes_in(guard, ast.Call)}
+    return not called.isdisjoint(torch_api.FACTORIES) or any(map(_TRIAL.search, called))
+
+
+def _reached(level: set[ast.AST], known: dict[str, list[ast.AST]]) -> frozenset[ast.AST]:
+    found: set[ast.AST] = set()
+    while level:
+        found |= level
+        level = set(_read_in(level, known)) - found
+    return frozenset(found)
+
+
+def _by_name(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """The functions that a name may stand for; that of a class stands for its methods."""
+    known: dict[str, list[ast.AST]] = {}
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [
+        *nodes_in(tree, ast.FunctionDef),
+        *nodes_in(tree, ast.AsyncFunctionDef),
+    ]
+    for node in functions:
+        known.setdefault(node.name, []).append(node)
+    for owner in nodes_in(tree, ast.ClassDef):
+        known.setdefault(owner.name, []).extend(each for each in owner.body if isinstance(each, _FUNCTIONS))
+    return known
+
+
+def _read_in(places: Iterable[ast.AST], known: dict[str, list[ast.AST]]) -> Iterator[ast.AST]:
+    """The functions whose names are read in some code, and those that are defined there."""
+    for place in places:
+        for node in inside(place):
+            if isinstance(node, _FUNCTIONS) and node is not place:
+                yield node
+            name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+            if name is not None:
+                yield from known.get(name, ())
+
+
+def _runs(statements: list[ast.stmt], known: dict[str, list[ast.AST]]) -> bool:
+    """Whether the top level of a file does what a program does: it speaks to people, or calls its own functions."""
+    return any(
+        last_name(call.func) in _FOR_PEOPLE
+        or (isinstance(call.func, ast.Name) and call.func.id in known and not _registers(call, known))
+        for call in _calls_of(statements)
+    )
+
+
+def _registers(call: ast.Call, known: dict[str, list[ast.AST]]) -> bool:
+    """Whether a function or class of the file is given to a call: that only says what there is."""
+    return any(dotted_path(each) in known for each in (*call.args, *(keyword.value for keyword in call.keywords)))
+
+
+def _calls_of(statements: list[ast.stmt]) -> Iterator[ast.Call]:
+    """The calls that are statements of the top level, on every path."""
+    for statement in statements:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            yield statement.value
+        elif isinstance(statement, (ast.For, ast.While, ast.With)):
+            yield from _calls_of(statement.body)

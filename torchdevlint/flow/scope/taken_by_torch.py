@@ -1,0 +1,60 @@
+"""What functions of torch take: an argument that can be nothing but a tensor says what was given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import Scope
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+def is_converted(function: Scope, name: str) -> bool:
+    """Whether the name is bound to a tensor made of what it held: ``x = torch.tensor(x).unsqueeze(0)``."""
+    return name in _converted(function)
+
+
+@once_a_node
+def _converted(function: Scope) -> frozenset[str]:
+    return frozenset(_each_converted(function))
+
+
+def _each_converted(function: Scope) -> Iterator[str]:
+    for node in nodes_in(function, ast.Assign):
+        call, target = _first_call(node.value), node.targets[0]
+        if not isinstance(target, ast.Name) or call is None or not call.args:
+            continue
+        first, made_by = call.args[0], (dotted_path(call.func) or "").rpartition(".")[2]
+        if isinstance(first, ast.Name) and first.id == target.id and made_by in _MAKES_TENSOR:
+            yield target.id
+
+
+def _first_call(node: ast.expr) -> ast.Call | None:
+    """``f(x)`` in ``f(x).g().h()``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        node = node.func.value
+    return node if isinstance(node, ast.Call) else None
+
+
+_MAKES_TENSOR = torch_api.DATA_FACTORIES | torch_api.LEGACY_CONSTRUCTORS | {"from_numpy"}
+
+_TAKES_SEVERAL = frozenset("cat stack concat hstack vstack dstack meshgrid broadcast_tensors einsum block_diag".split())
+"""What has a sequence of tensors, or a text, as its first argument."""
+
+
+def takes_tensor(name: str, place: int | str) -> bool:
+    """Whether a library function takes nothing but a tensor as its argument at that place."""
+    head, _, tail = name.rpartition(".")
+    if (place != 0 and tail not in torch_api.STRICT) or (place == 0 and tail in torch_api.MAYBE_NUMBER_FIRST):
+        return False
+    if head == "torch.nn.functional":
+        return tail in torch_api.FUNCTIONAL_TENSOR or tail in torch_api.FUNCTIONAL_TUPLE
+    if head == "torch.linalg":
+        return tail in torch_api.LINALG_TENSOR or tail in torch_api.LINALG_TUPLE
+    if head != "torch" or tail in torch_api.FACTORIES or tail in torch_api.LIKE_FACTORIES:
+        return head == "torch" and tail in torch_api.LIKE_FACTORIES
+    if tail in _TAKES_SEVERAL:
+        return False
+    return tail in torch_api.TORCH_TENSOR or tail in torch_api.TORCH_TUPLE or tail in torch_api.TORCH_LIST

@@ -1,0 +1,337 @@
+"""Usage evidence: what a function does with its parameters, where neither annotation nor caller says what they are.
+
+One walk over a function collects how each name is used. A name is a tensor when it is used in a way that only tensors
+allow; conflicting or missing evidence means unknown, and unknown is silent.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct, field
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
+
+_CONTAINER_METHODS = frozenset(
+    "items keys values get append extend pop update setdefault copy split strip startswith".split()
+)
+_OF_ARRAYS = frozenset({"shape", "ndim"})
+_OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat16"})
+
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+
+
+class Uses(Struct):
+    """How one name is used in one function."""
+
+    attributes: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    """The attributes that are put on it."""
+    called: bool = False
+    none_tested: bool = False
+    text_keys: bool = False
+    item_attributes: set[str] = field(default_factory=set)
+    """Attributes of what is taken out by a text key: ``nets["a"].train``; ``()`` where that is called itself."""
+    items_given: bool = False
+    """Something taken out by a text key is an argument of a call."""
+    spread_in: list[ast.Call] = field(default_factory=list)
+    """Calls that it is an argument of after one or two stars."""
+    arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
+    """Calls that it is an argument of, with its position or keyword."""
+    derived: list[tuple[ast.Call, int | str]] = field(default_factory=list)
+    """The same for what is made of it element by element, such as ``x[:, 0]`` and ``-x``."""
+    looped_over: ast.expr | None = None
+    """What a `for` loop with this name as its target goes through."""
+    dtypes: list[ast.expr] = field(default_factory=list)
+    """What its `dtype` is compared with."""
+    has_dimensions: bool = False
+    """It is indexed, or asked for its shape, its length or the size of a dimension, which a 0-dim tensor refuses."""
+    tensor_use: ast.Attribute | None = None
+    """Where, for the first time, an attribute is read or a method called that only tensors have."""
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is used as only tensors are, and nothing says that it is something else."""
+        if self.is_container or self.called or self.is_of_class:
+            return False
+        return self.tensor_use is not None or self._has_both
+
+    @property
+    def is_of_class(self) -> bool:
+        """Whether something is read from it that a tensor does not have."""
+        foreign = (each for each in self.attributes if not torch_api.is_of_tensors(each))
+        return any(each not in self.assigned for each in foreign) and not self._class_is_asked_for
+
+    @property
+    def _has_both(self) -> bool:
+        """Whether it has what arrays have and modules have not, and what modules have and arrays have not."""
+        both = self.attributes & _OF_ARRAYS and self.attributes & _OF_MODULES
+        return bool(both) and not self._class_is_asked_for
+
+    @property
+    def _class_is_asked_for(self) -> bool:
+        """Whether its class is asked for: then each of its attributes may be meant for another class."""
+        return any(_asks_for_class(call) for call, _ in self.arguments)
+
+    @property
+    def is_module(self) -> bool:
+        return bool(self.attributes & torch_api.MODULE_ONLY_ATTRIBUTES)
+
+    @property
+    def is_container(self) -> bool:
+        return self.text_keys or bool(self.spread_in) or bool(self.attributes & _CONTAINER_METHODS)
+
+
+@once_a_node
+def uses_in(function: Scope) -> dict[str, Uses]:
+    """How each plain name is used anywhere in a function or module, nested functions included."""
+    found: dict[str, Uses] = {}
+
+    def use(node: ast.expr | None) -> Uses | None:
+        if type(node) is not ast.Name:
+            return None
+        uses = found.get(node.id)
+        if uses is None:
+            uses = found[node.id] = Uses()
+        return uses
+
+    for level in levels_of_body(function):
+        for node in level:
+            collect = _COLLECTORS.get(type(node))
+            if collect is not None:
+                collect(node, use)
+    return found
+
+
+@once_a_node
+def asked_in(scope: ast.AST) -> dict[str, set[str]]:
+    """The attributes that each dotted path is asked for anywhere in a function, class or module."""
+    found: dict[str, set[str]] = {}
+    for node in nodes_in(scope, ast.Attribute):
+        path = dotted_path(node.value)
+        if path is not None:
+            found.setdefault(path, set()).add(node.attr)
+    return found
+
+
+@once_a_node
+def bindings_in(function: Scope) -> dict[str, list[tuple[int, bool, int]]]:
+    """Where each name is read or bound anywhere in a function or module: line, whether it is bound, column; sorted.
+
+    On one line the reads come first, as in ``x = x + 1``.
+    """
+    found: dict[str, list[tuple[int, bool, int]]] = {}
+    for node in nodes_in(function, ast.Name):
+        context = type(node.ctx)
+        if context is not ast.Del:
+            found.setdefault(node.id, []).append((node.lineno, context is ast.Store, node.col_offset))
+    for places in found.values():
+        if len(places) > 1:
+            places.sort()
+    return found
+
+
+def _subscript(node: ast.Subscript, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    sized = node.value
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else 0
+    if isinstance(sized, ast.Attribute) and sized.attr == "shape":
+        sized = sized.value
+    entry = use(sized)
+    if entry is None:
+        return
+    if isinstance(key, str) and sized is node.value:
+        entry.text_keys = True
+    elif key is not None and key is not Ellipsis:
+        entry.has_dimensions = True
+
+
+def _compare(node: ast.Compare, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    """``x is None`` and ``x.dtype == torch.long``."""
+    entry = use(node.left)
+    if entry is not None and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        entry.none_tested = True
+    asked = node.left
+    if isinstance(asked, ast.Attribute) and asked.attr == "dtype":
+        entry = use(asked.value)
+        if entry is not None:
+            entry.dtypes.append(node.comparators[0])
+
+
+def is_read_as_vector(function: Scope | None, node: ast.Subscript) -> bool:
+    """Whether the result gets dimensions behind its first: ``table[t][:, None]``, ``sqrt(table[t])[:, None]``.
+
+    What is read from a vector has a first dimension only if its index has one.
+    """
+    return function is not None and node in _read_as_vectors(function)
+
+
+@once_a_node
+def _read_as_vectors(function: Scope) -> frozenset[ast.Subscript]:
+    grown = (each.value for each in nodes_in(function, ast.Subscript) if _adds_behind_first(each.slice))
+    read = (_read_first(each) for each in grown)
+    return frozenset(each for each in read if each is not None)
+
+
+def _adds_behind_first(index: ast.expr) -> bool:
+    if not isinstance(index, ast.Tuple) or len(index.elts) < 2 or not isinstance(index.elts[0], ast.Slice):
+        return False
+    return all(isinstance(each, ast.Constant) and each.value is None for each in index.elts[1:])
+
+
+def _read_first(node: ast.expr) -> ast.Subscript | None:
+    """The subscript at the beginning of a chain of methods, or inside of one function."""
+    while isinstance(node, ast.Call):
+        inside = node.args[0] if node.args and isinstance(node.args[0], ast.Subscript) else None
+        node = inside or (node.func.value if isinstance(node.func, ast.Attribute) else node.func)
+    return node if isinstance(node, ast.Subscript) else None
+
+
+@once_a_node
+def stored_into(function: Scope) -> frozenset[str]:
+    """The names whose items or attributes a function assigns."""
+    targets: list[ast.Subscript | ast.Attribute] = [*nodes_in(function, ast.Subscript)]
+    targets += nodes_in(function, ast.Attribute)
+    return frozenset(
+        each.value.id for each in targets if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+    )
+
+
+def _attribute(node: ast.Attribute, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    holder, entry = use(_container(node.value)), use(node.value)
+    if holder is not None:
+        holder.item_attributes.add(node.attr)
+    if entry is not None:
+        entry.attributes.add(node.attr)
+        if not isinstance(node.ctx, ast.Load):
+            entry.assigned.add(node.attr)
+        if node.attr in torch_api.TENSOR_ONLY_ATTRIBUTES:
+            entry.tensor_use = node
+
+
+def _container(node: ast.expr) -> ast.expr | None:
+    """``nets`` in ``nets["a"]``."""
+    keyed = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return node.value if keyed and isinstance(node.slice.value, str) else None  # type: ignore[attr-defined]
+
+
+@once_a_node
+def bound_in_loops(function: Scope) -> frozenset[str]:
+    """The names that a loop of the function or module binds."""
+    loops = (*nodes_in(function, ast.For), *nodes_in(function, ast.AsyncFor), *nodes_in(function, ast.While))
+    lines = [(loop.lineno, loop.end_lineno or loop.lineno) for loop in loops]
+    bound = [each for each in nodes_in(function, ast.Name) if isinstance(each.ctx, ast.Store)] if lines else []
+    return frozenset(each.id for each in bound if any(start <= each.lineno <= end for start, end in lines))
+
+
+def _asks_for_class(call: ast.Call) -> bool:
+    """``isinstance(x, ..)``, ``type(x)``, ``is_tensor(x)``."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("isinstance", "type", "hasattr") or name.startswith("is_")
+
+
+def _looped_over(source: ast.expr) -> ast.expr:
+    """``layers`` in ``enumerate(layers)`` and its kin."""
+    while isinstance(source, ast.Call) and source.args:
+        source = source.args[0]
+    return source
+
+
+def _call(node: ast.Call, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    callee = use(node.func)
+    if callee is not None:
+        callee.called = True
+    sized = use(_asked_for_size(node))
+    if sized is not None:
+        sized.has_dimensions = True
+    holder = use(_container(node.func))
+    if holder is not None:
+        holder.item_attributes.add("()")
+    for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+        holder = use(_container(given))
+        if holder is not None:
+            holder.items_given = True
+    if isinstance(node.func, ast.Attribute) and node.func.attr in torch_api.TENSOR_ONLY_METHODS:
+        receiver = use(node.func.value)
+        if receiver is not None:
+            receiver.tensor_use = node.func
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKE_AFTER and len(node.args) == 1:
+        like = use(_elementwise(node.args[0]))
+        if like is not None:
+            like.tensor_use = node.func
+    for position, argument in enumerate(node.args):
+        _argument(node, position, argument, use)
+    for keyword in node.keywords:
+        entry = use(keyword.value)
+        if entry is None:
+            continue
+        if keyword.arg is None:
+            entry.spread_in.append(node)
+        else:
+            entry.arguments.append((node, keyword.arg))
+
+
+_TAKE_AFTER = frozenset({"type_as", "expand_as", "view_as", "reshape_as"})
+"""Methods whose argument can only be a tensor."""
+
+
+def _argument(call: ast.Call, position: int, argument: ast.expr, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    """A positional argument: a name, what is made of one, or one after a star."""
+    entry = use(argument.value if isinstance(argument, ast.Starred) else argument)
+    if isinstance(argument, ast.Starred):
+        if entry is not None:
+            entry.spread_in.append(call)
+        return
+    if entry is not None:
+        entry.arguments.append((call, position))
+        return
+    derived = use(_elementwise(argument))
+    if derived is not None:
+        derived.derived.append((call, position))
+
+
+def _elementwise(node: ast.expr) -> ast.expr | None:
+    """``x`` in ``x[:, 0]``, ``-x``, ``2 * x``, ``x == 1``, ``x.T``: what is a tensor only if `x` is one."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            node = node.value
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            node = node.operand
+        elif isinstance(node, ast.Attribute) and node.attr in torch_api.TENSOR_ATTRIBUTES:
+            node = node.value
+        elif isinstance(node, (ast.BinOp, ast.Compare)):
+            right = node.right if isinstance(node, ast.BinOp) else node.comparators[0]
+            if isinstance(right, ast.Constant) == isinstance(node.left, ast.Constant):
+                return None
+            node = node.left if isinstance(right, ast.Constant) else right
+        else:
+            return None
+    return node
+
+
+def _loop(node: ast.For, use: Callable[[ast.expr | None], Uses | None]) -> None:
+    for target in node.target.elts if isinstance(node.target, ast.Tuple) else (node.target,):
+        entry = use(target)
+        if entry is not None:
+            entry.looped_over = _looped_over(node.iter)
+
+
+_COLLECTORS: dict[type, Callable[[Any, Callable[[ast.expr | None], Uses | None]], None]] = {
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.Compare: _compare,
+    ast.For: _loop,
+}
+
+
+def _asked_for_size(node: ast.Call) -> ast.expr | None:
+    """``x`` in ``len(x)`` and ``x.size(0)``."""
+    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+        return node.args[0]
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and len(node.args) == 1:
+        return node.func.value
+    return None

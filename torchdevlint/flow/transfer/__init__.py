@@ -1,1 +1,0 @@
-"""Transfer functions of statements and expressions."""

@@ -1,0 +1,162 @@
+"""Which facts stand in the end: those that rest on something, and one for each cause.
+
+This is the one place where a fact is taken back that was recorded. A fact falls if the code that recorded it, or other
+code, has explained it (`Machine.explain`), if it takes an argument to be elsewhere that all callers give from the CPU,
+and if another fact is nearer to the edit that would end both.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
+from torchdevlint.flow.facts.common import Fact, Operand
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
+from torchdevlint.flow.facts.tensors import (
+    BatchNotMoved,
+    DeadLoopMove,
+    DiscardedMove,
+    IgnoresGivenDevice,
+    MixedDevices,
+    ReadOnHost,
+)
+from torchdevlint.flow.scope.programs import functions_of_program, mentions_accelerators, names_accelerators
+from torchdevlint.flow.state.arrivals import Parameter
+from torchdevlint.flow.state.machine import Machine
+from torchdevlint.model import Span
+
+_NAME = re.compile(r"\w+(?:\.\w+(?!\w*\())*")
+"""A name, or an attribute, at the beginning of an expression, without methods that are called on it."""
+
+
+def founded(machine: Machine, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> Iterator[Fact]:
+    """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
+    machine.explain(*machine.arrivals.unfounded())
+    for key, held in machine.held.items():
+        if (held.owner is not None and held.owner.in_pipeline) or not machine.explained.isdisjoint((key, key[-1])):
+            continue
+        if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
+            yield held.fact
+
+
+def _is_given_cpu(
+    machine: Machine, parameter: Parameter, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]
+) -> bool:
+    """Whether all calls that are seen give a parameter tensors of the CPU, here and in other files."""
+    given = _is_of_the_program(machine, parameter[0]) or machine.arrivals.given_to(parameter, machine.observed)
+    if isinstance(given, bool):
+        return given
+    handed_on = bool(given) and all(is_given_cpu_elsewhere(*each) for each in given)
+    return handed_on or (machine.observed.get(parameter) is None and is_given_cpu_elsewhere(*parameter))
+
+
+def _is_of_the_program(machine: Machine, function: ast.AST) -> bool:
+    """Whether only the program of this file calls a function, and nothing that it is made of knows accelerators.
+
+    A notebook is a program as a whole, since nobody imports it.
+    """
+    notebook = machine.others is not None and machine.others.home.endswith(".ipynb")
+    if not notebook and function not in functions_of_program(machine.tree):
+        return False
+    used = machine.others.texts_used() if machine.others is not None else ()
+    return not mentions_accelerators(machine.reading.source.text) and not any(map(names_accelerators, used))
+
+
+def with_causes(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts, each with what it shares with the others that one decision would end."""
+    return [replace(fact, shared=":".join(map(str, held))) if (held := _shared(fact)) else fact for fact in facts]
+
+
+def _shared(fact: Fact) -> tuple[object, ...]:
+    """The value that is in the wrong place, or the decision that the function has not taken; nothing where it is alone.
+
+    Facts of different functions have nothing in common, but for an attribute, which is the business of its class, and
+    an option such as ``args.cuda``, which is that of the file. A script, unlike a function, loads one thing after
+    another, for many ends.
+    """
+    if isinstance(fact, IgnoresGivenDevice):
+        of_file = fact.kind == "flag" and "." in fact.given and not fact.given.startswith("self.")
+        return "" if of_file else fact.scope, fact.kind, fact.given
+    if isinstance(fact, CheckpointLoad):
+        return (fact.scope, fact.function) if fact.scope else ()
+    if isinstance(fact, ReadOnHost):
+        return fact.scope, _name(fact.value), _placed_at(fact.value)
+    return _shared_by_mixed(fact) if isinstance(fact, MixedDevices) else ()
+
+
+def _shared_by_mixed(fact: MixedDevices) -> tuple[object, ...]:
+    """The attribute that stays behind, the place for which a function makes its tensors, or what put one on the CPU."""
+    if not fact.creations:
+        return fact.scope, _placed_at(fact.stayed) or _name(fact.stayed)
+    first = fact.creations[0]
+    if first.where == "init" and first.attribute:
+        return first.scope.rpartition(".")[0], first.attribute
+    if first.where == "module" and fact.scope:
+        return ()
+    return first.scope, fact.other.device
+
+
+def _name(operand: Operand) -> str:
+    found = _NAME.match(operand.text)
+    return found[0] if found is not None else operand.text
+
+
+def _placed_at(operand: Operand) -> Span | None:
+    """What brought the operand where it is."""
+    return operand.evidence[-1][1] if operand.evidence else None
+
+
+def nearest(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts without those that another one explains.
+
+    A batch that was left behind explains the operation that it is used in, and a move whose result is lost explains
+    that its device is a literal. A literal device explains what its tensor meets, unless that was made on the CPU by
+    the same function, which stays there whatever the device. Workers that use an accelerator explain that what they
+    give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
+    makes; a load that says nothing of the place explains that it forgets the one it was given, unless what it loads was
+    published, which is nearly always for the CPU.
+    """
+    held = list(facts)
+    loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
+    forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
+    lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
+    literals = {
+        fact.at
+        for fact in held
+        if isinstance(fact, IgnoresGivenDevice) and not any(_within(fact.at, each) for each in lost)
+    }
+    batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
+    loaders = {fact.loader_at for fact in held if isinstance(fact, AcceleratorInWorker)}
+    return [
+        fact
+        for fact in held
+        if not _is_explained(fact, batches, literals)
+        and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
+        and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
+        and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
+        and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
+    ]
+
+
+def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:
+    if isinstance(fact, IgnoresGivenDevice):
+        return fact.at not in literals
+    if not isinstance(fact, MixedDevices):
+        return False
+    return fact.at in batches or (fact.literal in literals and not _is_made_beside(fact))
+
+
+def _is_made_beside(fact: MixedDevices) -> bool:
+    """Whether the function that holds the operation made what stayed on the CPU."""
+    return bool(fact.creations) and fact.creations[0].scope == fact.scope
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    start, end = (inner.row, inner.column), (inner.end_row, inner.end_column)
+    return (outer.row, outer.column) <= start and end <= (outer.end_row, outer.end_column)
