@@ -21,6 +21,7 @@ from torchdevlint.flow.scope.names import (
     mentions_cuda,
     mentions_device,
     positional_names,
+    stem_of,
 )
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.state.arguments import Arguments
@@ -323,7 +324,7 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     if not stands_here(frame, down):
         return by_call(frame, state, receiver)
     source = down.func.value if isinstance(down, ast.Call) and isinstance(down.func, ast.Attribute) else None
-    stem = _stem(source) if source is not None else None
+    stem = stem_of(source) if source is not None else None
     path = dotted_path(stem) if stem is not None else None
     if stem is None or path in (None, "self"):
         return None
@@ -334,13 +335,6 @@ def _up_again(frame: Frame, node: ast.Call, state: State) -> Given | None:
     if converted and not (isinstance(origin, Tensor) and not stays_behind(origin.device)):
         return None  # ``x.type(torch.LongTensor)`` is about the dtype, unless `x` is elsewhere
     return Given(f"{path}.device", f"`{path}` came from there", down)
-
-
-def _stem(node: ast.expr) -> ast.expr:
-    """The name or attribute that a chain of method calls starts with."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
-    return node
 
 
 EVENTS = {

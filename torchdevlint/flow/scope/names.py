@@ -126,3 +126,10 @@ def defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[
         pairs += list(zip(positional[-len(spec.defaults) :], spec.defaults, strict=True))
     pairs += [(each.arg, default) for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default]
     return pairs
+
+
+def stem_of(node: ast.expr) -> ast.expr:
+    """The name or attribute that a chain of method calls starts with."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node

@@ -184,10 +184,6 @@ class Library(Value, frozen=True):
     """Where a `DataParallel` wants its model to be when it is called, if that is known."""
 
 
-DATASET_FILE = Library("a file of a dataset repository")
-"""The path of a file that was downloaded from one."""
-
-
 @compared_by("info", "device", "given")
 class Obj(Value, frozen=True):
     """An instance of a class of this file; `device` is where its parameters live, if it is a Module."""
@@ -348,4 +344,5 @@ GIVEN = Unknown(given=MODEL)
 NUMBER = Number()
 TEXT = Text()
 NONE = Const(None)
+DATASET_FILE = Library("a file of a dataset repository")
 NUMBERS = Seq(None, NUMBER)
