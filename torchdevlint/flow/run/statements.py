@@ -218,8 +218,7 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
         if not state.alive:
             break
         ends.append(state.copy())
-        same = all(state.env.get(name) is value for name, value in entered.env.items())
-        if same and state.paths == entered.paths and state.touched is entered.touched:
+        if _knows_the_same(state, entered):
             break
     frame.left = outer
     frame.loop_depth -= 1
@@ -227,6 +226,15 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
         merge_states(state, ends[0], ends[1], tagged=False)
     elif not ends:
         state.env, state.paths, state.alive = before.env, before.paths, True
+
+
+def _knows_the_same(state: State, entered: State) -> bool:
+    """Whether a round left all names that were there before as they were."""
+    if state.touched is not entered.touched or state.paths != entered.paths:
+        return False
+    env = state.env
+    changed = [(env.get(name), value) for name, value in entered.env.items() if env.get(name) is not value]
+    return all(held == value for held, value in changed)
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
