@@ -285,7 +285,7 @@ def _reports(
     from torchdevlint.flow.analyse import analyse
 
     try:
-        facts = analyse(tree, source, settings, rules.facts_of(codes), project)
+        facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes))
     except (RecursionError, MemoryError):
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)

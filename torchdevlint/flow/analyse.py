@@ -16,7 +16,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.observers import OBSERVERS, settled
+from torchdevlint.flow.observers import NOBODY, Observers, observers_of
 from torchdevlint.flow.run.calls import call_value
 from torchdevlint.flow.run.expressions import TRANSFER
 from torchdevlint.flow.run.functions import run_body
@@ -49,11 +49,12 @@ def analyse(
     settings: Settings,
     wanted: frozenset[type[Fact]] | None = None,
     project: Project | None = None,
+    observers: Observers | None = None,
 ) -> list[Fact]:
     """The facts of one file, in source order, whose `source` has its tree set.
 
     Facts that are not among the `wanted` kinds may be missing; without it, all are there. Without `project` the file is
-    looked at alone.
+    looked at alone, and without `observers` only the checks of the inference look on.
 
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
@@ -61,15 +62,15 @@ def analyse(
     """
     kinds = frozenset(all_facts().values()) if wanted is None else wanted
     callers = Callers(tree, project, partial(_calls_in, settings=settings))
-
+    looking = observers_of(()) if observers is None else observers
     application = Application(tree, source.text, project, callers)
 
     def found(default_changed: bool) -> list[Fact]:
-        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, OBSERVERS, kinds, project)
+        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, looking.events, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))
-        held = [settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
+        held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
         facts = sorted(nearest(filter(application.has_use_for, held)), key=lambda fact: (fact.at, type(fact).__name__))
         _let_go(machine)
         return facts
@@ -88,7 +89,7 @@ def _rests_on_the_default(fact: Fact) -> bool:
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
     """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
     machine = Machine(
-        module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, OBSERVERS, frozenset(), project
+        module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, NOBODY.events, frozenset(), project
     )
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)

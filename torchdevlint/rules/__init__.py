@@ -10,6 +10,9 @@ A rule module consists of a docstring with the headings of `HEADINGS`, and of
 * ``check(fact: SomeFact)``: yields a `Report` for each finding. The annotation of ``fact`` is the subscription; a
   union subscribes to several facts.
 
+A rule that nobody else's facts serve looks on for itself: it defines the fact, and the tables of
+`torchdevlint.flow.observers` (``EVENTS``, ``FUNCTIONS``, ``METHODS``) by which it records it.
+
 Code and name come from the file name, so they are written once.
 """
 
@@ -19,6 +22,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -29,6 +33,9 @@ from msgspec import Struct
 
 from torchdevlint.files import content
 from torchdevlint.model import Report, Severity
+
+if typing.TYPE_CHECKING:
+    from torchdevlint.flow.observers import Observers
 
 EXECUTIONS = {
     "operation": "the flagged code runs with everything on an accelerator: a device error, or a result elsewhere",
@@ -180,6 +187,14 @@ def by_fact() -> dict[type, tuple[Rule, ...]]:
 def facts_of(codes: frozenset[str]) -> frozenset[type]:
     """What the rules with these codes subscribe to."""
     return frozenset(fact for rule in all_rules() if rule.code in codes for fact in rule.facts)
+
+
+@cache
+def observers(codes: frozenset[str]) -> Observers:
+    """Who looks on at the run of a file for the rules with these codes: all checks, and those of the rules that do."""
+    from torchdevlint.flow.observers import observers_of
+
+    return observers_of(sys.modules[rule.check.__module__] for rule in all_rules() if rule.code in codes)
 
 
 def find(key: str) -> Identity | None:
