@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from torchdevlint import rules
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.source.text import Source
 
+EVERY_RULE = frozenset(rule.code for rule in rules.all_rules())
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 
 
@@ -19,7 +21,7 @@ def facts_of(text: str, head: str = HEAD) -> list[Fact]:
     source_text = head + textwrap.dedent(text)
     tree = ast.parse(source_text)
     source = Source(source_text, tree)
-    return analyse(tree, source, Settings())
+    return analyse(tree, source, Settings(), observers=rules.observers(EVERY_RULE))
 
 
 def mixed(text: str, head: str = HEAD) -> list[str]:

@@ -59,12 +59,23 @@ twice; operations other than arithmetic with a number; `w.requires_grad = True` 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from functools import partial
 
-from torchdevlint.flow.facts.tensors import NonLeaf
+from torchdevlint.flow.events import GradientRead
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import inside, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -87,6 +98,191 @@ def repaired(device):
     w = torch.zeros(3, device=device, requires_grad=True)
     return {"groups": len(torch.optim.SGD([w], lr=0.1).param_groups)}
 '''
+
+
+class NonLeaf(Fact, frozen=True):
+    """A tensor that was made from the leaf that is meant to be trained, and takes its place.
+
+    `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
+    is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere). `leaf` is the call that makes the leaf,
+    at `leaf_at`, where that is a part of the expression; `written` tells whether the tensor is written in place.
+    """
+
+    name: str
+    text: str
+    why: str
+    use: str
+    used_at: Span
+    leaf: str = ""
+    leaf_at: Span | None = None
+    written: bool = False
+
+
+_ARITHMETIC = (ast.Mult, ast.Div, ast.Add, ast.Sub)
+_RETAINS = frozenset({"retain_grad", "requires_grad_"})
+Made = tuple[ast.expr, str]
+"""The expression that gives a tensor which is no leaf, and ``move`` or ``operation``: why it is none."""
+
+
+def _see_optimizer(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """An optimizer is made: it refuses what is no leaf."""
+    parameters = arguments.get(0, "params")
+    if parameters is not None:
+        for each in _listed(frame, parameters[0]):
+            _note(frame, state, each, node, "optimizer")
+
+
+def _note_gradient(event: GradientRead) -> None:
+    """``w.grad`` is read: backward leaves it None where `w` is no leaf."""
+    frame, state, node = event.frame, event.state, event.node
+    machine = frame.machine
+    if not isinstance(node.ctx, ast.Load) or "retain_grad" in machine.words or "backward" not in machine.words:
+        return
+    path, scope = dotted_path(node), frame.function or machine.tree
+    asked = (each.left for each in nodes_in(scope, ast.Compare))
+    if path is not None and path not in map(dotted_path, asked):
+        _note(frame, state, node.value, node, "grad")
+
+
+def _note(frame: Frame, state: State, tensor: ast.expr, use: ast.expr, kind: str) -> None:
+    path, machine = dotted_path(tensor), frame.machine
+    made = None if path is None else _made(frame, state, path, use)
+    value = frame.evaluate(tensor, state)
+    if path is None or made is None or not isinstance(value, Tensor) or value.parameter:
+        return
+    if path.startswith("self.") and frame.owner is not None and frame.owner.is_module:
+        return
+    expression, why = made
+    if why == "move" and (on_cpu(value.device) or value.device.origin is Origin.TOP):
+        return
+    inner, _ = _peeled(expression)
+    leaf = inner if isinstance(inner, ast.Call) else None
+    fact = partial(
+        NonLeaf,
+        machine.span_of(expression),
+        path,
+        machine.text_of(expression),
+        why,
+        kind,
+        machine.span_of(use),
+        "" if leaf is None else machine.text_of(leaf),
+        None if leaf is None else machine.span_of(leaf),
+        _is_written(frame, path),
+    )
+    machine.record(("leaf", expression), fact, state)
+
+
+def _listed(frame: Frame, node: ast.expr) -> Iterator[ast.expr]:
+    """The tensors that are written down as the parameters of an optimizer: in a list, under ``"params"``."""
+    if isinstance(node, ast.Name):
+        found = _assignments(frame, node.id)
+        node = found[0].value if len(found) == 1 else node
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "params":
+                yield from _listed(frame, value) if isinstance(value, (ast.List, ast.Tuple)) else (value,)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        for each in node.elts:
+            yield from _listed(frame, each) if isinstance(each, ast.Dict) else (each,)
+
+
+def _assignments(frame: Frame, path: str) -> list[ast.Assign]:
+    """The assignments to a name in the function that is run, in source order."""
+    scope = frame.function or frame.machine.tree
+    mine = [
+        each for each in nodes_in(scope, ast.Assign) if len(each.targets) == 1 and dotted_path(each.targets[0]) == path
+    ]
+    return sorted(mine, key=lambda each: each.lineno)
+
+
+def _made(frame: Frame, state: State, path: str, use: ast.expr) -> Made | None:
+    """How the tensor came to be no leaf, if it has been assigned once, or once more from itself."""
+    if _is_changed(frame, path):
+        return None
+    found = _assignments(frame, path)
+    if not 1 <= len(found) <= 2 or found[-1].lineno >= use.lineno:
+        return None
+    outer = found[-1].value
+    inner, why = _peeled(outer)
+    if inner is None:
+        return None
+    if dotted_path(inner) == path and len(found) == 2:
+        inner = found[0].value
+    elif len(found) == 2:
+        return None
+    return (outer, why) if _is_leaf(frame, state, inner) else None
+
+
+def _is_changed(frame: Frame, path: str) -> bool:
+    """Whether anything is done to the tensor that makes it a leaf of its own."""
+    scope = frame.function or frame.machine.tree
+    uses = [each for each in nodes_in(scope, ast.Attribute) if dotted_path(each.value) == path]
+    written = ("requires_grad", "data")
+    return any(each.attr in _RETAINS or (each.attr in written and isinstance(each.ctx, ast.Store)) for each in uses)
+
+
+def _is_written(frame: Frame, path: str) -> bool:
+    """Whether the tensor is written in place where gradients are recorded, which a leaf refuses."""
+    scope = frame.function or frame.machine.tree
+    blocks = [each for each in nodes_in(scope, ast.With) if "no_grad" in ast.dump(each.items[0])]
+    aside = {id(each) for block in blocks for each in inside(block)}
+    stored = (each for each in nodes_in(scope, ast.Subscript) if isinstance(each.ctx, ast.Store))
+    written: list[tuple[ast.AST, ast.expr]] = [(each, each.value) for each in stored]
+    written += [(each.target, each.target) for each in nodes_in(scope, ast.AugAssign)]
+    callees = (each.func for each in nodes_in(scope, ast.Call) if isinstance(each.func, ast.Attribute))
+    written += [(each, each.value) for each in callees if each.attr.endswith("_") and each.attr not in _RETAINS]
+    return any(dotted_path(base) == path and id(each) not in aside for each, base in written)
+
+
+def _peeled(node: ast.expr) -> tuple[ast.expr | None, str]:
+    """What is moved, or combined with a number, by the outermost operations of an expression."""
+    inner, why = node, ""
+    while True:
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and _is_move(inner.func.attr):
+            inner, why = inner.func.value, why or "move"
+        elif isinstance(inner, ast.BinOp) and isinstance(inner.op, _ARITHMETIC) and _is_number(inner.right):
+            inner, why = inner.left, "operation"
+        elif isinstance(inner, ast.BinOp) and isinstance(inner.op, _ARITHMETIC) and _is_number(inner.left):
+            inner, why = inner.right, "operation"
+        else:
+            return (inner, why) if why else (None, why)
+
+
+def _is_move(name: str) -> bool:
+    return name == "to" or name in torch_api.DEVICE_METHODS
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+
+
+def _is_leaf(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether an expression gives a leaf that requires a gradient: a factory, a parameter, ``t.requires_grad_()``."""
+    if not isinstance(node, ast.Call):
+        return False
+    asked = next((each.value for each in node.keywords if each.arg == "requires_grad"), None)
+    asks = isinstance(asked, ast.Constant) and asked.value is True
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+        return not node.args and asked is None and isinstance(frame.evaluate(node, state), Tensor)
+    called = frame.evaluate(node.func, state)
+    if not isinstance(called, Ref):
+        return False
+    if called.name == "torch.nn.Parameter":
+        return asked is None or asks
+    head, _, tail = called.name.rpartition(".")
+    return asks and (called.name == "torch.autograd.Variable" or (head == "torch" and tail in _FACTORIES))
+
+
+_FACTORIES = torch_api.FACTORIES | torch_api.LIKE_FACTORIES
+
+FUNCTIONS = {
+    f"torch.optim.{module}{name}": _see_optimizer
+    for name in sorted(torch_api.OPTIMIZERS)
+    for module in ("", f"{name.lower()}.")
+}
+
+
+EVENTS = {GradientRead: _note_gradient}
 
 
 def check(fact: NonLeaf) -> Iterator[Report]:

@@ -59,11 +59,22 @@ known to be where the model is, such as the output of another layer that `forwar
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts.modules import ModuleBuiltInForward
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.flow.events import ModuleCalled
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
+from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -92,6 +103,152 @@ def flagged(device, early=False):
 def repaired(device):
     return flagged(device, early=True)
 '''
+
+
+class ModuleBuiltInForward(Fact, frozen=True):
+    """A module with parameters that `forward` makes, and calls with what is where the model is, without moving it.
+
+    `text` is what is called to make it, `class_name` its class, `scope` the function, `called_at` the call.
+    """
+
+    text: str
+    class_name: str
+    scope: str
+    called_at: Span
+
+
+_LEAVES_PLACE = frozenset("eval train requires_grad_ double float half bfloat16".split())
+"""Methods after which a module is where it was, with the parameters that it had."""
+
+
+def _note_call(event: ModuleCalled) -> None:
+    """A module is called: if `forward` made it a moment ago, its parameters are on the CPU, and its input is not."""
+    frame, state, node, module, arguments = event.frame, event.state, event.node, event.module, event.arguments
+    made = module.made_at
+    if frame.context != "forward" or not isinstance(made, ast.Call) or frame.function is None:
+        return
+    if state.default_device is not None or frame.machine.default_changed:
+        return
+    if made not in _calls_in(frame.function):
+        return
+    if not _has_own_parameters(module) or not any(_is_input(value, state) for value in arguments.values):
+        return
+    if not _stays_as_made(frame, node.func, made, module):
+        return
+    machine = frame.machine
+    name = module.info.name if isinstance(module, Obj) else module.name
+    machine.record(
+        ("built", made, name),
+        lambda: ModuleBuiltInForward(
+            machine.span_of(made), machine.text_of(made.func), name, frame.scope, machine.span_of(node)
+        ),
+        state,
+    )
+
+
+@once_a_node
+def _calls_in(function: FunctionNode) -> frozenset[ast.Call]:
+    return frozenset(nodes_in(function, ast.Call))
+
+
+def _has_own_parameters(module: Value) -> bool:
+    """Whether parameters or buffers were surely made with it, on the default device."""
+    if isinstance(module, Obj):
+        return module.info.is_module and module.info.makes_layers and _leaves_place_alone(module)
+    if not isinstance(module, Library):
+        return False
+    tail = module.name.rpartition(".")[2]
+    if tail == "Sequential":
+        return any(_is_here(child) and _has_own_parameters(child) for child in module.children)
+    return tail in torch_api.PARAMETER_MODULES and module.device is not None
+
+
+def _is_here(child: Value) -> bool:
+    return isinstance(child, (Obj, Library)) and child.device == DEFAULT
+
+
+def _leaves_place_alone(module: Obj) -> bool:
+    """Whether neither the class nor what it is given speaks of devices."""
+    made = module.made_at
+    if not isinstance(made, ast.Call) or not module.info.resolved:
+        return False
+    words = {each.id for each in nodes_in(made, ast.Name)} | {each.attr for each in nodes_in(made, ast.Attribute)}
+    return not any(map(mentions_device, words)) and not any(map(_speaks_of_devices, module.info.mro))
+
+
+def _speaks_of_devices(info: ClassInfo) -> bool:
+    init = info.methods.get("__init__")
+    if init is None:
+        return False
+    words = {each.id for each in nodes_in(init, ast.Name)} | {each.arg for each in nodes_in(init, ast.arg)}
+    words |= {each.arg or "" for each in nodes_in(init, ast.keyword)}
+    moves = {each.attr for each in nodes_in(init, ast.Attribute)} & torch_api.MOVE_METHODS
+    return bool(moves) or any(map(mentions_device, words))
+
+
+def _is_input(value: Value, state: State) -> bool:
+    """Whether it is where the model is, if it is a tensor."""
+    for _, each in alternatives(value, state.conditions):
+        if isinstance(each, Unknown) and each.given == MODEL:
+            continue
+        if not isinstance(each, Tensor) or each.device != MODEL:
+            return False
+    return True
+
+
+def _stays_as_made(frame: Frame, callee: ast.expr, made: ast.Call, module: Obj | Library) -> bool:
+    """Whether what is called has the place and the parameters that it was made with."""
+    while callee is not made and isinstance(callee, ast.Call) and isinstance(callee.func, ast.Attribute):
+        callee = callee.func.value
+    if callee is made:
+        return module.device == DEFAULT
+    path = dotted_path(callee)
+    if path is None or frame.function is None:
+        return False
+    if isinstance(callee, ast.Name):
+        return module.device == DEFAULT and not _is_changed(frame.function, callee.id)
+    kept = path.startswith("self.") and path.count(".") == 1
+    return kept and _is_made_each_time(frame.function, made) and not _is_moved(frame.function, path)
+
+
+def _is_made_each_time(function: FunctionNode, made: ast.Call) -> bool:
+    """Whether every call of the function comes to the assignment: it is under no condition, and behind no return."""
+    body = [] if isinstance(function, ast.Lambda) else function.body
+    for statement in body:
+        if isinstance(statement, ast.Assign) and statement.value is made:
+            return True
+        if nodes_in(statement, ast.Return):
+            return False
+    return False
+
+
+def _is_changed(function: ast.AST, name: str) -> bool:
+    """Whether a module of this name is used otherwise than by calling it: moved, given parameters, handed on."""
+    harmless = set(_harmless_uses(function))
+    uses = (each for each in nodes_in(function, ast.Name) if each.id == name and isinstance(each.ctx, ast.Load))
+    return not all(each in harmless for each in uses)
+
+
+def _harmless_uses(function: ast.AST) -> Iterator[ast.Name]:
+    for call in nodes_in(function, ast.Call):
+        called = call.func
+        if isinstance(called, ast.Attribute) and called.attr in _LEAVES_PLACE:
+            called = called.value
+        if isinstance(called, ast.Name):
+            yield called
+
+
+def _is_moved(function: ast.AST, path: str) -> bool:
+    """Whether `self`, or the attribute that keeps the module, is moved or written to in the function."""
+    for each in nodes_in(function, ast.Attribute):
+        if each.attr in torch_api.MOVE_METHODS and dotted_path(each.value) in ("self", path):
+            return True
+        if isinstance(each.ctx, ast.Store) and (dotted_path(each) or "").startswith(f"{path}."):
+            return True
+    return False
+
+
+EVENTS = {ModuleCalled: _note_call}
 
 
 def check(fact: ModuleBuiltInForward) -> Iterator[Report]:

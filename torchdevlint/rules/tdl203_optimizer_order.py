@@ -56,12 +56,27 @@ for `SGD` without momentum, which has no state.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
+from functools import partial
 
-from torchdevlint.flow.facts.checkpoints import OptimizerOrder
-from torchdevlint.model import Applicability, Note, Report, Severity
+from torchdevlint.flow.checks.reordering import moved_before
+from torchdevlint.flow.facts.common import Fact, Reordering
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Library, Obj, Ref, Unknown, Value
+from torchdevlint.model import Applicability, Note, Report, Severity, Span
 from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = None
@@ -86,6 +101,172 @@ def flagged(device, first=False):
 def repaired(device):
     return flagged(device, first=True)
 '''
+
+
+class OptimizerOrder(Fact, frozen=True):
+    """An optimizer whose state is on the CPU, since its model is moved only after that.
+
+    `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
+    name of the class, `model` the model, `move` the call at `moved_at` that moves it, `reordering` how that can come
+    first.
+    """
+
+    kind: str
+    text: str
+    optimizer: str
+    model: str
+    move: str
+    moved_at: Span
+    reordering: Reordering | None = None
+
+
+_MARK = "<optimizer>"
+"""The name under which a path keeps, beside a model, the optimizer whose state was made for it on the CPU."""
+_LISTS = ("parameters", "named_parameters")
+_MOVES_STATE = re.compile(r"optim|device|cuda|gpu|move|initialize|prepare|^to$|^to_|_to$")
+"""Names of functions that may take the state of an optimizer along."""
+
+
+def _see_adagrad(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """Adagrad makes its state at once, where the parameters are."""
+    _mark(frame, state, node, node, name)
+
+
+def _see_load(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``optimizer.load_state_dict(..)`` puts the state where the parameters are at that moment."""
+    assert isinstance(node.func, ast.Attribute)
+    path = dotted_path(node.func.value)
+    if path is None or not isinstance(receiver, Unknown):
+        return
+    for assignment in _assignments(frame, path):
+        made = assignment.value
+        called = frame.evaluate(made.func, state) if isinstance(made, ast.Call) else None
+        if not isinstance(made, ast.Call) or not isinstance(called, Ref) or not _keeps_state(called.name, made):
+            return
+        if made.lineno > node.lineno or _is_moved_by_hand(frame, path):
+            return
+        _mark(frame, state, made, node, called.name)
+
+
+def _keeps_state(name: str, made: ast.Call) -> bool:
+    """Whether it is an optimizer of torch that keeps tensors for each parameter: plain SGD has none."""
+    if not name.startswith("torch.optim.") or name.rpartition(".")[2] not in torch_api.OPTIMIZERS:
+        return False
+    plain = len(made.args) < 3 and not any(each.arg in ("momentum", None) for each in made.keywords)
+    return not (name.endswith(".SGD") and plain)
+
+
+def _mark(frame: Frame, state: State, made: ast.Call, cause: ast.Call, name: str) -> None:
+    if state.default_device is not None or frame.machine.default_changed:
+        return
+    path = _model_of(frame, made)
+    if path is not None and _is_on_cpu(frame, state, path, made, cause):
+        state.paths[f"{path}.{_MARK}"] = Library(name, made_at=cause)
+
+
+def _model_of(frame: Frame, made: ast.Call) -> str | None:
+    """The model whose parameters the optimizer gets, if it is one."""
+    found = {path for part in (*made.args, *made.keywords) for path in _asked(part)}
+    if not found and made.args and isinstance(made.args[0], ast.Name):
+        found = _asked(frame.function or frame.machine.tree)
+    return found.pop() if len(found) == 1 else None
+
+
+def _asked(scope: ast.AST) -> set[str]:
+    """The models that are asked for their parameters."""
+    calls = [*nodes_in(scope, ast.Call), *([scope] if isinstance(scope, ast.Call) else [])]
+    asked = (each.func for each in calls if isinstance(each.func, ast.Attribute) and each.func.attr in _LISTS)
+    return {path for each in asked if (path := dotted_path(each.value)) is not None}
+
+
+def _is_on_cpu(frame: Frame, state: State, path: str, made: ast.Call, cause: ast.Call) -> bool:
+    """Whether the model was made in this function and has not been moved before `cause`."""
+    found = [each for each in _assignments(frame, path) if each.lineno <= made.lineno]
+    if not found or any(_speaks_of_devices(each.value) for each in found):
+        return False
+    scope = frame.function or frame.machine.tree
+    moved = (each for each in nodes_in(scope, ast.Attribute) if each.attr in torch_api.MOVE_METHODS)
+    if any((dotted_path(each.value) or "").startswith(path) and each.lineno <= cause.lineno for each in moved):
+        return False
+    name = ast.copy_location(ast.Name(path, ast.Load()), cause)
+    model = frame.evaluate(name, state) if path.isidentifier() else None
+    return model is not None and all(_may_be_on_cpu(each) for _, each in alternatives(model, state.conditions))
+
+
+def _may_be_on_cpu(model: Value) -> bool:
+    if isinstance(model, (Obj, Library)):
+        return model.device == DEFAULT and model.placed is None
+    return isinstance(model, Unknown) and model.given is None
+
+
+def _speaks_of_devices(made: ast.expr) -> bool:
+    words = [each.id for each in nodes_in(made, ast.Name)] + [each.arg or "" for each in nodes_in(made, ast.keyword)]
+    attributes = [each.attr for each in nodes_in(made, ast.Attribute)]
+    moves = torch_api.MOVE_METHODS & set(attributes)
+    return not isinstance(made, ast.Call) or bool(moves) or any(map(mentions_device, words + attributes))
+
+
+def _assignments(frame: Frame, path: str) -> list[ast.Assign]:
+    scope = frame.function or frame.machine.tree
+    return [each for each in assignments_by_path(scope).get(path, ()) if len(each.targets) == 1]
+
+
+def _is_moved_by_hand(frame: Frame, path: str) -> bool:
+    """Whether the state of the optimizer is looked into, or a function gets the optimizer that may move it."""
+    scope = frame.function or frame.machine.tree
+    if any(each.attr == "state" and dotted_path(each.value) == path for each in nodes_in(scope, ast.Attribute)):
+        return True
+    return any(
+        any(dotted_path(each) == path for each in call.args)
+        and _MOVES_STATE.search((dotted_path(call.func) or "").rpartition(".")[2].lower())
+        for call in nodes_in(scope, ast.Call)
+    )
+
+
+def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """The model goes to an accelerator: the state of its optimizer stays."""
+    assert isinstance(node.func, ast.Attribute)
+    moved = node.func.value
+    while (
+        isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute) and moved.func.attr in ("eval", "train")
+    ):
+        moved = moved.func.value
+    path = dotted_path(moved)
+    held = state.paths.get(f"{path}.{_MARK}")
+    if held is None:
+        return
+    name, machine = node.func.attr, frame.machine
+    device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
+    if device is None or device == TOP or on_cpu(device):
+        return
+    for _, each in alternatives(held, state.conditions):
+        cause = each.made_at if isinstance(each, Library) else None
+        if not isinstance(each, Library) or not isinstance(cause, ast.Call) or _is_loaded_after(frame, node):
+            continue
+        loaded = isinstance(cause.func, ast.Attribute) and cause.func.attr == "load_state_dict"
+        fact = partial(
+            OptimizerOrder,
+            machine.span_of(cause),
+            "loaded" if loaded else "made",
+            machine.text_of(cause.func),
+            each.name,
+            path or "",
+            machine.text_of(node),
+            machine.span_of(node),
+            moved_before(frame, node, cause),
+        )
+        machine.record(("optimizer", cause), fact, state)
+
+
+def _is_loaded_after(frame: Frame, move: ast.Call) -> bool:
+    """Whether a state is loaded into something after the move, which puts it where the parameters are then."""
+    scope = frame.function or frame.machine.tree
+    after = (each for each in nodes_in(scope, ast.Attribute) if each.attr == "load_state_dict")
+    return any(each.lineno > move.lineno and "optim" in (dotted_path(each.value) or "").lower() for each in after)
+
+
+FUNCTIONS = {"torch.optim.Adagrad": _see_adagrad, "torch.optim.adagrad.Adagrad": _see_adagrad}
+METHODS = {"load_state_dict": _see_load, "to": _see_move, **dict.fromkeys(sorted(torch_api.DEVICE_METHODS), _see_move)}
 
 
 def check(fact: OptimizerOrder) -> Iterator[Report]:

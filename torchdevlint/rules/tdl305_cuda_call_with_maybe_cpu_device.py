@@ -46,12 +46,24 @@ and where what they raise is caught. `torch.cuda.device(x.device)` around a kern
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts.devices import MaybeCpuDevice
-from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.flow.checks import device_specs
+from torchdevlint.flow.checks.for_cuda import is_for_cuda, kernel_before
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import CPU, DEFAULT, Origin
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Tensor, Value
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import attribute_renamed, fix
 from torchdevlint.rules.wording import code, edit
+from torchdevlint.source.nodes import nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -72,6 +84,178 @@ def repaired(device):
     chosen = torch.device("cpu")
     return {"device": str(torch.nn.Linear(2, 2).to(chosen).weight.device)}
 '''
+
+
+class MaybeCpuDevice(Fact, frozen=True):
+    """A call that takes devices of CUDA only gets one that may be the CPU.
+
+    `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
+    what says that this may be the CPU, and `why_at` where. `callee_at` is what is called, if ``.to`` takes the same
+    arguments, and `of_torch` whether it surely is a tensor or a module that has it.
+    """
+
+    call: str
+    device: str
+    why: str
+    why_at: Span
+    callee_at: Span | None = None
+    of_torch: bool = False
+
+
+_ASKS = re.compile(
+    r"cuda|gpu|cpu|mps|device|is_available|accelerat|distributed|rank|world_size|parallel|ddp", re.IGNORECASE
+)
+"""Words of tests that may be about devices, or about code that runs on several of them."""
+
+
+def _function(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    given = arguments.get(0, "device")
+    if given is not None:
+        _look(frame, state, node, name, *given)
+
+
+def _cuda(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    given = arguments.get(0, "device")
+    own = isinstance(receiver, Obj) and (not receiver.info.is_module or "cuda" in receiver.info.all_methods)
+    if given is not None and not own:
+        of_torch = isinstance(receiver, (Tensor, Obj)) or (isinstance(receiver, Library) and receiver.module)
+        _look(frame, state, node, ".cuda", *given, of_torch=of_torch)
+
+
+def _fits_to(call: ast.Call) -> bool:
+    """Whether the arguments of ``.cuda`` mean the same to ``.to``, which takes the type behind the device."""
+    return len(call.args) <= 1 and all(each.arg in ("device", "non_blocking") for each in call.keywords)
+
+
+def _look(
+    frame: Frame, state: State, call: ast.Call, name: str, node: ast.expr, value: Value, of_torch: bool = False
+) -> None:
+    if state.guarded or _is_under_question(frame, call):
+        return
+    if name == "torch.cuda.set_device" and device_specs.lacks_number(frame, node, value):
+        return
+    why = _why(frame, state, name, node, value)
+    if why is None:
+        return
+    machine, (text, place) = frame.machine, why
+    machine.record(
+        ("may be the CPU", call),
+        lambda: MaybeCpuDevice(
+            machine.span_of(call),
+            name,
+            machine.text_of(node),
+            text,
+            machine.span_of(place),
+            machine.span_of(call.func) if name == ".cuda" and _fits_to(call) else None,
+            of_torch,
+        ),
+        state,
+    )
+
+
+def _why(frame: Frame, state: State, name: str, node: ast.expr, value: Value) -> tuple[str, ast.AST] | None:
+    """What says that the device may be the CPU, in words and with its place; None if nothing does."""
+    held = [each for _, each in alternatives(value, state.conditions)]
+    if name == ".cuda" and any(_is_of_tensor(each) for each in held):
+        return "it is where a tensor is, which may be the CPU", node
+    for written, text in _written(frame, node):
+        place = next((each for each in _results(written) if _is_cpu(each)), None)
+        if place is not None:
+            return text, place
+    return ("it is the CPU on some path", node) if any(_is_literally_cpu(each) for each in held) else None
+
+
+def _is_of_tensor(value: Value) -> bool:
+    """Whether it is the device of a tensor that some caller gives, or of a model."""
+    return isinstance(value, Dev) and not value.number and value.device.origin in (Origin.ARGUMENT, Origin.MODEL)
+
+
+def _is_literally_cpu(value: Value) -> bool:
+    if isinstance(value, Dev):
+        return value.device in (CPU, DEFAULT) and not value.number
+    return value == Const("cpu")
+
+
+def _written(frame: Frame, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The expressions that may have given `node` its value, each with what it is, in words."""
+    path = dotted_path(node)
+    if path is None:
+        yield node, "it is chosen here"
+        return
+    function, owner = frame.function, frame.owner
+    if function is not None and path in argument_names(function):
+        yield from ((value, "that is its default") for name, value in defaults(function) if name == path and value)
+    own = path.startswith("self.")
+    for scope in (function, owner.node if owner is not None and own else None, None if own else frame.machine.tree):
+        values = [] if scope is None else list(_assigned(scope, path))
+        yield from ((value, "it is chosen here") for value in values)
+        if values or (function is not None and path in argument_names(function)):
+            return
+    if "." in path and not own and frame.machine.tree is not None:
+        yield from ((value, "the command line says so") for value in _options(frame.machine.tree, path))
+
+
+def _assigned(scope: ast.AST, path: str) -> Iterator[ast.expr]:
+    for each in nodes_in(scope, ast.Assign):
+        if any(dotted_path(target) == path for target in each.targets):
+            yield each.value
+    for annotated in nodes_in(scope, ast.AnnAssign):
+        if annotated.value is not None and dotted_path(annotated.target) == path:
+            yield annotated.value
+
+
+def _options(tree: ast.Module, path: str) -> Iterator[ast.expr]:
+    """The default and the choices of the option that ``args.device`` holds."""
+    option = path.rpartition(".")[2]
+    for call in nodes_in(tree, ast.Call):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_argument":
+            continue
+        names = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if any(name.startswith("--") and name.lstrip("-").replace("-", "_") == option for name in names):
+            for keyword in call.keywords:
+                if keyword.arg == "default":
+                    yield keyword.value
+                elif keyword.arg == "choices" and isinstance(keyword.value, (ast.List, ast.Tuple)):
+                    yield from keyword.value.elts
+
+
+def _results(node: ast.expr) -> Iterator[ast.expr]:
+    """What an expression may give: the arms of a choice, and what ``torch.device`` is made of."""
+    if isinstance(node, ast.IfExp):
+        yield from _results(node.body)
+        yield from _results(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for each in node.values:
+            yield from _results(each)
+    elif isinstance(node, ast.Call) and len(node.args) == 1 and (dotted_path(node.func) or "").endswith("device"):
+        yield from _results(node.args[0])
+    else:
+        yield node
+
+
+def _is_cpu(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _is_under_question(frame: Frame, call: ast.Call) -> bool:
+    """Whether a test before or around the call asks for devices, or what it raises is caught."""
+    scope = frame.function or frame.machine.tree
+    tests = [
+        *((each.lineno, each.test) for each in nodes_in(scope, ast.If)),
+        *((each.lineno, each.test) for each in nodes_in(scope, ast.IfExp) if call in nodes_in(each, ast.Call)),
+        *((each.lineno, each.test) for each in nodes_in(scope, ast.Assert)),
+        *((each.lineno, each) for each in nodes_in(scope, ast.BoolOp) if call in nodes_in(each, ast.Call)),
+    ]
+    if any(line <= call.lineno and _ASKS.search(frame.machine.text_of(test)) for line, test in tests):
+        return True
+    if is_for_cuda(frame) or (frame.function is not None and kernel_before(frame.function, call.lineno)):
+        return True
+    tries = (each for each in nodes_in(scope, ast.Try) if each.handlers)
+    return any(call in nodes_in(part, ast.Call) for each in tries for part in each.body)
+
+
+FUNCTIONS = {"torch.cuda.set_device": _function, "torch.cuda.device": _function}
+METHODS = {"cuda": _cuda}
 
 
 def check(fact: MaybeCpuDevice) -> Iterator[Report]:

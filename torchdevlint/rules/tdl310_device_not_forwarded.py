@@ -54,12 +54,27 @@ that `__init__` makes nothing is said, since the module can be moved afterwards.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.draws import draws
+from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.decorators import is_plain
+from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
+from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.wording import code, edit
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 SEVERITY = Severity.WARNING
 EXECUTION = "operation"
@@ -90,6 +105,277 @@ def forwarded(size, device=None):
 def observe(make, device):
     return {"the result is where it was asked for": make(2, device=device).device.type == device.type}
 '''
+
+
+_NAMES = ("map_location", "device")
+_READS_ALL = frozenset(
+    "locals vars eval exec globals save_hyperparameters store_attr currentframe _getframe getargvalues".split()
+)
+"""What may read a parameter without saying its name."""
+_DISMISSED = re.compile(
+    r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
+)
+_STATIC = frozenset({"staticmethod", "classmethod"})
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _note_call(event: FunctionCalled) -> None:
+    _note(event.frame, event.state, event.node, event.function, event.arguments)
+
+
+def _note_constructor(event: Constructed) -> None:
+    _note(event.frame, event.state, event.node, event.init, event.arguments)
+
+
+def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: Arguments) -> None:
+    """A call of a function of this file that takes a device too, and is not given the one that the caller was given."""
+    name = _unread(frame)
+    if name is None or arguments.starred or arguments.double_starred or isinstance(callee.node, ast.Lambda):
+        return
+    bound = callee.receiver is not None
+    if name in [each.arg for each in callee.node.args.posonlyargs]:
+        return
+    taken = positional_names(callee.node)[: len(arguments.positional) + bound]
+    if name in (*taken, *arguments.keywords) or name not in _with_defaults(callee.node):
+        return
+    if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
+        return
+    called = frame.machine.text_of(node.func)
+    keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name)) and not draws(callee.node)
+    keeps = keeps and not (bound and _is_overridden_without(frame, callee.node, name))
+    _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
+
+
+def _is_overridden_without(frame: Frame, method: Function, name: str) -> bool:
+    """Whether a class of the file has another method of that name, which does not take the parameter."""
+    others = (info.methods.get(method.name) for info in frame.machine.classes.values())
+    return any(each is not None and each is not method and name not in argument_names(each) for each in others)
+
+
+def _loaded(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """A load to the CPU by name, or to nowhere in particular, in a function that is told where to."""
+    given = arguments.get(torch_api.LOADERS[name], "map_location")
+    default = _default_of(frame.function, "map_location")
+    if given is not None:
+        if given[1] == Const("cpu") and _unread(frame) == "map_location":
+            _record(
+                frame, state, given[0], "map_location", "load", name, "map_location", keeps=_same(default, given[0])
+            )
+    elif not (arguments.starred or arguments.double_starred) and _forgets_place(frame):
+        handed = "map_location=map_location"
+        _record(frame, state, node, "map_location", "call", name, handed, keeps=_same(default, _NONE))
+
+
+def _forgets_place(frame: Frame) -> bool:
+    """Whether a function takes the place of a load and never reads it, whoever asks it to take one."""
+    function = frame.function
+    if not isinstance(function, Functions) or "map_location" not in argument_names(function):
+        return False
+    forgotten = not _reads(function, "map_location") and not _reads_all(function)
+    return forgotten and not _is_dismissed(frame, function, "map_location")
+
+
+def _base_made(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``super().__init__(..)`` of a layer of torch."""
+    parameter = _unread(frame)
+    if not isinstance(receiver, Super) or parameter != "device" or arguments.starred or arguments.double_starred:
+        return
+    bases = [base.rpartition(".") for base in receiver.info.library_bases]
+    layers = [tail for head, _, tail in bases if head == "torch.nn" and tail in torch_api.PARAMETER_MODULES]
+    if len(bases) == len(layers) == 1 and "device" not in arguments.keywords and arguments.positional:
+        keeps = _same(_default_of(frame.function, parameter), _NONE)
+        called = frame.machine.text_of(node.func)
+        _record(frame, state, node, parameter, "call", called, "device=device", keeps=keeps)
+
+
+def _note_end(event: FunctionEnded) -> None:
+    """What a function that was entered returns: tensors that it made on the default device, though told another."""
+    frame, state = event.frame, event.state
+    parameter = _unread(frame) if frame.returned or frame.yields else None
+    if parameter != "device" or frame.function in frame.machine.pipeline or frame.function is None:
+        return
+    calls = {id(each) for each in nodes_in(frame.function, ast.Call)}
+    for value in (*(value for _, _, value in frame.returned), *frame.yields):
+        if isinstance(value, Loaded) and id(value.node) in calls:
+            _note_loaded(frame, state, value.node)
+        for tensor in tensors_in(value):
+            made_here = tensor.device == DEFAULT and not _is_reduced(frame.function, tensor)
+            for site in tensor.creations if made_here else ():
+                if id(site.node) in calls and isinstance(site.node, ast.Call):
+                    takes = site.function.rpartition(".")[2] not in torch_api.CPU_FACTORIES
+                    takes = takes and site.function.rpartition(".")[2] not in torch_api.LEGACY_CONSTRUCTORS
+                    how = "device=device" if takes else ".to(device)"
+                    alone = len(tensor.creations) == 1 and (
+                        takes or not _same(_default_of(frame.function, "device"), _NONE)
+                    )
+                    keeps = alone and takes and not site.random and _is_returned_as_made(frame.function, site.node)
+                    _record(frame, state, site.node, parameter, "factory", site.function, how, alone, keeps)
+                    return
+
+
+def _is_reduced(function: ast.AST, tensor: Tensor) -> bool:
+    """Whether it is one number that a function returns as ``losses.mean()``: that goes with tensors of all devices."""
+    returned = (each.value for each in nodes_in(function, ast.Return) if isinstance(each.value, ast.Call))
+    methods = (each.func.attr for each in returned if isinstance(each.func, ast.Attribute) and not each.args)
+    return tensor.ndim == 0 and not _REDUCTIONS.isdisjoint(methods)
+
+
+def _is_returned_as_made(function: ast.AST, node: ast.Call) -> bool:
+    """Whether nothing happens to a tensor between the call that makes it on the default device and the return."""
+    default = _default_of(function, "device")
+    usual = default is None or _is_constant(default, None) or _is_constant(default, "cpu")
+    return usual and any(each.value is node for each in nodes_in(function, ast.Return))
+
+
+_NONE = ast.Constant(None)
+_REDUCTIONS = frozenset({"mean", "sum", "max", "min", "median", "std", "var", "prod", "norm"})
+
+
+def _is_constant(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def _default_of(function: ast.AST | None, name: str) -> ast.expr | None:
+    """The default value of a parameter, if it has one."""
+    if not isinstance(function, (*Functions, ast.Lambda)):
+        return None
+    return next((value for each, value in defaults(function) if each == name), None)
+
+
+def _same(one: ast.expr | None, other: ast.expr | None) -> bool:
+    """Whether a default is None here, which is that there is none, or the same as the other one."""
+    return one is None or (other is not None and ast.dump(one) == ast.dump(other))
+
+
+def _note_loaded(frame: Frame, state: State, node: ast.AST) -> None:
+    """``return torch.load(path, map_location="cpu")``."""
+    assert isinstance(node, ast.Call)
+    place = next((each.value for each in node.keywords if each.arg == "map_location"), None)
+    if isinstance(place, ast.Constant) and place.value == "cpu":
+        keeps = _same(_default_of(frame.function, "device"), place)
+        _record(frame, state, place, "device", "load", dotted_path(node.func) or "load", "device", keeps=keeps)
+
+
+def _record(
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    parameter: str,
+    kind: str,
+    target: str,
+    suggestion: str,
+    alone: bool = True,
+    keeps: bool = False,
+) -> None:
+    machine, function = frame.machine, frame.function
+    assert isinstance(function, Function)
+    spec = function.args
+    given = next(each for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs) if each.arg == parameter)
+    machine.record(
+        ("not forwarded", function, parameter),
+        lambda: DeviceNotForwarded(
+            machine.span_of(node),
+            function.name,
+            parameter,
+            kind,
+            target,
+            suggestion,
+            machine.span_of(given),
+            machine.text_of(node),
+            alone,
+            keeps,
+        ),
+        state,
+    )
+
+
+class _Memory:
+    """What `_find_unread` found in one analysis, since what it finds depends on the classes of its files."""
+
+    def __init__(self) -> None:
+        self.unread: dict[ast.AST, str | None] = {}
+
+
+def _unread(frame: Frame) -> str | None:
+    """The parameter for a device that the function takes of its own accord and never reads; None if there is none."""
+    function = frame.function
+    if not isinstance(function, Function):
+        return None
+    known = frame.machine.memory(_Memory).unread
+    if function not in known:
+        known[function] = _find_unread(frame, function)
+    return known[function]
+
+
+def _find_unread(frame: Frame, function: Function) -> str | None:
+    names = argument_names(function)
+    found = next((name for name in _NAMES if name in names and not _reads(function, name)), None)
+    if found is None or any(name in names and _reads(function, name) for name in _NAMES):
+        return None
+    if _reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
+        return None
+    if is_rebound(function, found):
+        return None
+    return found
+
+
+def _reads(function: Function, name: str) -> bool:
+    """Whether the name of a parameter stands anywhere in the function; ``del device`` says that it is meant."""
+    return any(each.id == name for each in nodes_in(function, ast.Name))
+
+
+def _reads_all(function: Function) -> bool:
+    names = {each.id for each in nodes_in(function, ast.Name)}
+    names.update(each.attr for each in nodes_in(function, ast.Attribute))
+    return not names.isdisjoint(_READS_ALL)
+
+
+def _is_dismissed(frame: Frame, function: Function, name: str) -> bool:
+    """Whether a comment or the docstring says, on a line beside the name, that it is not used."""
+    lines = frame.machine.text_of(function).splitlines()
+    named = [place for place, line in enumerate(lines) if re.search(rf"\b{name}\b", line)]
+    return any(_DISMISSED.search(line) for place in named for line in lines[place : place + 3])
+
+
+def _is_imposed(frame: Frame, function: Function) -> bool:
+    """Whether others say what the function takes: a base, a decorator, a table, a command line, a test runner."""
+    machine = frame.machine
+    decorators = {(dotted_path(each) or "?").rpartition(".")[2] for each in function.decorator_list}
+    if not is_plain(function) or decorators - _STATIC - {"no_grad", "inference_mode", "?"}:
+        return True
+    if function.name == "main" or function.name.startswith("test"):
+        return True
+    if function.name in _given_as_values(machine.tree):
+        return True
+    owner = frame.owner
+    if owner is None or function.name == "__init__":
+        return False
+    if not owner.resolved or function.name == "forward" or function.name.startswith("__"):
+        return True
+    return any(info is not owner and function.name in info.methods for info in machine.classes.values())
+
+
+@once_a_node
+def _given_as_values(tree: ast.Module) -> frozenset[str]:
+    """The names of a file that are read elsewhere than where they are called: what they name is called by others."""
+    called = {id(call.func) for call in nodes_in(tree, ast.Call)}
+    names = {each.id for each in nodes_in(tree, ast.Name) if id(each) not in called}
+    names.update(each.attr for each in nodes_in(tree, ast.Attribute) if id(each) not in called)
+    return frozenset(names)
+
+
+def _with_defaults(function: Function) -> frozenset[str]:
+    spec = function.args
+    names = [*positional_names(function)[len(positional_names(function)) - len(spec.defaults) :]]
+    names += [each.arg for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None]
+    return frozenset(names)
+
+
+FUNCTIONS = {name: _loaded for name in torch_api.LOADERS if name.startswith("torch.")}
+METHODS = {"__init__": _base_made}
+EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEnded: _note_end}
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:

@@ -49,12 +49,21 @@ kind of accelerator.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts.portability import CudaOnlySelection
-from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.flow.events import Branched, Chosen
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Ref
+from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import nodes_in
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -87,6 +96,185 @@ def repaired(device):
 def observe(build):
     return {"a tensor can be made on a hidden GPU": build().device.type == "cuda"}
 '''
+
+
+class CudaOnlySelection(Fact, frozen=True):
+    """A choice of the device that knows CUDA and the CPU only.
+
+    `form` is ``choice``; ``default``, where the choice is the default value of a parameter, and so is made at import;
+    or ``built``, where ``mps.is_built()`` is taken for the question whether a device is there. `text` is the choice.
+    `question_at` is what asks, and `cuda_at` what is chosen then, where they can be written as `question` and `chosen`.
+    """
+
+    text: str
+    form: str
+    question_at: Span | None = None
+    question: str = ""
+    cuda_at: Span | None = None
+    chosen: str = ""
+
+
+_CUDA = re.compile(r"cuda(?::\d+)?")
+_OTHERS = frozenset(
+    {"mps", "xpu", "npu", "hpu", "xla", "mtia", "accelerator", "torch_xla", "privateuseone", "musa", "mlu"}
+)
+"""Words of files that know other accelerators."""
+_ASKS = "torch.cuda.is_available"
+_BUILT = "torch.backends.mps.is_built"
+
+
+def _note_choice(event: Chosen) -> None:
+    """``"cuda" if torch.cuda.is_available() else "cpu"``."""
+    frame, state, node = event.frame, event.state, event.node
+    _note_built(frame, state, node.test, node.body, node)
+    if not _chooses(node.body, node.orelse) or not _asks(frame, state, node.test):
+        return
+    default = _is_default(frame, node)
+    if not default and frame.machine.words & _OTHERS:
+        return
+    _record(frame, state, node, "default" if default else "choice")
+
+
+def _note_branches(event: Branched) -> None:
+    """``if torch.cuda.is_available(): device = "cuda"``, with ``else: device = "cpu"``, or with that before it."""
+    frame, state, node = event.frame, event.state, event.node
+    for one in node.body:
+        if isinstance(one, ast.Assign):
+            _note_built(frame, state, node.test, one.value, one)
+    if frame.machine.words & _OTHERS or len(node.body) != 1 or len(node.orelse) > 1:
+        return
+    name, value = _bound(node.body[0])
+    if name is None or value is None:
+        return
+    other = _bound(node.orelse[0]) if node.orelse else (name, _bound_before(frame, name, node))
+    if other[0] == name and other[1] is not None and _chooses(value, other[1]) and _asks(frame, state, node.test):
+        _record(frame, state, node.body[0], "choice")
+
+
+def _bound(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        return dotted_path(statement.targets[0]), statement.value
+    if isinstance(statement, ast.Return) and statement.value is not None:
+        return "return", statement.value
+    return None, None
+
+
+def _bound_before(frame: Frame, name: str, node: ast.If) -> ast.expr | None:
+    """What the name is bound to before the test, if to one thing."""
+    scope = frame.function or frame.machine.tree
+    assigned = () if scope is None else assignments_by_path(scope).get(name, ())
+    values = [each.value for each in assigned if each.lineno < node.lineno]
+    if values or name != "return":
+        return values[0] if len(values) == 1 else None
+    following = frame.following[:1]
+    return following[0].value if following and isinstance(following[0], ast.Return) else None
+
+
+def _chooses(one: ast.expr, other: ast.expr) -> bool:
+    """Whether one side is CUDA and the other the CPU."""
+    kinds = {_kind(one), _kind(other)}
+    return kinds == {"cuda", "cpu"}
+
+
+def _kind(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Call) and (dotted_path(node.func) or "").endswith("device") and len(node.args) == 1:
+        node = node.args[0]
+    if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
+        return "cuda" if str(node.values[0].value).startswith("cuda") else None
+    text = node.value if isinstance(node, ast.Constant) else None
+    if not isinstance(text, str):
+        return None
+    return "cuda" if _CUDA.fullmatch(text) else text
+
+
+def _asks(frame: Frame, state: State, test: ast.expr) -> bool:
+    """Whether a test asks if CUDA is there, itself or by a name that is bound to that."""
+    for each in _parts(test):
+        if isinstance(each, ast.Call) and frame.evaluate(each.func, state) == Ref(_ASKS):
+            return True
+        path = dotted_path(each) if isinstance(each, (ast.Name, ast.Attribute)) else None
+        if path is not None and _is_bound_to_question(frame, path):
+            return True
+    return False
+
+
+def _parts(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            yield from _parts(each)
+    elif isinstance(test, ast.UnaryOp):
+        yield from _parts(test.operand)
+    else:
+        yield test
+
+
+def _is_bound_to_question(frame: Frame, path: str) -> bool:
+    for scope in (frame.function, frame.machine.tree):
+        found = [] if scope is None else nodes_in(scope, ast.Assign)
+        values = [each.value for each in found if dotted_path(each.targets[0]) == path]
+        if values:
+            calls = [*nodes_in(values[0], ast.Call), *([values[0]] if isinstance(values[0], ast.Call) else ())]
+            asks = any((dotted_path(each.func) or "").endswith("cuda.is_available") for each in calls)
+            return len(values) == 1 and asks
+    return False
+
+
+def _is_default(frame: Frame, node: ast.IfExp) -> bool:
+    """Whether the choice stands among the default values of a function."""
+    tree = frame.machine.tree
+    return tree is not None and any(
+        node is each or node in nodes_in(each, ast.IfExp)
+        for arguments in nodes_in(tree, ast.arguments)
+        for each in (*arguments.defaults, *arguments.kw_defaults)
+        if each is not None
+    )
+
+
+def _note_built(frame: Frame, state: State, test: ast.expr, chosen: ast.expr, node: ast.AST) -> None:
+    """``"mps" if torch.backends.mps.is_built() else ..``: built for it is not the same as there."""
+    if _kind(chosen) != "mps":
+        return
+    calls = [each for each in _parts(test) if isinstance(each, ast.Call)]
+    names = {value.name for each in calls if isinstance(value := frame.evaluate(each.func, state), Ref)}
+    if _BUILT in names and "torch.backends.mps.is_available" not in names and "torch.mps.is_available" not in names:
+        _record(frame, state, node, "built")
+
+
+def _record(frame: Frame, state: State, node: ast.AST, form: str) -> None:
+    machine = frame.machine
+    machine.record_anyway(
+        ("selection", node),
+        lambda: CudaOnlySelection(machine.span_of(node), machine.text_of(node), form, *_rewritten(frame, node, form)),
+    )
+
+
+def _rewritten(frame: Frame, node: ast.AST, form: str) -> tuple[Span | None, str, Span | None, str]:
+    """Where the question and the answer stand, and what to write there, if the choice has its simplest form."""
+    machine, nothing = frame.machine, (None, "", None, "")
+    test = getattr(node, "test", None)
+    if not isinstance(node, ast.IfExp) or not isinstance(test, ast.Call):
+        return nothing
+    if form == "built" and dotted_path(test.func) == _BUILT:
+        return machine.span_of(test), "torch.backends.mps.is_available()", None, ""
+    if form != "choice" or dotted_path(test.func) != _ASKS or _is_older(machine.settings.target_torch):
+        return nothing
+    current = "torch.accelerator.current_accelerator()"
+    texts = [ast.unparse(node.body), ast.unparse(node.orelse)]
+    if texts == ["'cuda'", "'cpu'"]:
+        current += ".type"
+    elif texts != ["torch.device('cuda')", "torch.device('cpu')"]:
+        return nothing
+    return machine.span_of(test), "torch.accelerator.is_available()", machine.span_of(node.body), current
+
+
+def _is_older(release: str | None) -> bool:
+    """Whether a project is for releases without ``torch.accelerator``."""
+    found = re.match(r"(\d+)\.(\d+)", release or "")
+    return found is not None and (int(found[1]), int(found[2])) < (2, 6)
+
+
+EVENTS = {Chosen: _note_choice, Branched: _note_branches}
+
 
 _NEW = 'torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")'
 

@@ -45,11 +45,21 @@ For which releases of PyTorch the code is written, unless `target-torch` says so
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts.portability import DeprecatedAmp
+from torchdevlint.flow.events import Decorated
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.kinds.releases import is_for_older
+from torchdevlint.flow.run.arguments import as_argument
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.machine import Frame, Machine
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Value
 from torchdevlint.model import Applicability, Edit, Fix, Report, Severity
 from torchdevlint.rules.wording import edit
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -77,6 +87,87 @@ def observe(make):
         make()
     return {"warned of a deprecation": any("is deprecated" in str(each.message) for each in caught)}
 '''
+
+
+class DeprecatedAmp(Fact, frozen=True):
+    """A function or class of ``torch.cuda.amp``, which ``torch.amp`` has for every accelerator.
+
+    `name` is its own name, `text` the whole call or decorator, and `replacement` what to write instead, if it can be
+    written down from what stands there.
+    """
+
+    name: str
+    text: str
+    replacement: str | None
+
+
+_AMP = {"autocast": (2, 4), "GradScaler": (2, 4), "custom_fwd": (2, 4), "custom_bwd": (2, 4)}
+"""Names of ``torch.cuda.amp``, and the release that deprecated them."""
+_MODULES = ("torch.cuda.amp", "torch.cuda.amp.autocast_mode", "torch.cuda.amp.grad_scaler")
+def _amp(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    _record_amp(frame, state, node, name.rpartition(".")[2], _replaced(frame, node, name.rpartition(".")[2]))
+
+
+def _note_decorator(event: Decorated) -> None:
+    """``@custom_fwd`` without a call; the others are calls."""
+    head, _, tail = event.name.rpartition(".")
+    if head in _MODULES and tail in _AMP:
+        _record_amp(event.frame, event.state, event.node, tail, f'torch.amp.{tail}(device_type="cuda")')
+
+
+def _record_amp(frame: Frame, state: State, node: ast.expr, name: str, replacement: str | None) -> None:
+    machine = frame.machine
+    if is_for_older(frame, state, _AMP[name]) or _knows_successor(machine):
+        return
+    machine.record_anyway(
+        ("deprecated", node),
+        lambda: DeprecatedAmp(machine.span_of(node), name, machine.text_of(node), replacement),
+    )
+
+
+def _replaced(frame: Frame, node: ast.Call, name: str) -> str | None:
+    """The call by its new name; its first argument was `enabled` for autocast, and is the device now."""
+    if any(isinstance(each, ast.Starred) for each in node.args):
+        return None
+    text = frame.machine.text_of
+    if name in _classes_asked_for(frame.machine.tree):
+        return None
+    positional = [text(each) for each in node.args]
+    if name == "autocast" and positional:
+        given = [as_argument(each, text(each)) for each in node.args]
+        positional = [f"{keyword}={value}" for keyword, value in zip(_AUTOCAST, given, strict=False)]
+    device = 'device_type="cuda"' if name.startswith("custom") else '"cuda"'
+    rest = [*positional, *(text(each) for each in node.keywords)]
+    if name.startswith("custom"):
+        rest.append(device)
+    else:
+        rest.insert(0, device)
+    return f"torch.amp.{name}({', '.join(rest)})"
+
+
+@once_a_node
+def _classes_asked_for(tree: ast.Module) -> frozenset[str]:
+    """The last names of the classes that a file asks an object for: the new class is another one."""
+    kinds: list[ast.expr] = [side for test in nodes_in(tree, ast.Compare) for side in (test.left, *test.comparators)]
+    for call in nodes_in(tree, ast.Call):
+        if dotted_path(call.func) in ("isinstance", "issubclass") and len(call.args) == 2:
+            kinds += call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
+    return frozenset((dotted_path(each) or "").rpartition(".")[2] for each in kinds)
+
+
+_AUTOCAST = ("enabled", "dtype", "cache_enabled")
+
+
+def _knows_successor(machine: Machine) -> bool:
+    """Whether the file uses ``torch.amp`` too: then it chooses by release."""
+    imported = (each.module for each in nodes_in(machine.tree, ast.ImportFrom))
+    return "torch.amp" in imported or any(
+        dotted_path(each) == "torch.amp" for each in nodes_in(machine.tree, ast.Attribute)
+    )
+
+
+FUNCTIONS = {f"{module}.{name}": _amp for module in _MODULES for name in _AMP}
+EVENTS = {Decorated: _note_decorator}
 
 
 def check(fact: DeprecatedAmp) -> Iterator[Report]:

@@ -43,9 +43,16 @@ left alone.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.facts.portability import DefaultTensorType
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.kinds.releases import is_for_older
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Const, Ref, Value
 from torchdevlint.model import Applicability, Fix, Report, Severity
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import edit
@@ -76,6 +83,51 @@ def observe(choose):
         choose()
     return {"warned of a deprecation": any("is deprecated" in str(each.message) for each in caught)}
 '''
+
+
+class DefaultTensorType(Fact, frozen=True):
+    """A call of ``torch.set_default_tensor_type``; `replacements` say the same, if the type is known.
+
+    `text` is the call.
+    """
+
+    replacements: tuple[str, ...]
+    text: str
+
+
+_DEPRECATED_SINCE = (2, 1)
+_DTYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+}
+_TYPE = re.compile(r"torch\.(cuda\.)?(\w+)Tensor")
+
+
+def _default_type(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    machine = frame.machine
+    if is_for_older(frame, state, _DEPRECATED_SINCE):
+        return
+    value = arguments.value(0, "t")
+    named = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else None
+    match = _TYPE.fullmatch(named) if isinstance(named, str) else None
+    machine.record_anyway(
+        ("deprecated", node),
+        lambda: DefaultTensorType(machine.span_of(node), () if match is None else _same(match), machine.text_of(node)),
+    )
+
+
+def _same(match: re.Match[str]) -> tuple[str, ...]:
+    """The calls that say the same as a type of tensors."""
+    dtype = _DTYPES.get(match[2])
+    if dtype is None:
+        return ()
+    of_dtype = () if match[1] and dtype == "float32" else (f"torch.set_default_dtype(torch.{dtype})",)
+    return (*of_dtype, 'torch.set_default_device("cuda")') if match[1] else of_dtype
+
+
+FUNCTIONS = {"torch.set_default_tensor_type": _default_type}
 
 
 def check(fact: DefaultTensorType) -> Iterator[Report]:

@@ -41,10 +41,17 @@ are given `**kwargs`. `pin_memory=False` is a decision and is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Callable, Iterator
 
-from torchdevlint.flow.facts.transfers import UnpinnedLoader
-from torchdevlint.model import Note, Report, Severity
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.run.moves import method_device, to_device
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import LOADER, VALUELESS_TYPES, Origin, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Const, Tensor, Value
+from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
 
 SEVERITY = Severity.ADVICE
@@ -68,6 +75,44 @@ def repaired(device):
 def pinned(loader):
     return {"pinned": all(batch.is_pinned() for batch in loader)}
 '''
+
+
+class UnpinnedLoader(Fact, frozen=True):
+    """A loader whose batches are moved to an accelerator from memory that is not pinned.
+
+    `move` is the text of the first move of a batch, at `moved_at`; `asynchronous` whether it says ``non_blocking``.
+    """
+
+    move: str
+    moved_at: Span
+    asynchronous: bool
+
+
+def _move(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    machine, callee = frame.machine, node.func
+    if not isinstance(receiver, Tensor) or receiver.device != LOADER:
+        return
+    loader = machine.loaders.get(receiver.steps[0].node) if receiver.steps else None
+    if not isinstance(loader, ast.Call) or not isinstance(callee, ast.Attribute) or not _is_unpinned(loader):
+        return
+    device = to_device(frame, arguments) if callee.attr == "to" else method_device(frame, callee.attr, arguments)
+    if device is None or device.origin is Origin.TOP or on_cpu(device) or device.name in (*VALUELESS_TYPES, "mps"):
+        return
+    asynchronous = arguments.keyword_values.get("non_blocking") == Const(True)
+    machine.record(
+        ("unpinned", loader, "loader"),
+        lambda: UnpinnedLoader(machine.span_of(loader), machine.text_of(node), machine.span_of(node), asynchronous),
+        state,
+    )
+
+
+def _is_unpinned(loader: ast.Call) -> bool:
+    """Whether a DataLoader is not told whether to pin, by keyword, position, or what two stars bring."""
+    told = any(each.arg is None or each.arg == "pin_memory" for each in loader.keywords)
+    return not told and len(loader.args) < 8 and not any(isinstance(each, ast.Starred) for each in loader.args)
+
+
+METHODS: dict[str, Callable[..., None]] = dict.fromkeys(("to", "cuda", "xpu"), _move)
 
 
 def check(fact: UnpinnedLoader) -> Iterator[Report]:

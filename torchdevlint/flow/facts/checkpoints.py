@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchdevlint.flow.facts.common import Fact, Reordering
+from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Span
 
 
@@ -44,20 +44,3 @@ class WrappedStateDict(Fact, frozen=True):
     saved_at: Span | None = None
     model_at: Span | None = None
     method_at: Span | None = None
-
-
-class OptimizerOrder(Fact, frozen=True):
-    """An optimizer whose state is on the CPU, since its model is moved only after that.
-
-    `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
-    name of the class, `model` the model, `move` the call at `moved_at` that moves it, `reordering` how that can come
-    first.
-    """
-
-    kind: str
-    text: str
-    optimizer: str
-    model: str
-    move: str
-    moved_at: Span
-    reordering: Reordering | None = None

@@ -56,22 +56,6 @@ class DeviceNumber(Fact, frozen=True):
     of_torch: bool = True
 
 
-class MaybeCpuDevice(Fact, frozen=True):
-    """A call that takes devices of CUDA only gets one that may be the CPU.
-
-    `call` is ``.cuda``, ``torch.cuda.set_device`` or ``torch.cuda.device``, `device` the text of what it gets, `why`
-    what says that this may be the CPU, and `why_at` where. `callee_at` is what is called, if ``.to`` takes the same
-    arguments, and `of_torch` whether it surely is a tensor or a module that has it.
-    """
-
-    call: str
-    device: str
-    why: str
-    why_at: Span
-    callee_at: Span | None = None
-    of_torch: bool = False
-
-
 class DeviceNotForwarded(Fact, frozen=True):
     """A function takes `parameter`, which says where something is to be, and never reads it.
 
@@ -90,20 +74,6 @@ class DeviceNotForwarded(Fact, frozen=True):
     text: str
     alone: bool
     keeps: bool
-
-
-class SamplerOnCpu(Fact, frozen=True):
-    """`call` shuffles with a generator of the CPU, where `how` has made an accelerator the default, at `set_at`.
-
-    `generator` is the argument that puts it right, or empty, where it takes none; `text` is the whole call, if the
-    names in the argument are bound there.
-    """
-
-    call: str
-    how: str
-    generator: str
-    set_at: Span | None
-    text: str = ""
 
 
 class InvalidDevice(Fact, frozen=True):

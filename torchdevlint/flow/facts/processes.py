@@ -50,17 +50,3 @@ class RankMismatch(Fact, frozen=True):
     other_at: Span
     local: str = "LOCAL_RANK"
     numbered: bool = False
-
-
-class AcceleratorAfterFork(Fact, frozen=True):
-    """A process is forked after CUDA was touched, and needs an accelerator itself.
-
-    `text` is the call that forks, `cause` what touched CUDA before, at `cause_at`, and `used` what the new process does
-    first with an accelerator, at `used_at`.
-    """
-
-    text: str
-    cause: str
-    cause_at: Span
-    used: str
-    used_at: Span

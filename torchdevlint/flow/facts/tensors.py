@@ -148,21 +148,3 @@ class IgnoresGivenDevice(Fact, frozen=True):
     """The qualified name of the function that holds it."""
     asks: bool = False
     """Whether it is run only where the tests around it found CUDA."""
-
-
-class NonLeaf(Fact, frozen=True):
-    """A tensor that was made from the leaf that is meant to be trained, and takes its place.
-
-    `name` is given to an optimizer, or its ``.grad`` is read (`use`, at `used_at`); `text` is the expression, and `why`
-    is ``move`` (no leaf on an accelerator) or ``operation`` (no leaf anywhere). `leaf` is the call that makes the leaf,
-    at `leaf_at`, where that is a part of the expression; `written` tells whether the tensor is written in place.
-    """
-
-    name: str
-    text: str
-    why: str
-    use: str
-    used_at: Span
-    leaf: str = ""
-    leaf_at: Span | None = None
-    written: bool = False
