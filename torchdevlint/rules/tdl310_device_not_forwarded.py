@@ -64,6 +64,7 @@ from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.decorators import is_plain
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
+from torchdevlint.flow.scope.parameters import names_given_as_values, names_with_defaults, reads, reads_all
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.machine import Frame
@@ -74,7 +75,7 @@ from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "operation"
@@ -108,10 +109,6 @@ def observe(make, device):
 
 
 _NAMES = ("map_location", "device")
-_READS_ALL = frozenset(
-    "locals vars eval exec globals save_hyperparameters store_attr currentframe _getframe getargvalues".split()
-)
-"""What may read a parameter without saying its name."""
 _DISMISSED = re.compile(
     r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
 )
@@ -138,7 +135,7 @@ def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: A
     if name in [each.arg for each in callee.node.args.posonlyargs]:
         return
     taken = positional_names(callee.node)[: len(arguments.positional) + bound]
-    if name in (*taken, *arguments.keywords) or name not in _with_defaults(callee.node):
+    if name in (*taken, *arguments.keywords) or name not in names_with_defaults(callee.node):
         return
     if not any(each.id == name and isinstance(each.ctx, ast.Load) for each in nodes_in(callee.node, ast.Name)):
         return
@@ -173,7 +170,7 @@ def _forgets_place(frame: Frame) -> bool:
     function = frame.function
     if not isinstance(function, Functions) or "map_location" not in argument_names(function):
         return False
-    forgotten = not _reads(function, "map_location") and not _reads_all(function)
+    forgotten = not reads(function, "map_location") and not reads_all(function)
     return forgotten and not _is_dismissed(frame, function, "map_location")
 
 
@@ -311,25 +308,14 @@ def _unread(frame: Frame) -> str | None:
 
 def _find_unread(frame: Frame, function: Function) -> str | None:
     names = argument_names(function)
-    found = next((name for name in _NAMES if name in names and not _reads(function, name)), None)
-    if found is None or any(name in names and _reads(function, name) for name in _NAMES):
+    found = next((name for name in _NAMES if name in names and not reads(function, name)), None)
+    if found is None or any(name in names and reads(function, name) for name in _NAMES):
         return None
-    if _reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
+    if reads_all(function) or _is_dismissed(frame, function, found) or _is_imposed(frame, function):
         return None
     if is_rebound(function, found):
         return None
     return found
-
-
-def _reads(function: Function, name: str) -> bool:
-    """Whether the name of a parameter stands anywhere in the function; ``del device`` says that it is meant."""
-    return any(each.id == name for each in nodes_in(function, ast.Name))
-
-
-def _reads_all(function: Function) -> bool:
-    names = {each.id for each in nodes_in(function, ast.Name)}
-    names.update(each.attr for each in nodes_in(function, ast.Attribute))
-    return not names.isdisjoint(_READS_ALL)
 
 
 def _is_dismissed(frame: Frame, function: Function, name: str) -> bool:
@@ -347,7 +333,7 @@ def _is_imposed(frame: Frame, function: Function) -> bool:
         return True
     if function.name == "main" or function.name.startswith("test"):
         return True
-    if function.name in _given_as_values(machine.tree):
+    if function.name in names_given_as_values(machine.tree):
         return True
     owner = frame.owner
     if owner is None or function.name == "__init__":
@@ -355,22 +341,6 @@ def _is_imposed(frame: Frame, function: Function) -> bool:
     if not owner.resolved or function.name == "forward" or function.name.startswith("__"):
         return True
     return any(info is not owner and function.name in info.methods for info in machine.classes.values())
-
-
-@once_a_node
-def _given_as_values(tree: ast.Module) -> frozenset[str]:
-    """The names of a file that are read elsewhere than where they are called: what they name is called by others."""
-    called = {id(call.func) for call in nodes_in(tree, ast.Call)}
-    names = {each.id for each in nodes_in(tree, ast.Name) if id(each) not in called}
-    names.update(each.attr for each in nodes_in(tree, ast.Attribute) if id(each) not in called)
-    return frozenset(names)
-
-
-def _with_defaults(function: Function) -> frozenset[str]:
-    spec = function.args
-    names = [*positional_names(function)[len(positional_names(function)) - len(spec.defaults) :]]
-    names += [each.arg for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None]
-    return frozenset(names)
 
 
 FUNCTIONS = {name: _loaded for name in torch_api.LOADERS if name.startswith("torch.")}
