@@ -15,6 +15,10 @@ FromOne = Annotated[int, Meta(ge=1)]
 """A number that counts from one, which is looked at where it is read from a file."""
 
 
+class Frozen(Struct, frozen=True):
+    """Base of records in modules that may be compiled: mypyc drops the options of a class, which are inherited here."""
+
+
 class Severity(str, Enum):
     """How bad a finding is; `advice` rules are off by default."""
 

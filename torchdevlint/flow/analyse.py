@@ -29,7 +29,8 @@ from torchdevlint.flow.scope.programs import functions_apart_from
 from torchdevlint.flow.scope.traced import functions_when_traced
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
-from torchdevlint.flow.state.machine import Entry, Frame, Machine, bring_up_to_date
+from torchdevlint.flow.state.entries import Entry
+from torchdevlint.flow.state.machine import Frame, Machine, bring_up_to_date
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number
 from torchdevlint.flow.verdicts import founded, nearest, with_causes
@@ -135,11 +136,7 @@ def _let_go(machine: Machine) -> None:
     """Cut the references that run in circles, so that trees are freed at once and not when the collector comes by."""
     for info in (*machine.classes.values(), *machine.classes_elsewhere.values(), *machine.classes_in_calls):
         vars(info).clear()
-    for names in machine.others.names.values() if machine.others is not None else ():
-        names.clear()
-        vars(names).clear()
-    machine.globals.clear()
-    vars(machine).clear()
+    machine.let_go()
 
 
 def _enter_classes(machine: Machine, classes: list[ClassInfo], touched: Touch | None) -> None:

@@ -19,7 +19,7 @@ from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, once_a_node
+from torchdevlint.source.nodes import is_inside, once_a_node
 
 MOST_CALLERS = 8
 """How many files are run for one that is analysed; where more name a function, its callers are not known."""
@@ -68,7 +68,7 @@ class Callers:
         """
         if self._project is None or self._project.path.endswith(".ipynb"):
             return False
-        around = next((each for each in self._tree.body if function is each or function in inside(each)), None)
+        around = next((each for each in self._tree.body if function is each or is_inside(function, each)), None)
         names = frozenset(() if around is None else bound_by(around))
         if names not in self._of_programs:
             own = self._project.library.get(self._project.path) if names else None

@@ -64,6 +64,16 @@ def inside(node: ast.AST) -> Iterator[Any]:
         level = below(level)
 
 
+def is_inside(node: ast.AST, scope: ast.AST) -> bool:
+    """Whether `inside` gives the very node for `scope`."""
+    level: list[Any] = [scope]
+    while level:
+        if any(each is node for each in level):
+            return True
+        level = below(level)
+    return False
+
+
 def once_a_node(find: Callable[[Node], Result]) -> Callable[[Node], Result]:
     """`find`, whose result for a node is kept with the node; it must depend on nothing else.
 

@@ -15,7 +15,7 @@ from torchdevlint.flow.vouch.bound import Scope
 from torchdevlint.flow.vouch.devices import Meeting
 from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, is_inside
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
 
@@ -59,7 +59,7 @@ def _statement_before(frame: Frame, node: ast.expr) -> Span | None:
     scope: Scope = frame.function or frame.machine.tree
     if not isinstance(node, ast.Name) or frame.machine.reading.is_elsewhere:
         return None
-    statement = next((each for each in inside(scope) if isinstance(each, _SIMPLE) and node in inside(each)), None)
+    statement = next((each for each in inside(scope) if isinstance(each, _SIMPLE) and is_inside(node, each)), None)
     if statement is None or not assignable(frame, node.id, statement):
         return None
     end = statement.end_lineno or statement.lineno

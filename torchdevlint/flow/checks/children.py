@@ -10,8 +10,9 @@ from typing import TypeGuard
 from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.scope.names import defaults, first_name
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
+from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Entry, Frame
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import (
     NONE,

@@ -185,7 +185,7 @@ def _replaceable(machine: Machine, info: ClassInfo, attribute: str, value: Value
     path = f"self.{attribute}"
     uses = [each for one in info.mro for each in nodes_in(one.node, ast.Attribute) if dotted_path(each.value) == path]
     sums = [side for one in info.mro for each in nodes_in(one.node, ast.BinOp) for side in (each.left, each.right)]
-    if any(each.attr not in _SHARED for each in uses) or path in map(dotted_path, sums):
+    if any(each.attr not in _SHARED for each in uses) or path in tuple(map(dotted_path, sums)):
         return None
     return made if not isinstance(made, ast.Tuple) or machine.text_of(made).startswith("(") else None
 

@@ -132,7 +132,7 @@ class _Method:
         targets = [ast.unparse(each) for each in getattr(statement, "targets", [])]
         moved = _moved_by(value)
         if moved is not None:
-            return spelled in (ast.unparse(moved), *targets)
+            return spelled in targets or spelled == ast.unparse(moved)
         return spelled in targets and isinstance(value, ast.Subscript) and self._comes_after_a_move(value)
 
     def _moves_all(self, statement: ast.stmt) -> bool:

@@ -17,7 +17,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import is_inside, nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
 """What reads a tensor through NumPy."""
@@ -97,7 +97,7 @@ def reads_on_host(name: str) -> bool:
 def is_read_later(frame: Frame, name: str, place: ast.stmt) -> bool:
     """Whether lines behind a statement, or around it in a loop, read the tensor of a name with NumPy and the like."""
     scope = frame.function or frame.machine.tree
-    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if place in inside(each)]
+    loops = [each for kind in (ast.For, ast.While) for each in nodes_in(scope, kind) if is_inside(place, each)]
     first = min((each.lineno for each in loops), default=place.lineno)
     return any(call.lineno >= first and _reads(frame, call, name) for call in nodes_in(scope, ast.Call))
 

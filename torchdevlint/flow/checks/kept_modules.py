@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
     "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
@@ -25,13 +25,13 @@ def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
         values = [each.value for each in made or ()]
         around: ast.AST = scopes[0]
     else:
-        owners = (each for each in nodes_in(tree, ast.ClassDef) if scopes[0] in inside(each))
+        owners = (each for each in nodes_in(tree, ast.ClassDef) if is_inside(scopes[0], each))
         around = next(owners, tree)
-        bound = (each for each in nodes_in(around, ast.Assign) if path in map(dotted_path, each.targets))
+        bound = (each for each in nodes_in(around, ast.Assign) if path in tuple(map(dotted_path, each.targets)))
         values = [each.value for each in bound]
     given = (one for each in nodes_in(around, ast.Call) for one in (*each.args, *(key.value for key in each.keywords)))
     makes = all(isinstance(each, ast.Call) and last_name(each.func)[:1].isupper() for each in values)
-    return bool(values) and makes and path not in map(dotted_path, given)
+    return bool(values) and makes and path not in tuple(map(dotted_path, given))
 
 
 def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:

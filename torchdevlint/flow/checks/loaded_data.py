@@ -27,6 +27,7 @@ _OF_MODELS = frozenset(
 _READERS = frozenset("json np numpy pickle yaml".split())
 """Modules whose `load` gives no tensors of an accelerator, or reads what the same program keeps twice."""
 _TAKES_CPU_DATA = frozenset("set_rng_state set_rng_state_all setstate set_state set_sampler".split())
+_TAKES_STATE_OR_DATA = _TAKES_CPU_DATA | {"load_state_dict"}
 
 
 def holds_data(frame: Frame, load: ast.Call, arguments: Arguments) -> bool:
@@ -79,7 +80,7 @@ def _taking(scope: ast.AST) -> dict[ast.expr | str, list[tuple[int, ast.Call, as
     """
     found: dict[ast.expr | str, list[tuple[int, ast.Call, ast.Attribute]]] = {}
     for place, node in enumerate(nodes_in(scope, ast.Call)):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in {"load_state_dict", *_TAKES_CPU_DATA}:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES_STATE_OR_DATA:
             for argument in node.args:
                 given = argument.value if isinstance(argument, ast.Subscript) else argument
                 key = given.id if isinstance(given, ast.Name) else given

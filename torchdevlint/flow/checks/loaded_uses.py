@@ -21,7 +21,7 @@ from torchdevlint.source.nodes import nodes_in, once_a_node
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
 _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join", "builtins.set", "builtins.sorted"})
 _OF_ESTIMATORS = frozenset("fit fit_transform fit_predict transform predict score".split())
-_LEAVES_IN_PLACE = {"get", "pop"} | torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to", "type"}
+_LEAVES_IN_PLACE = torch_api.METHOD_TENSOR.difference(torch_api.DEVICE_METHODS, {"to", "type"}) | {"get", "pop"}
 """Methods that give a part, or what is on the same device."""
 
 

@@ -24,7 +24,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
 from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import dropped_by, inside, nodes_in
+from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in
 
 Evidence = tuple[tuple[str, Span], ...]
 
@@ -101,7 +101,7 @@ def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr, state: St
     if not assignable(frame, receiver.id, node):
         return False
     loops = [*nodes_in(scope, ast.For), *nodes_in(scope, ast.While)]
-    first = min((each.lineno for each in loops if node in inside(each)), default=node.lineno)
+    first = min((each.lineno for each in loops if is_inside(node, each)), default=node.lineno)
     own = range(node.lineno, (node.end_lineno or node.lineno) + 1)
     return any(line >= first and line not in own and not bound for line, bound, _ in bindings_in(scope)[receiver.id])
 

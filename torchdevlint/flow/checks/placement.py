@@ -123,11 +123,11 @@ def _note_default(event: FunctionCalled) -> None:
     if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
         return
     names = positional_names(function.node)
-    taken = names[: len(arguments.positional) + (function.receiver is not None)]
+    taken = {*names[: len(arguments.positional) + (function.receiver is not None)], *arguments.keywords}
     given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
     for name, default in defaults(function.node):
         literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
-        if literal and given is not None and mentions_device(name) and name not in (*taken, *arguments.keywords):
+        if literal and given is not None and mentions_device(name) and name not in taken:
             text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
             found = Given(
                 _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"

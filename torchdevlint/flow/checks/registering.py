@@ -68,7 +68,7 @@ def attribute_of(machine: Machine, site: Site) -> tuple[str, bool] | None:
     held = [
         (_assigned_before(info.assigned_at.get(name), site), name, value)
         for info in machine.classes.values()
-        if info.is_module and not _MOVES_ITSELF & info.all_methods.keys()
+        if info.is_module and _MOVES_ITSELF.isdisjoint(info.all_methods)
         for name, value in info.attributes.items()
         if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
     ]

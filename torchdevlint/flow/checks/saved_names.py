@@ -143,7 +143,7 @@ def _hands_on(call: ast.Call, root: str) -> bool:
     """``root.step()``, ``step(root)``"""
     given = (*call.args, *(each.value for each in call.keywords))
     of_root = isinstance(call.func, ast.Attribute) and dotted_path(call.func.value) == root
-    return of_root or root in map(dotted_path, given)
+    return of_root or root in tuple(map(dotted_path, given))
 
 
 def _blocks(scope: ast.AST, node: ast.AST) -> list[tuple[list[ast.stmt], int, ast.AST]]:

@@ -154,7 +154,7 @@ class _Judge(Struct):
             return all(isinstance(each, ast.Call) and _is_factory(each) for each in values) or self._puts(scopes, name)
         for call in nodes_in(scopes[0], ast.Call):
             given = [*call.args, *(each.value for each in call.keywords)]
-            if name in map(dotted_path, given) and not _only_reads(call):
+            if name in tuple(map(dotted_path, given)) and not _only_reads(call):
                 return False
         return self._puts(scopes, name)
 

@@ -31,7 +31,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import dropped_by, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -94,7 +94,7 @@ def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool
         taken = taken.elts[-1]
     if not isinstance(taken, ast.Name) and isinstance(taken, ast.expr):
         scope = frame.function or frame.machine.tree
-        taken = next((each.targets[0] for each in nodes_in(scope, ast.Assign) if taken in inside(each.value)), None)
+        taken = next((each.targets[0] for each in nodes_in(scope, ast.Assign) if is_inside(taken, each.value)), None)
     name = taken.arg if isinstance(taken, ast.arg) else taken.id if isinstance(taken, ast.Name) else None
     return isinstance(node, ast.Name) and node.id == name
 

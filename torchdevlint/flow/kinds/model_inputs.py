@@ -38,7 +38,7 @@ def entry_shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None
         return None
     if uses.is_module or uses.item_attributes & (torch_api.MODULE_ONLY_ATTRIBUTES | {"()"}):
         return None
-    made = [each.value for each in nodes_in(scope, ast.Assign) if name in map(dotted_path, each.targets)]
+    made = [each.value for each in nodes_in(scope, ast.Assign) if name in tuple(map(dotted_path, each.targets))]
     if made and all(_gives_tensors(each) for each in made):
         return made[0]
     if holds_graphs(frame):
@@ -106,7 +106,7 @@ def _is_part(scope: Scope, name: str) -> bool:
         each.target.elts[1] for each in nodes_in(scope, ast.For) if _is_numbered(each.iter) and _is_pair(each.target)
     ]
     pairs += [each.targets[0] for each in nodes_in(scope, ast.Assign) if not isinstance(each.value, ast.Tuple)]
-    return any(name in map(dotted_path, each.elts) for target in pairs for each in _tuples(target))
+    return any(name in tuple(map(dotted_path, each.elts)) for target in pairs for each in _tuples(target))
 
 
 def _is_numbered(source: ast.expr) -> bool:

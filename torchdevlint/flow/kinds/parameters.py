@@ -32,8 +32,9 @@ from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import Scope, Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
+from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import is_module
-from torchdevlint.flow.state.machine import Entry, Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import by_annotation
 from torchdevlint.flow.state.values import (

@@ -22,7 +22,7 @@ from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Ref, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Names, Ref, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.source.nodes import inside
 
 
@@ -298,8 +298,8 @@ def _take(into: State, state: State) -> None:
 
 
 def _join_tables(
-    one: dict[str, Value],
-    other: dict[str, Value],
+    one: Names,
+    other: Names,
     one_if: tuple[tuple[str, bool], ...],
     other_if: tuple[tuple[str, bool], ...],
     missing_is_unknown: bool = False,

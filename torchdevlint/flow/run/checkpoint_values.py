@@ -12,7 +12,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import UNKNOWN, Library, Loaded, Obj, StateDict, Unknown, Value
 
 _PARTS = frozenset({"get", "pop", "copy", "items", "values", "state_dict", "float"})
-_KEEPING_PLACE = torch_api.METHOD_TENSOR - torch_api.DEVICE_METHODS.keys() - {"to"}
+_KEEPING_PLACE = torch_api.METHOD_TENSOR.difference(torch_api.DEVICE_METHODS, {"to"})
 
 
 def load(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value:

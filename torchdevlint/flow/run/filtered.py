@@ -13,6 +13,8 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Ref
 from torchdevlint.source.nodes import inside
 
+_ASK_FOR_TENSOR = torch_api.TENSOR_CLASSES | {"torch.is_tensor"}
+
 
 def refine_filtered(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
     """``if not found``, ``if len(found) == 0`` after ``found = [x for x in rows if isinstance(x, torch.Tensor)]``."""
@@ -61,5 +63,5 @@ def _asks_for_tensor(frame: Frame, test: ast.expr, element: ast.expr, state: Sta
         return False
     kinds = test.args[1] if dotted_path(test.func) == "isinstance" and len(test.args) == 2 else test.func
     asked = frame.evaluate(kinds, state)
-    of_tensors = isinstance(asked, Ref) and asked.name in (*torch_api.TENSOR_CLASSES, "torch.is_tensor")
+    of_tensors = isinstance(asked, Ref) and asked.name in _ASK_FOR_TENSOR
     return of_tensors and dotted_path(test.args[0]) == element.id

@@ -13,9 +13,10 @@ from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.entries import Outcome
 from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
-from torchdevlint.flow.state.machine import Frame, FunctionNode, Outcome, bring_up_to_date
+from torchdevlint.flow.state.machine import Frame, FunctionNode, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import (

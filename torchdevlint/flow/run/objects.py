@@ -10,8 +10,9 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
+from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
-from torchdevlint.flow.state.machine import Entry, Frame
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.records import of_itself
 from torchdevlint.flow.state.tensors import at, sites_in
 from torchdevlint.flow.state.values import (

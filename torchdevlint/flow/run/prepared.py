@@ -24,7 +24,7 @@ _TRAINERS = re.compile(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
 
 def make_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``Accelerator(..)``, unless it is told which engine wraps the models."""
-    return UNKNOWN if _OTHER_ENGINES & arguments.keywords.keys() else Unknown(made_by=ACCELERATOR)
+    return Unknown(made_by=ACCELERATOR) if _OTHER_ENGINES.isdisjoint(arguments.keywords) else UNKNOWN
 
 
 def accelerator_of(receiver: Obj, name: str) -> Value:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from torchdevlint.flow.scope.names import given_by_default, positional_names
+from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -17,7 +16,7 @@ MOST_FILES = 40
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class CallSite(Struct, frozen=True):
+class CallSite(Frozen, frozen=True):
     """A call, and the module that it stands in."""
 
     tree: ast.Module

@@ -10,9 +10,8 @@ import ast
 import re
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
+from torchdevlint.model import Frozen
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -24,7 +23,7 @@ _KIND_OF_CUDA = re.compile(r"(?:cuda|gpu)(?::\d*)?")
 _ASKED = frozenset({"is_available", "device_count", "is_initialized"})
 
 
-class Asked(Struct, frozen=True):
+class Asked(Frozen, frozen=True):
     """The name that a test asks, and the outcome of the test where the name says yes (or is not None, or not 0)."""
 
     name: str

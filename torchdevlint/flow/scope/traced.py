@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import last_name
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 OTHER_RUNTIMES = frozenset(
     "is_scripting is_tracing _is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
@@ -22,7 +22,7 @@ def functions_when_traced(tree: ast.Module) -> frozenset[ast.AST]:
         return frozenset()
     defined = [each for each in nodes_in(tree, ast.FunctionDef) if each.name.startswith("_") and each.name[-2:] != "__"]
     traced = {id(each) for part in _traced_parts(tree) for each in inside(part)}
-    said = {each.name: [place for place in _said(tree, each.name) if place not in inside(each)] for each in defined}
+    said = {each.name: [place for place in _said(tree, each.name) if not is_inside(place, each)] for each in defined}
     found = {each for each in defined if said[each.name]}
     while True:
         reached = traced | {id(place) for each in found for place in inside(each)}

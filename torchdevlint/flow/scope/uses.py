@@ -10,8 +10,6 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct, field
-
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
@@ -25,33 +23,34 @@ _OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 
-class Uses(Struct):
+class Uses:
     """How one name is used in one function."""
 
-    attributes: set[str] = field(default_factory=set)
-    assigned: set[str] = field(default_factory=set)
-    """The attributes that are put on it."""
-    called: bool = False
-    none_tested: bool = False
-    text_keys: bool = False
-    item_attributes: set[str] = field(default_factory=set)
-    """Attributes of what is taken out by a text key: ``nets["a"].train``; ``()`` where that is called itself."""
-    items_given: bool = False
-    """Something taken out by a text key is an argument of a call."""
-    spread_in: list[ast.Call] = field(default_factory=list)
-    """Calls that it is an argument of after one or two stars."""
-    arguments: list[tuple[ast.Call, int | str]] = field(default_factory=list)
-    """Calls that it is an argument of, with its position or keyword."""
-    derived: list[tuple[ast.Call, int | str]] = field(default_factory=list)
-    """The same for what is made of it element by element, such as ``x[:, 0]`` and ``-x``."""
-    looped_over: ast.expr | None = None
-    """What a `for` loop with this name as its target goes through."""
-    dtypes: list[ast.expr] = field(default_factory=list)
-    """What its `dtype` is compared with."""
-    has_dimensions: bool = False
-    """It is indexed, or asked for its shape, its length or the size of a dimension, which a 0-dim tensor refuses."""
-    tensor_use: ast.Attribute | None = None
-    """Where, for the first time, an attribute is read or a method called that only tensors have."""
+    def __init__(self) -> None:
+        self.attributes: set[str] = set()
+        self.assigned: set[str] = set()
+        """The attributes that are put on it."""
+        self.called = False
+        self.none_tested = False
+        self.text_keys = False
+        self.item_attributes: set[str] = set()
+        """Attributes of what is taken out by a text key: ``nets["a"].train``; ``()`` where that is called itself."""
+        self.items_given = False
+        """Something taken out by a text key is an argument of a call."""
+        self.spread_in: list[ast.Call] = []
+        """Calls that it is an argument of after one or two stars."""
+        self.arguments: list[tuple[ast.Call, int | str]] = []
+        """Calls that it is an argument of, with its position or keyword."""
+        self.derived: list[tuple[ast.Call, int | str]] = []
+        """The same for what is made of it element by element, such as ``x[:, 0]`` and ``-x``."""
+        self.looped_over: ast.expr | None = None
+        """What a `for` loop with this name as its target goes through."""
+        self.dtypes: list[ast.expr] = []
+        """What its `dtype` is compared with."""
+        self.has_dimensions = False
+        """It is indexed, or asked for its shape, length or the size of a dimension, which a 0-dim tensor refuses."""
+        self.tensor_use: ast.Attribute | None = None
+        """Where, for the first time, an attribute is read or a method called that only tensors have."""
 
     @property
     def is_tensor(self) -> bool:

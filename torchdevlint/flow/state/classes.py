@@ -251,7 +251,7 @@ class ClassInfo:
         What a setter only keeps under another name is what is read.
         """
         info, method = self.all_methods.get(name, (self, None))
-        if method is None or "setter" not in decorator_names(method) or _self_writes(method):
+        if method is None or "setter" not in tuple(decorator_names(method)) or _self_writes(method):
             return None
         getters = (each for each in info.node.body if is_property(each) and getattr(each, "name", "") == name)
         return next((bind(info, each, receiver) for each in getters), None)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ def compared_by(*names: str) -> Callable[[type[S]], type[S]]:
 
     What a join finds equal is one value, so that a difference in these others alone makes no `Choice`.
     """
-    key = attrgetter(*names)
+    key: Callable[[Any], object] = attrgetter(*names)
 
     def equal(self: S, other: object) -> bool:
         return other.__class__ is self.__class__ and key(self) == key(other)

@@ -13,13 +13,12 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from msgspec import Struct
-
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge.torch_api import DEVICE_METHODS, DEVICE_TYPES
+from torchdevlint.model import Frozen
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
-_TYPES = torch_api.DEVICE_TYPES | frozenset(torch_api.DEVICE_METHODS.values())
+_TYPES = DEVICE_TYPES | frozenset(DEVICE_METHODS.values())
 _NAME = re.compile(r"([A-Za-z_]\w*)(?::([0-9]{1,4}))?", re.ASCII)
 
 
@@ -52,7 +51,7 @@ class Origin(str, Enum):
     """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it."""
 
 
-class Device(Struct, frozen=True):
+class Device(Frozen, frozen=True):
     """One element of the lattice; `name` is the type of a literal, the text of an expression, or the owner's name."""
 
     origin: Origin

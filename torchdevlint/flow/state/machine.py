@@ -11,21 +11,21 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, field
-
 from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.flow.state.arrivals import Arrivals, Key, Parameter
+from torchdevlint.flow.state.arrivals import Arrivals, Key
+from torchdevlint.flow.state.entries import Entry, Held, Outcome
 from torchdevlint.flow.state.limits import MAX_CALLS, MAX_CALLS_ELSEWHERE, MAX_STATEMENTS_ELSEWHERE
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.reading import Reading
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Closure,
     Conditions,
     Func,
+    Names,
     Step,
     Value,
 )
@@ -41,78 +41,60 @@ Memory = TypeVar("Memory")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-class Outcome(Struct, frozen=True):
-    """What a call gave, and what it left behind.
-
-    That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
-    afterwards, by position or keyword.
-    """
-
-    value: Value
-    touched: Touch | None
-    paths: dict[str, Value] | None
-    changed: tuple[tuple[int | str, Value], ...] = ()
-
-
-class Held(Struct):
-    """A fact that was recorded, and what it rests on.
-
-    `standing` is how much the code tells that showed it, `owner` the class whose method was entered, and `assumed` the
-    parameters of entered functions that it takes to be elsewhere than on the CPU, None if it needs none.
-    """
-
-    standing: int
-    fact: Fact
-    owner: ClassInfo | None = None
-    assumed: dict[Parameter | None, None] = field(default_factory=dict)
-
-
-class Entry(Struct, frozen=True):
-    """Where an abstract run started: ``forward``, ``init``, ``method``, ``function`` or ``module``."""
-
-    kind: str
-    name: str
-    owner: ClassInfo | None = None
-
-
-class Frame(Struct):
+class Frame:
     """One activation of one function."""
 
-    machine: Machine
-    entry: Entry
-    closure: Closure
-    scope: str
-    function: FunctionNode | None = None
-    owner: ClassInfo | None = None
-    receiver: Value | None = None
-    depth: int = 0
-    returns: list[tuple[Conditions, Value]] = field(default_factory=list)
-    returns_otherwise: list[Value] = field(default_factory=list)
-    """What is returned where there is no accelerator."""
-    yields: list[Value] = field(default_factory=list)
-    without_accelerator: bool = False
-    """Called on a path that only a machine without one comes to."""
-    context: str = ""
-    """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
-    called_at: tuple[ast.AST, Frame] | None = None
-    """The call that runs this function, and the frame that it stands in."""
-    nesting: int = 0
-    """How many containers are inside each other in the arguments that it is called with."""
-    activation: int = 0
-    loop_round: int = 0
-    loop_depth: int = 0
-    tensor_names: tuple[str, ...] = ()
-    globals: set[str] = field(default_factory=set)
-    shared: set[str] = field(default_factory=set)
-    """Names that a function defined here binds too."""
-    left: list[State] = field(default_factory=list)
-    following: list[ast.stmt] = field(default_factory=list)
-    """What comes after the `if` that is run, in the same block."""
-    returned: list[tuple[ast.expr, Conditions, Value]] = field(default_factory=list)
-    """The expressions that the function that was entered returns, with the conditions of their paths."""
-    exits: list[State] = field(default_factory=list)
-    names: dict[str, Value] = field(default_factory=dict)
-    """The names that functions defined here see; brought up to date before each call."""
+    def __init__(
+        self,
+        machine: Machine,
+        entry: Entry,
+        closure: Closure,
+        scope: str,
+        function: FunctionNode | None = None,
+        owner: ClassInfo | None = None,
+        receiver: Value | None = None,
+        depth: int = 0,
+        context: str = "",
+        names: Names | None = None,
+        called_at: tuple[ast.AST, Frame] | None = None,
+        nesting: int = 0,
+        without_accelerator: bool = False,
+    ) -> None:
+        self.machine = machine
+        self.entry = entry
+        self.closure = closure
+        self.scope = scope
+        self.function = function
+        self.owner = owner
+        self.receiver = receiver
+        self.depth = depth
+        self.context = context
+        """``forward`` in the forward of a Module and in what it calls, else the kind of the entry."""
+        self.names: Names = {} if names is None else names
+        """The names that functions defined here see; brought up to date before each call."""
+        self.returns: list[tuple[Conditions, Value]] = []
+        self.returns_otherwise: list[Value] = []
+        """What is returned where there is no accelerator."""
+        self.yields: list[Value] = []
+        self.without_accelerator = without_accelerator
+        """Called on a path that only a machine without one comes to."""
+        self.called_at = called_at
+        """The call that runs this function, and the frame that it stands in."""
+        self.nesting = nesting
+        """How many containers are inside each other in the arguments that it is called with."""
+        self.activation = 0
+        self.loop_round = 0
+        self.loop_depth = 0
+        self.tensor_names: tuple[str, ...] = ()
+        self.globals: set[str] = set()
+        self.shared: set[str] = set()
+        """Names that a function defined here binds too."""
+        self.left: list[State] = []
+        self.following: list[ast.stmt] = []
+        """What comes after the `if` that is run, in the same block."""
+        self.returned: list[tuple[ast.expr, Conditions, Value]] = []
+        """The expressions that the function that was entered returns, with the conditions of their paths."""
+        self.exits: list[State] = []
 
     def evaluate(self, node: ast.expr, state: State) -> Value:
         """What `node` is at this point; calls and operations in it are checked on the way."""
@@ -212,6 +194,13 @@ class Machine:
         known = self._observers.get(kind, ())
         if observer not in known:
             self._observers[kind] = (*known, observer)
+
+    def let_go(self) -> None:
+        """Cut the references that run in circles; nothing is run after it."""
+        if self.others is not None:
+            self.others.let_go()
+        for kept in (self.globals, self.memo, self._memories):
+            kept.clear()
 
     def memory(self, kind: type[Memory]) -> Memory:
         """What one check keeps while this file is run: an object of its own class, made when it first asks."""

@@ -90,7 +90,7 @@ def _binds(body: Iterable[ast.stmt], name: str) -> bool:
 def _is_plain(info: ClassInfo) -> bool:
     """Whether the class gives its instances no attributes behind the names that it writes."""
     node = info.node
-    if len(node.decorator_list) > info.is_dataclass or _ANSWERS_ANYTHING & info.methods.keys():
+    if len(node.decorator_list) > info.is_dataclass or not _ANSWERS_ANYTHING.isdisjoint(info.methods):
         return False
     return not writes_unseen(node) and not any(_may_write(info, call) for call in nodes_in(node, ast.Call))
 

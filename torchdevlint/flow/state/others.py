@@ -9,7 +9,7 @@ depends on what was analysed before.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
@@ -19,7 +19,7 @@ from torchdevlint.source.nodes import ids_below, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.point import Touch
+from torchdevlint.flow.state.point import State, Touch
 
 MOST_HOPS = 8
 """How many files a name is followed through that each import it from another."""
@@ -44,6 +44,11 @@ class OtherNames(dict[str, Value]):
         self._others = others
         self._asked: set[str] = set()
         self._ran: set[ast.stmt] = set()
+
+    def bound(self, name: str) -> Value | None:
+        """`get`, for code that knows that this is no plain dict: compiled, it would not come to the methods below."""
+        self._bind(name)
+        return super().get(name)
 
     def get(self, name: str, default: Value | None = None) -> Value | None:  # type: ignore[override]
         self._bind(name)
@@ -72,11 +77,18 @@ class OtherFiles:
     """What one analysis knows of the files that its file imports from, directly or not."""
 
     def __init__(self, machine: Machine, project: Project) -> None:
-        self.machine = machine
+        self._run: Callable[[OtherNames, Sequence[ast.stmt]], State] | None = machine.run_elsewhere
         self.project = project
         self.home = project.path
         self.names: dict[str, OtherNames] = {}
         self._touches: dict[str, Touch | None] = {}
+
+    def let_go(self) -> None:
+        """Cut the references that run in circles."""
+        for names in self.names.values():
+            names.clear()
+        self.names.clear()
+        self._run = None
 
     def locate(self, names: Closure, module: str, level: int) -> str | None:
         """The file that an import leads to, in a frame with these names."""
@@ -101,7 +113,7 @@ class OtherFiles:
         names = self.of(path)
         if names is not None:
             self.project.used(path, name, names.module)
-            found = names.get(name)
+            found = names.bound(name)
             if found is not None or name in names.module.bindings:
                 return found
             for module, level in names.module.stars:
@@ -139,7 +151,7 @@ class OtherFiles:
         """Run what binds `name` at the top level of another file, of which nothing may be left."""
         self.project.used(names.module.path, name, names.module)
         if statements:
-            self.machine.run_elsewhere(names, statements)
+            self._run_elsewhere(names, statements)
 
     def touch_of(self, path: str) -> Touch | None:
         """The call that makes CUDA read the visible devices when the file at `path` is imported."""
@@ -148,8 +160,12 @@ class OtherFiles:
             names = self.of(path)
             if names is not None:
                 self.project.used(path, "", names.module)
-                self._touches[path] = self.machine.run_elsewhere(names, names.module.importable).touched
+                self._touches[path] = self._run_elsewhere(names, names.module.importable).touched
         return self._touches[path]
+
+    def _run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
+        assert self._run is not None, "the analysis has ended"
+        return self._run(names, statements)
 
     def texts_used(self) -> Iterator[str]:
         """The texts of what was used of these files so far."""

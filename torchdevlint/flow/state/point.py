@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from msgspec import Struct, field
-
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
-from torchdevlint.flow.state.values import Choice, Conditions, Value
-from torchdevlint.model import Span
+from torchdevlint.flow.state.values import Choice, Conditions, Names, Value
+from torchdevlint.model import Frozen, Span
 
 
-class State(Struct):
+class State:
     """What is known at one point of one path.
 
     `env` maps names and `paths` dotted paths (``self.h``, ``batch['x']``) to values; `conditions` are the branches
@@ -23,16 +21,29 @@ class State(Struct):
     function handles the RuntimeError that torch raises here.
     """
 
-    env: dict[str, Value]
-    paths: dict[str, Value] = field(default_factory=dict)
-    conditions: Conditions = ()
-    touched: Touch | None = None
-    without_accelerator: bool = False
-    default_device: Device | None = None
-    guarded: bool = False
-    cuda_of: ast.expr | None = None
-    alive: bool = True
-    tried: bool = False
+    def __init__(
+        self,
+        env: Names,
+        paths: dict[str, Value] | None = None,
+        conditions: Conditions = (),
+        touched: Touch | None = None,
+        without_accelerator: bool = False,
+        default_device: Device | None = None,
+        guarded: bool = False,
+        cuda_of: ast.expr | None = None,
+        alive: bool = True,
+        tried: bool = False,
+    ) -> None:
+        self.env = env
+        self.paths = {} if paths is None else paths
+        self.conditions = conditions
+        self.touched = touched
+        self.without_accelerator = without_accelerator
+        self.default_device = default_device
+        self.guarded = guarded
+        self.cuda_of = cuda_of
+        self.alive = alive
+        self.tried = tried
 
     def copy(self) -> State:
         return State(
@@ -49,7 +60,7 @@ class State(Struct):
         )
 
 
-class Touch(Struct, frozen=True):
+class Touch(Frozen, frozen=True):
     """A call, or the import of a module that makes one, that made CUDA read the visible devices.
 
     `inside` is the call that the module makes, and where.

@@ -29,7 +29,7 @@ _OWN_CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__getatt
 
 def fields_of(info: ClassInfo) -> RecordType | None:
     """The fields of a class of this file, if it is a dataclass or a named tuple that is built from its fields only."""
-    if info.is_module or _OWN_CONSTRUCTION & info.all_methods.keys():
+    if info.is_module or not _OWN_CONSTRUCTION.isdisjoint(info.all_methods):
         return None
     given = [base for each in info.mro for base in each.bases if isinstance(base, RecordType)]
     ordered = bool(given) or "typing.NamedTuple" in info.library_bases

@@ -7,6 +7,7 @@ that lead to it, so that two values chosen by the same `if` are never paired acr
 from __future__ import annotations
 
 import ast
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 Conditions = tuple[tuple[str, bool], ...]
 """Branch conditions in the order they were met: a key that stands for the test, and which arm."""
-
+Names = MutableMapping[str, "Value"]
+"""What names stand for; those of another file, which are bound on first use, are more than a dict."""
 AT_LEAST_1 = -1
 """A number of dimensions that is unknown but not zero."""
 MAX_ALTERNATIVES = 6
@@ -208,7 +210,7 @@ class Cls(Value, frozen=True):
 class Closure(Struct, frozen=True, eq=False):
     """The names that a function sees besides its own: one mapping for each enclosing function, then the module."""
 
-    scopes: tuple[dict[str, Value], ...]
+    scopes: tuple[Names, ...]
 
 
 class Func(Value, frozen=True):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TypeGuard
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
@@ -23,7 +22,8 @@ from torchdevlint.flow.state.values import Const, Dev, Library, Site, Tensor, Un
 from torchdevlint.flow.vouch.bound import Scope, scopes_around, steady
 from torchdevlint.flow.vouch.kinds import may_be_no_tensor, may_be_none
 from torchdevlint.flow.vouch.names import is_written, means_the_same
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.model import Frozen
+from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
 
 _WITH_WEIGHT = frozenset(
     f"torch.nn.{name}"
@@ -42,7 +42,7 @@ def near(frame: Frame, state: State) -> Near:
     """What the names here say about devices: the first that were bound, which parameters are, and the last ones."""
     found, parts = [], []
     first = dict(islice(state.env.items(), MOST_NAMES))
-    last = dict(islice(reversed(state.env.items()), MOST_NAMES))
+    last = dict(islice(reversed(state.env.items()), MOST_NAMES))  # type: ignore[call-overload]
     for name, held in {**first, **dict(reversed(last.items()))}.items():
         value = settle(held, state.conditions)
         if _is_off_the_cpu(value):
@@ -77,7 +77,7 @@ def remember(frame: Frame, state: State, node: ast.Call) -> None:
     machine.near[node] = here
 
 
-class Meeting(Struct, frozen=True):
+class Meeting(Frozen, frozen=True):
     """The operation `node` at which a tensor meets what `other` gives, which is on the device `wanted`."""
 
     frame: Frame
@@ -90,7 +90,7 @@ class Meeting(Struct, frozen=True):
         """An expression for the device of `other` that stands where `first` made a tensor, or None."""
         if first.near is None:
             return None
-        if first.near.function is self.frame.function and first.node in inside(self.node):
+        if first.near.function is self.frame.function and is_inside(first.node, self.node):
             return self._of_other(first.node) or self._by_name(first.near, first.node)
         return self._by_name(first.near, first.node)
 

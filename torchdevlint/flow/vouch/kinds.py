@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, given_by_default, last_name, positional_names
 from torchdevlint.flow.vouch.bound import LEAVING, Scope, bound_anew
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 _NUMBERS = frozenset({"float", "int", "bool", "complex", "Number"})
 _TESTS = frozenset({"isinstance", "is_tensor", "hasattr"})
@@ -151,18 +151,18 @@ def _is_settled(scope: Scope, name: str, test: ast.expr, wanted: bool, place: as
 
     It ends by leaving the block, or by assigning the name. An assertion has only one.
     """
-    if wanted and any(test in inside(each.test) and each.lineno < _row(place) for each in nodes_in(scope, ast.Assert)):
+    if wanted and any(is_inside(test, each.test) and each.lineno < _row(place) for each in nodes_in(scope, ast.Assert)):
         return True
-    for choice in (each for each in nodes_in(scope, ast.IfExp) if test in inside(each.test)):
+    for choice in (each for each in nodes_in(scope, ast.IfExp) if is_inside(test, each.test)):
         arm = _arm(choice.test, test, wanted)
-        if arm is not None and place in inside(choice.body if arm else choice.orelse):
+        if arm is not None and is_inside(place, choice.body if arm else choice.orelse):
             return True
     for each in _ifs(scope, test):
         holds = _arm(each.test, test, wanted)
         if holds is None:
             continue
         right, other = (each.body, each.orelse) if holds else (each.orelse, each.body)
-        if any(place in inside(part) for part in right):
+        if any(is_inside(place, part) for part in right):
             return True
         if (each.end_lineno or 0) < _row(place) and other and (isinstance(other[-1], LEAVING) or _assigns(other, name)):
             return True
@@ -171,7 +171,7 @@ def _is_settled(scope: Scope, name: str, test: ast.expr, wanted: bool, place: as
 
 def _arm(whole: ast.expr, test: ast.expr, wanted: bool) -> bool | None:
     """Whether the body is run only where a part of a test comes out as wanted, or the other arm; None if neither is."""
-    around = [each for each in inside(whole) if test in inside(each)]
+    around = [each for each in inside(whole) if is_inside(test, each)]
     holds = wanted is (sum(map(_is_not, around)) % 2 == 0)
     joined = [isinstance(each.op, ast.And) for each in around if isinstance(each, ast.BoolOp)]
     return holds if all(each is holds for each in joined) else None
@@ -190,7 +190,7 @@ def _assignments(node: ast.stmt) -> list[ast.Assign]:
 
 
 def _ifs(scope: Scope, test: ast.expr) -> Iterator[ast.If]:
-    return (each for each in nodes_in(scope, ast.If) if test in inside(each.test))
+    return (each for each in nodes_in(scope, ast.If) if is_inside(test, each.test))
 
 
 def _row(node: ast.AST) -> int:

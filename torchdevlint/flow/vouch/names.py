@@ -17,7 +17,7 @@ from torchdevlint.flow.vouch.bound import (
     times_bound,
 )
 from torchdevlint.flow.vouch.kinds import may_be_none
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import is_inside, nodes_in
 
 
 def assignable(frame: Frame, name: str, place: ast.AST) -> bool:
@@ -121,7 +121,7 @@ def _has_attribute(scope: Scope, path: str, place: ast.AST) -> bool:
     if not written:
         return getattr(scope, "name", "") != "__init__"
     return not isinstance(scope, ast.Lambda) and all(_row(each) < _row(place) for each in written) and any(
-        isinstance(each, (ast.Assign, ast.AnnAssign)) and _row(each) < _row(place) and written[0] in inside(each)
+        isinstance(each, (ast.Assign, ast.AnnAssign)) and _row(each) < _row(place) and is_inside(written[0], each)
         for each in scope.body
     )
 
