@@ -1,6 +1,6 @@
 """Starts a rule: its module and its case file, the two places that a new rule touches.
 
-    python scripts/new_rule.py TDL123 kebab-name --fact FactName [--severity warning]
+    python scripts/new_rule.py TDL123 kebab-name [--severity warning] [--fact FactName]
 
 The module loads and is documented in outline; the meta-tests then name what is still to be written: the text, an
 example that is found, five hits, five near misses, and a program.
@@ -36,15 +36,12 @@ MODULE = '''"""{summary}
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from {module} import {fact}
-from torchdevlint.model import Report, Severity
+{imports}
 
 SEVERITY = Severity.{severity}
 EXECUTION = "operation"
-PROBE = None
-
+{probe}
+{looking}
 
 def check(fact: {fact}) -> Iterator[Report]:
     yield Report(
@@ -53,6 +50,49 @@ def check(fact: {fact}) -> Iterator[Report]:
         symptom="what the user sees at run time",
         help="what to do instead",
     )
+'''
+PROBE = """PROBE = '''
+\"\"\"What the rule says happens, and does not happen once it is repaired.\"\"\"
+import torch
+
+RAISES = {"RuntimeError": ["the exact text"]}
+
+
+def flagged(device):
+    return torch.zeros(2, device=device) + torch.ones(2)
+
+
+def repaired(device):
+    return torch.zeros(2, device=device) + torch.ones(2, device=device)
+'''"""
+SHARED_IMPORTS = """from collections.abc import Iterator
+
+from {module} import {fact}
+from torchdevlint.model import Report, Severity"""
+OWN_IMPORTS = """import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Value
+from torchdevlint.model import Report, Severity"""
+LOOKING = '''
+
+class {fact}(Fact, frozen=True):
+    """What was found at `at`, and what `check` needs to say it."""
+
+    text: str
+
+
+def _note_call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """A call of ``torch.zeros``: record it where it is surely wrong."""
+    machine = frame.machine
+    machine.record(("{words}", node), lambda: {fact}(machine.span_of(node), machine.text_of(node)), state)
+
+
+FUNCTIONS = {{"torch.zeros": _note_call}}
 '''
 CASES = """# {code} {name}
 
@@ -89,23 +129,30 @@ torch.zeros(2)
 """
 
 
-def scaffold(code: str, name: str, fact: str, severity: Severity) -> dict[str, str]:
-    """The new files by path relative to the repository. Raises ValueError for names that cannot be a rule's."""
+def scaffold(code: str, name: str, fact: str | None, severity: Severity) -> dict[str, str]:
+    """The new files by path relative to the repository. Raises ValueError for names that cannot be a rule's.
+
+    Without `fact` the rule looks on for itself; with it, it judges what is recorded already.
+    """
     if not re.fullmatch(r"TDL\d{3}", code):
         raise ValueError(f"{code}: a code is TDL and three digits")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
         raise ValueError(f"{name}: a name is at least two lower-case words with hyphens, and names the bad pattern")
-    if fact not in all_facts():
+    if fact is not None and fact not in all_facts():
         raise ValueError(f"{fact}: no such fact in torchdevlint/flow/facts/")
     taken = find(code) or find(name)
     if taken:
         raise ValueError(f"{taken.code} {taken.name} is there already")
     words = name.replace("-", " ")
+    own = words.title().replace(" ", "")
+    shared = "" if fact is None else all_facts()[fact].__module__
     module = MODULE.format(
         summary=f"{words.capitalize()}.",
         sections="\n\n".join(f"## {heading}\n{OUTLINE[heading]}" for heading in HEADINGS),
-        fact=fact,
-        module=all_facts()[fact].__module__,
+        fact=fact or own,
+        probe=PROBE,
+        imports=OWN_IMPORTS if fact is None else SHARED_IMPORTS.format(module=shared, fact=fact),
+        looking=LOOKING.format(fact=own, words=words) if fact is None else "",
         severity=severity.name,
         words=words,
     )
@@ -119,7 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("code", help="TDL and three digits; the first is the group")
     parser.add_argument("name", help="the bad pattern, readable after `allow`, such as unassigned-tensor-move")
-    parser.add_argument("--fact", required=True, help="the record of torchdevlint/flow/facts/ that the rule judges")
+    parser.add_argument("--fact", help="the record of torchdevlint/flow/facts/ that the rule judges, if there is one")
     parser.add_argument("--severity", choices=[one.value for one in Severity], default="warning")
     options = parser.parse_args()
     try:

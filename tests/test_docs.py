@@ -112,8 +112,9 @@ def test_an_exception_is_a_heading_once_and_names_every_rule_that_quotes_it() ->
     assert page.count("but found at least two devices, cuda:1 and cuda:0!") == 1, "another device is no other exception"
 
 
-def test_the_scaffold_writes_a_rule_that_loads_and_cases_that_are_read(tmp_path: Path) -> None:
-    files = scaffold("TDL699", "slow-and-wrong", "DiscardedMove", Severity.ADVICE)
+@pytest.mark.parametrize("fact", [None, "DiscardedMove"])
+def test_the_scaffold_writes_a_rule_that_loads_and_cases_that_are_read(fact: str | None, tmp_path: Path) -> None:
+    files = scaffold("TDL699", "slow-and-wrong", fact, Severity.ADVICE)
     module, cases = files
     assert module == "torchdevlint/rules/tdl699_slow_and_wrong.py"
     namespace: dict[str, object] = {"__name__": "scaffolded"}
