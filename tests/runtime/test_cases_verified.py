@@ -52,7 +52,8 @@ CONFIRMED = {
     "TDL403": 5,
     "TDL406": 2,
 }
-"""So many of the findings in the chosen cases of a rule are confirmed, at least."""
+"""So many of the findings in the chosen cases of a rule are confirmed, at least; of rules that are new, `FLOOR`."""
+FLOOR = 2
 MOST = 5
 HITS = [case for case in read_cases() if case.want]
 EXECUTED = sorted(rule.code for rule in all_rules() if rule.execution is not None)
@@ -73,8 +74,8 @@ def climbs(cases: list[Case], folder: Path, server: Server) -> list[tuple[str, C
     return found
 
 
-def test_every_rule_that_is_executed_has_a_floor() -> None:
-    assert sorted(CONFIRMED) == EXECUTED
+def test_the_floors_are_those_of_rules_that_are_executed() -> None:
+    assert set(CONFIRMED) <= set(EXECUTED)
 
 
 @pytest.mark.parametrize("code", EXECUTED)
@@ -84,7 +85,7 @@ def test_no_finding_of_a_case_is_refuted_and_most_are_confirmed(code: str, tmp_p
     assert refuted == []
     verdicts = Counter(one.judgement.verdict for _, one in found if one.judgement is not None)
     left = {name: dict(one.reasons) for name, one in found if one.judgement is None}
-    assert verdicts[Verdict.CONFIRMED] >= CONFIRMED[code], left
+    assert verdicts[Verdict.CONFIRMED] >= CONFIRMED.get(code, FLOOR), left
     for name, reasons in left.items():
         assert list(reasons) == [Rung.SYNTHESISED, Rung.SLICE], name
         assert all(reasons.values()), name
