@@ -1,0 +1,205 @@
+"""A generator draws for tensors of another device than its own.
+
+## What it does
+Finds `generator=` where the generator surely belongs to another device than what it draws for: a `torch.Generator()`
+without a device, which is one of the CPU, given to a factory with `device=`, to `normal_` and its kin of a tensor that
+is on an accelerator, or to a function of `torch.nn.init` for one; and a generator of an accelerator, given to a factory
+without `device=`, or to a loader or sampler, which draw on the CPU. The generator may be made in the same call, or be
+bound to a name or an attribute of `self` once.
+
+## Why is this bad?
+A generator is the state of the random numbers of one device. A kernel refuses that of another:
+
+    RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'
+
+Where `device` is the CPU both are the same, so that the program runs on every laptop.
+
+## Example
+```python
+def noise(shape, seed, device):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, device=device)
+```
+
+## Use instead
+```python
+def noise(shape, seed, device):
+    generator = torch.Generator(device=device).manual_seed(seed)
+    return torch.randn(shape, generator=generator, device=device)
+```
+For the same numbers on every device, draw on the CPU and move what was drawn:
+`torch.randn(shape, generator=generator).to(device)`.
+
+## Fix safety
+There is no fix: which of the two ways is meant, fast numbers or the same numbers everywhere, is for the author to say.
+
+## What it cannot see
+Generators that are arguments, are bound on several paths, or come from another file; a list of generators.
+
+## References
+- [torch.Generator](https://docs.pytorch.org/docs/stable/generated/torch.Generator.html)
+- [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.joins import only
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Ref, Tensor, Value
+from torchdevlint.model import Note, Report, Severity, Span
+from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import nodes_in
+
+SEVERITY = Severity.ERROR
+EXECUTION = "exception"
+PROBE = '''
+"""A factory on a CUDA device refuses a generator of the CPU."""
+import torch
+
+NEEDS = "cuda"
+RAISES = {"RuntimeError": ["Expected a 'cuda' device type for generator but found 'cpu'"]}
+
+
+def flagged(device):
+    return {"drawn": torch.randn(2, generator=torch.Generator(), device=device).numel()}
+
+
+def repaired(device):
+    return {"drawn": torch.randn(2, generator=torch.Generator(device), device=device).numel()}
+'''
+
+
+class GeneratorElsewhere(Fact, frozen=True):
+    """The call at `at` makes a generator of one device, which the call `draw` at `drawn_at` uses for another.
+
+    `of` and `drawn_for` are the devices in words; `on_cpu` says that the generator is that of the CPU.
+    """
+
+    of: str
+    on_cpu: bool
+    draw: str
+    drawn_at: Span
+    drawn_for: str
+
+
+def _note_function(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """``torch.randn(.., generator=g, device=d)``, ``nn.init.normal_(w, generator=g)``."""
+    drawn = given if isinstance(given, Tensor) else only(arguments.value(0, "tensor"), Tensor)
+    if drawn is not None:
+        _compare(frame, state, node, arguments, drawn.device)
+
+
+def _note_method(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``x.normal_(generator=g)``."""
+    if isinstance(receiver, Tensor):
+        _compare(frame, state, node, arguments, receiver.device)
+
+
+def _note_sampler(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """``DataLoader(data, generator=g)``: the order is drawn on the CPU."""
+    _compare(frame, state, node, arguments, DEFAULT)
+
+
+def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, drawn_for: Device) -> None:
+    given = arguments.keywords.get("generator")
+    made = None if given is None else _made_by(frame, state, given[0])
+    if made is None or frame.machine.default_changed or state.default_device is not None:
+        return
+    of = _device_of(frame, state, made)
+    if relation(of, drawn_for) is not Relation.DIFFER:
+        return
+    machine = frame.machine
+    machine.record(
+        ("generator", made),
+        lambda: GeneratorElsewhere(
+            machine.span_of(made),
+            of.describe(),
+            on_cpu(of),
+            machine.text_of(node.func),
+            machine.span_of(node),
+            drawn_for.describe(),
+        ),
+        state,
+    )
+
+
+def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
+    """The call of ``torch.Generator`` that a value surely is from, be it bound to a name once."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "manual_seed":
+        node = node.func.value
+    if isinstance(node, ast.Call):
+        return node if frame.evaluate(node.func, state) == Ref("torch.Generator") else None
+    bound = _bound_to(frame, node)
+    return None if bound is None else _made_by(frame, state, bound)
+
+
+def _bound_to(frame: Frame, node: ast.expr) -> ast.expr | None:
+    """What a name of the function or the module, or an attribute of `self`, is bound to, where that is done once."""
+    path, function = dotted_path(node), frame.function
+    if path is None:
+        return None
+    if path.startswith("self."):
+        values = [] if frame.owner is None else values_by_path(frame.owner.node).get(path, [])
+        return values[0] if len(values) == 1 else None
+    if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
+        return None
+    for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
+        bound = [each for each in bindings_in(scope)[path] if each[1]]
+        if bound:
+            values = values_by_path(scope).get(path, [])
+            return values[0] if len(values) == len(bound) == 1 else None
+    return None
+
+
+def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:
+    """The device of a generator; one that is made elsewhere is asked for it only if it says so literally."""
+    named = [each.value for each in made.keywords if each.arg == "device"] or made.args[:1]
+    if not named:
+        return TOP if made.keywords else DEFAULT
+    here = made in nodes_in(frame.function or frame.machine.tree, ast.Call)
+    if not here and not isinstance(named[0], ast.Constant):
+        return TOP
+    device = as_device(frame, named[0], frame.evaluate(named[0], state))
+    return DEFAULT if on_cpu(device) else device
+
+
+_DRAWN = ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "poisson")
+_INIT = """
+    uniform_ normal_ trunc_normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_
+    """.split()
+_SAMPLERS = ("DataLoader", "RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler", "random_split")
+FUNCTIONS = {
+    **{f"torch.{name}": _note_function for name in _DRAWN},
+    **{f"torch.nn.init.{name}": _note_function for name in _INIT},
+    **{f"torch.utils.data.{name}": _note_sampler for name in _SAMPLERS},
+}
+METHODS = {name: _note_method for each in sorted(torch_api.DRAWING) for name in (each, f"{each}_")}
+
+
+def check(fact: GeneratorElsewhere) -> Iterator[Report]:
+    expected, found = ("cuda", "cpu") if fact.on_cpu else ("cpu", "cuda")
+    of = "the CPU, since no device is named" if fact.on_cpu else fact.of
+    drawn_for = fact.drawn_for if fact.on_cpu else "the CPU"
+    yield Report(
+        span=fact.at,
+        message=f"a generator of {of}, by which {code(fact.draw + '(..)')} draws for {drawn_for}",
+        symptom=f"RuntimeError: Expected a '{expected}' device type for generator but found '{found}'",
+        help=(
+            "make it with `device=`, for the device that is drawn for; or draw on the CPU and move the result"
+            if fact.on_cpu
+            else "make it without a device, or draw with `device=`"
+        ),
+        notes=(Note("it draws here", fact.drawn_at),),
+    )
