@@ -14,7 +14,7 @@ from torchdevlint.files import content
 from torchdevlint.source.text import Source, UndecodableError, decode
 from torchdevlint.syntax.parse import ParseError, parse
 
-MOST_BYTES = 6_000_000
+MOST_BYTES = 4_000_000
 """How much source text is held as trees at once in one process; a tree takes ten to twenty times as much."""
 LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
