@@ -23,6 +23,7 @@ from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
+from torchdevlint.rules import tdl309_pin_device_tensor
 from torchdevlint.syntax.parse import parse
 
 LOAD = b"import torch\n\nstate = torch.load(path)\n"
@@ -211,6 +212,18 @@ def test_a_rule_that_raises_is_named_and_the_rest_is_done(monkeypatch: pytest.Mo
     run = engine.check_paths(["load.py", "broken.py"], Settings())
     assert [one.code for one in run.diagnostics] == ["TDL901"]
     assert [one.filename for one in run.problems] == ["load.py"]
+
+
+def test_a_rule_that_raises_while_it_looks_on_is_named_and_the_rest_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("no such thing")
+
+    monkeypatch.setattr(tdl309_pin_device_tensor, "is_placed", broken)
+    result = check(b"import torch\ntorch.device('gpu')\ntorch.zeros(2).cuda().pin_memory()\n")
+    assert [one.code for one in result.diagnostics] == ["TDL303"]
+    (problem,) = result.problems
+    assert problem.rule == "TDL309"
+    assert problem.message.startswith("internal error in rule TDL309 (pin-device-tensor): LookupError: no such thing")
 
 
 def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry, Kept
 from torchdevlint.config import Settings
 from torchdevlint.files import content
-from torchdevlint.findings import Reports, describe, judged, of_reports
+from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import Diagnostic, FileResult, Problem, Span
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
@@ -289,7 +289,11 @@ def _reports(
     except (RecursionError, MemoryError):
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
-        return Problem(filename, f"internal error in the inference: {describe(error)}")
+        rule = rules.raising(error)
+        if rule is None or rule.code not in codes:
+            return Problem(filename, f"internal error in the inference: {describe(error)}")
+        found = _reports(tree, source, filename, settings, codes - {rule.code}, project)
+        return found if isinstance(found, Problem) else (found[0], [of_rule(rule, filename, error), *found[1]])
     return judged(facts, filename, codes)
 
 

@@ -37,9 +37,13 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
                 found = (replace(each, cause=fact.shared) for each in rule.check(fact) if not each.span.file)
                 reports += [(rule.code, each) for each in found]
             except Exception as error:  # noqa: BLE001 (the other rules still run)
-                message = f"internal error in rule {rule.code} ({rule.name}): {describe(error)}"
-                problems.setdefault(rule.code, Problem(filename, message, rule.code))
+                problems.setdefault(rule.code, of_rule(rule, filename, error))
     return reports, list(problems.values())
+
+
+def of_rule(rule: rules.Identity, filename: str, error: Exception) -> Problem:
+    """What is said of a rule that raised; the others have run all the same."""
+    return Problem(filename, f"internal error in rule {rule.code} ({rule.name}): {describe(error)}", rule.code)
 
 
 def of_reports(

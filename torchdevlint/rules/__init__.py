@@ -197,6 +197,16 @@ def observers(codes: frozenset[str]) -> Observers:
     return observers_of(sys.modules[rule.check.__module__] for rule in all_rules() if rule.code in codes)
 
 
+def raising(error: BaseException) -> Identity | None:
+    """The rule that raised an exception while it looked on, itself or in what it called; None if none did."""
+    traceback, held = error.__traceback__, None
+    modules = {f"{__name__}.{name}": name for name in _modules()}
+    while traceback is not None:
+        held = modules.get(traceback.tb_frame.f_globals.get("__name__", ""), held)
+        traceback = traceback.tb_next
+    return None if held is None else identified()[f"TDL{_parts(held)[0]}"]
+
+
 def find(key: str) -> Identity | None:
     """The rule with this code (any case) or name."""
     return next((rule for rule in identities() if key.upper() == rule.code or key == rule.name), None)

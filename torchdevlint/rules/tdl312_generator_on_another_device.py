@@ -156,7 +156,7 @@ def _bound_to(frame: Frame, node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
         return None
     for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
-        bound = [each for each in bindings_in(scope)[path] if each[1]]
+        bound = [each for each in bindings_in(scope).get(path, ()) if each[1]]
         if bound:
             values = values_by_path(scope).get(path, [])
             return values[0] if len(values) == len(bound) == 1 else None
