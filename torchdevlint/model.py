@@ -15,8 +15,11 @@ FromOne = Annotated[int, Meta(ge=1)]
 """A number that counts from one, which is looked at where it is read from a file."""
 
 
-class Frozen(Struct, frozen=True):
-    """Base of records in modules that may be compiled: mypyc drops the options of a class, which are inherited here."""
+class Frozen(Struct, frozen=True, eq=False):
+    """Base of records that are never compared, in modules that may be compiled.
+
+    mypyc drops the options of a class, so they are inherited, and compiled code tells such records apart by identity.
+    """
 
 
 class Severity(str, Enum):

@@ -42,7 +42,7 @@ def _reordered(frame: Frame, statement: ast.stmt, between: list[ast.stmt]) -> Re
     scope, machine = frame.function or frame.machine.tree, frame.machine
     assert not isinstance(scope, ast.Lambda)
     read = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
-    bound = surely_bound(scope, between[0]) | vars(builtins).keys()
+    bound = surely_bound(scope, between[0]).union(vars(builtins))
     if scope is not machine.tree:
         bound |= _bound_at_its_end(machine.tree) - _local(scope)
     paths = {dotted_path(each) for each in inside(statement)} - {None}

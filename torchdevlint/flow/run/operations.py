@@ -215,7 +215,7 @@ def check(
     if known is not Relation.DIFFER:
         return
     stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
-    written = writes_one and stayed is one
+    written = writes_one and stayed[1] is one[1]
     if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
         return
     if operation in _OPERATORS and is_made_empty(stayed[1]):

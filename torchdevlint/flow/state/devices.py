@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from msgspec import Struct
+
 from torchdevlint.flow.knowledge.torch_api import DEVICE_METHODS, DEVICE_TYPES
-from torchdevlint.model import Frozen
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
@@ -51,7 +52,7 @@ class Origin(str, Enum):
     """Where an argument of ``__init__`` lives that a Module keeps unregistered: `Module.to` does not reach it."""
 
 
-class Device(Frozen, frozen=True):
+class Device(Struct, frozen=True):
     """One element of the lattice; `name` is the type of a literal, the text of an expression, or the owner's name."""
 
     origin: Origin
