@@ -3,6 +3,7 @@
     python benchmarks/run.py --write docs/performance.md     all of it: five releases from the package index
     python benchmarks/run.py --quick                         on accelerate alone
     python benchmarks/run.py --peers torchfix,ruff src/ timm==1.0.9
+    python benchmarks/run.py --peers '' --compiled ../compiled/bin/python accelerate==1.0.1    pure and compiled
 
 Every tool is started as a user would start it, in a process of its own. Rounds alternate between the tools, so that a
 busy machine slows all of them, and the median round counts. Time and memory are those of the whole process with its
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     pace = Pace(options.rounds, options.patience)
     try:
-        tools = linters.chosen(options.peers, options.python)
+        tools = linters.chosen(options.peers, options.python, options.compiled)
         names = options.targets or (QUICK_TARGETS if options.quick else TARGETS)
         targets = [linters.target(name, options.cache) for name in names]
         versions = {tool.name: linters.version(tool) for tool in tools}
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--full", action="store_true", help="give large targets to slow peers too, which takes an hour")
     add("--peers", default=",".join(linters.PEERS), help="comma-separated, or ''; default: %(default)s")
     add("--python", default=sys.executable, help="interpreter that has torchfix and torch-preflight; default: this one")
+    add("--compiled", metavar="PYTHON", help="also time the linter that this interpreter has from a compiled wheel")
     add("--rounds", type=int, default=3, help="measured rounds for each tool; default: %(default)s")
     add("--patience", type=float, default=10, metavar="SECONDS", help="what takes longer is run once; default: 10")
     add("--cache", type=Path, default=corpus.default_cache(), help="where pinned releases are kept")

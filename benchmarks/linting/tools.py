@@ -12,6 +12,7 @@ import corpus
 from corpus import CorpusError
 
 OURS = "torchdevlint"
+COMPILED = f"{OURS}, compiled"
 FLAKE8, PLUGIN = "flake8", "flake8 with torchdevlint"
 RUFF = "ruff"
 PEERS = ("torchfix", "torch-preflight", FLAKE8, RUFF)
@@ -65,15 +66,30 @@ def ruff(*arguments: str) -> tuple[str, ...]:
     return (str(path) if path.exists() else RUFF, *arguments)
 
 
-def chosen(peers: str, python: str) -> list[Tool]:
-    """This linter and the `peers`, a list with commas; those that need no plugin of ours are started by `python`."""
+def chosen(peers: str, python: str, compiled: str | None = None) -> list[Tool]:
+    """This linter and the `peers`, a list with commas; those that need no plugin of ours are started by `python`.
+
+    `compiled` is an interpreter that has a compiled wheel of this linter, which is then timed as well.
+    """
     names = [name.strip() for name in peers.split(",") if name.strip()]
     unknown = [name for name in names if name not in PEERS]
     if unknown:
         raise CorpusError(f"unknown peer {', '.join(unknown)} (known: {', '.join(PEERS)})")
     known = {tool.name: tool for tool in _known(python)}
     wanted = [OURS, *names, *([PLUGIN] if FLAKE8 in names else [])]
-    return [tool for name, tool in known.items() if name in wanted]
+    tools = [tool for name, tool in known.items() if name in wanted]
+    return [*tools[:1], *([_compiled(compiled)] if compiled else []), *tools[1:]]
+
+
+def _compiled(python: str) -> Tool:
+    """The linter that `python` has installed, which is looked at: isolated, it does not see this checkout."""
+    run = (python, "-I", "-m", OURS)
+    where = "import importlib.util as util; print(util.find_spec('torchdevlint.flow.state.machine').origin)"
+    found = subprocess.run((python, "-I", "-c", where), capture_output=True, text=True, check=False).stdout.strip()
+    if not found or found.endswith(".py"):
+        raise CorpusError(f"{python} has no compiled {OURS}")
+    given = ("check", "--isolated", "--output-format", "concise", "--no-cache", "--jobs", "1")
+    return Tool(COMPILED, (*run, *given), (*run, "--version"))
 
 
 def _known(python: str) -> list[Tool]:
