@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from difflib import SequenceMatcher
 
 from msgspec.structs import replace
 
@@ -269,6 +268,8 @@ def _is_misspelt(name: str) -> bool:
         return True
     if abs(len(name) - len(right)) > 2 or name.upper()[:3] != "CUD":
         return False
+    from difflib import SequenceMatcher
+
     return SequenceMatcher(None, name.upper().strip(), right).ratio() >= _SIMILAR
 
 
