@@ -15,6 +15,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parent.parent
 
 # The workers of pytest-xdist share the cores, and threads of torch that wait for each other in turn take most of them.
@@ -35,6 +37,19 @@ ACCELERATOR_FILES = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd
 
 Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-forks", action="store_true", help="start Python for every program (tests.forked)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--without-forks"):
+        forked.SERVER.wanted = False
+
+
+def pytest_unconfigure() -> None:
+    forked.SERVER.stop()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -64,6 +79,12 @@ def python(
     )
 
 
+@pytest.fixture
+def in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process starts through `subprocess` starts in forks (see `tests.forked`)."""
+    monkeypatch.setattr(subprocess, "Popen", forked.Popen)
+
+
 @contextmanager
 def program_runner(*arguments: str) -> Iterator[Program]:
     """Runs programs with torch, each in a process of its own (see `tests.program_worker`)."""
@@ -71,12 +92,13 @@ def program_runner(*arguments: str) -> Iterator[Program]:
         pytest.skip("programs are run in forks, which this system has not")
     if find_spec("torch") is None:
         pytest.skip("torch is not installed, and programs need it")
-    worker = subprocess.Popen(
+    worker = forked.Popen(
         [sys.executable, "-m", "tests.program_worker", *arguments],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert worker.stdin is not None
     assert worker.stdout is not None

@@ -1,0 +1,178 @@
+"""A fork is what a process of its own is: the same command lines in both, and what only a fork could get wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import conftest, forked
+
+pytestmark = pytest.mark.skipif(not forked.SERVER.wanted, reason="programs do not run in forks here")
+
+SCRIPTS = {
+    "what the interpreter sets": (  # LC_CTYPE is set where the locale is C
+        "import __main__, os, sys\n"
+        "print(sys.argv, sys.path, sys.orig_argv, sorted(vars(__main__)), __name__, __file__, os.getcwd())\n"
+        "print(__main__.__dict__ is globals(), __spec__, __package__, sys.flags.utf8_mode)\n"
+        "print([(s.encoding, s.errors, s.mode, s.fileno(), s.line_buffering) for s in (sys.stdin, sys.stdout)])\n"
+        "print([name for name in ('torch', 'torchdevlint', 'pytest', 'tests') if name in sys.modules])\n"
+        "print({name: os.environ[name] for name in sorted(os.environ) if name != 'LC_CTYPE'})\n"
+    ),
+    "input": "import sys\nprint(input(), sys.stdin.read())\n",
+    "an exit code": "import sys\nsys.exit(7)\n",
+    "an exit code that is too large": "raise SystemExit(-1)\n",
+    "a last word": "import sys\nsys.exit('that is all')\n",
+    "an exception": "def f():\n    1 / 0\n\n\ntry:\n    f()\nexcept ArithmeticError:\n    raise KeyError('x')\n",
+    "a hook for exceptions": (
+        "import sys\nsys.excepthook = lambda *a: print('hook', a[0], sys.last_value)\nraise OSError\n"
+    ),
+    "a syntax error": "x = (\n",
+    "an interrupt": "raise KeyboardInterrupt\n",
+    "a signal": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n",
+    "the end at once": "import os\nprint('lost')\nos._exit(3)\n",
+    "exit handlers": (
+        "import atexit, sys\natexit.register(print, 'first')\natexit.register(print, 'last')\nsys.exit(2)\n"
+    ),
+    "a thread that goes on": "import threading, time\nthreading.Timer(0.05, print, ['late']).start()\nprint('soon')\n",
+    "an error in a thread": (
+        "import threading\nt = threading.Thread(target=int, args='x', name='t')\nt.start()\nt.join()\n"
+    ),
+    "warnings": "import warnings\nwarnings.warn('w')\nwarnings.warn('d', DeprecationWarning)\nprint('end')\n",
+    "handlers of signals": (
+        "import signal\nprint(*(signal.getsignal(n) for n in (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)))\n"
+    ),
+    "another program": "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', 'print(1); exit(4)'])\n",
+    "processes": (
+        "import multiprocessing, subprocess, sys\n"
+        "def f(x):\n    print(x, flush=True)\n"
+        "if __name__ == '__main__':\n"
+        "    for method in ('fork', 'spawn'):\n"
+        "        p = multiprocessing.get_context(method).Process(target=f, args=(method,))\n"
+        "        p.start(); p.join()\n"
+        "    print(subprocess.run([sys.executable, '-c', 'import sys; print(sys.argv, sys.path[0]); exit(5)', 'a'],\n"
+        "        capture_output=True, text=True))\n"
+    ),
+    "neighbours": "import helper\nprint(helper.__file__)\n",
+    "open files": "import os\nprint(sorted(map(int, os.listdir('/proc/self/fd')))[:4])\n",
+}
+
+
+def both(folder: Path, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """What a fork did, which is what a process of its own did."""
+    (folder / "helper.py").write_text("")
+    of_fork, of_process = (
+        way(*arguments, cwd=folder, stdin=stdin, PYTHONDONTWRITEBYTECODE="1", **env)
+        for way in (forked.python, conftest.python)
+    )
+    assert comparable(of_fork) == comparable(of_process)
+    return of_fork
+
+
+def comparable(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+    return done.returncode, done.stdout, re.sub(r"0x[0-9a-f]+", "0x", done.stderr)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script(name: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPTS[name])
+    assert both(tmp_path, "script.py", "--flag", "x", stdin="one\ntwo\n").args[1] == "script.py"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-c", "import sys; print(sys.argv, sys.path[0], __name__); 1 / 0", "a"),
+        ("-m", "json.tool", "--compact"),
+        ("-m", "helper"),
+        ("-m", "nosuchmodule"),
+        ("-m", "torchdevlint", "check", "--isolated", "script.py"),
+        ("-m", "torchdevlint.runtime.execute.nosuch"),
+        ("folder/script.py",),
+        ("nosuch.py",),
+        ("-I", "-c", "import sys; print(sys.flags.isolated)"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:2])[:20],
+)
+def test_a_command_line(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder" / "script.py", tmp_path / "script.py"):
+        path.write_text("import torch\n\nif __name__ == '__main__':\n    x = torch.load('a.pt')\n")
+    both(tmp_path, *arguments[:1], *arguments[1:], stdin='{"a": 1}')
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"PYTHONPATH": f"one{os.pathsep}{conftest.ROOT}{os.pathsep}one"},
+        {"PYTHONWARNINGS": "error::UserWarning"},
+        {"PYTHONIOENCODING": "ascii:replace"},
+        {"PYTHONUNBUFFERED": "1"},
+        {"PYTHONHASHSEED": "3", "A": "b"},
+        {"PYTHONUTF8": "0", "LC_ALL": "C"},
+    ],
+    ids=lambda env: next(iter(env)),
+)
+def test_an_environment(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "sitecustomize.py").write_text("import sys\nprint('here', sys.argv, len(sys.path))\n")
+    both(
+        tmp_path, "-c", "import os, sys, warnings\nprint('é', sys.path, sys.warnoptions, os.environ.get('A'))\n"
+        "print(sys.stdout.encoding, sys.stdout.errors, sys.stderr.errors)\nif 'A' in os.environ: print(hash('x'))\n"
+        "warnings.warn('no')", **env,
+    )  # fmt: skip
+
+
+TORCH = """
+import os, sys
+assert not any(name.partition(".")[0] == "torch" for name in sys.modules)
+import torch.nn as nn
+import torch
+print(sys.modules["torch"] is torch, torch.nn is nn, torch.__spec__.name, torch.__file__)
+print(nn.Linear(2, 2).weight.device, torch.get_num_threads(), torch.is_grad_enabled())
+torch.optim.SGD([torch.ones(2, requires_grad=True)], 0.1).step()
+try:
+    torch.ones(3, device="cuda")
+except Exception as error:
+    print(type(error), torch.cuda.is_initialized())
+"""
+
+
+def test_torch_is_there_once_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(TORCH)
+    assert both(tmp_path, "script.py", OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="").returncode == 0
+
+
+def test_a_fork_starts_what_it_starts_in_forks_until_it_imports_torch() -> None:
+    """The program of ``torchdevlint run`` is a fork; what has torch is not handed on to others."""
+    say = "import os; print(open('/proc/self/cmdline').read().count('tests.fork' + '_server'))"
+    start = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {say!r}])"
+    assert forked.python("-c", say).stdout == "1\n"
+    assert forked.python("-c", start).stdout == "1\n"
+    assert forked.python("-c", f"import torch\n{start}").stdout == "0\n"
+
+
+def test_one_fork_leaves_nothing_to_the_next() -> None:
+    change = "import os, sys, torch, warnings; os.environ['LEFT'] = '1'; sys.path.append('left'); torch.manual_seed(3)"
+    change += "; from torchdevlint.runtime.simulated import install; install(); warnings.resetwarnings()"
+    forked.python("-c", change)
+    seen = forked.python(
+        "-c", "import os, sys, torch; print('LEFT' in os.environ, 'left' in sys.path, torch.cuda.device_count(),"
+        "torch.initial_seed() == 3)", CUDA_VISIBLE_DEVICES="",
+    )  # fmt: skip
+    assert seen.stdout == "False False 0 False\n"
+
+
+def test_a_program_that_does_not_end_is_ended() -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        forked.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.5)
+    process = forked.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert process.poll() is None
+    process.kill()
+    assert process.wait(10) == -9
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
