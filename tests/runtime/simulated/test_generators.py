@@ -64,7 +64,7 @@ def test_operators_see_the_claim() -> None:
             return func(*args, **kwargs)
 
     with Mode():
-        torch.rand(2, generator=torch.Generator("cuda:1"))
+        torch.rand(2, generator=torch.Generator("cuda:1"))  # torchdevlint: ignore[TDL312]
         torch.rand(2, generator=torch.Generator())
     assert seen == [torch.device("cuda:1"), None]
 
