@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import forked
+
 ROOT = Path(__file__).resolve().parent.parent
 REALBUGS = ROOT / "benchmarks" / "realbugs"
 
@@ -97,7 +99,7 @@ class Workplace:
         if command in ("score", "update"):
             options += ["--linter", shlex.join([sys.executable, str(self.root / "linter.py")])]
         line = [sys.executable, str(REALBUGS / "run.py"), command, *options, *arguments]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        return forked.run(line, timeout=60)
 
     def stored(self) -> dict[str, Any]:
         (row,) = self.rows("results.jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
@@ -14,6 +15,7 @@ from tests.conftest import Program, python
 from torchdevlint.config import Settings
 from torchdevlint.fix.choice import is_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
+from torchdevlint.model import Diagnostic
 from torchdevlint.rules import Rule, all_rules
 from torchdevlint.runtime.verify.probe import read
 
@@ -29,24 +31,25 @@ def each(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[case.id for case in cases])
 
 
-def found(case: Case, text: str) -> set[tuple[int, str]]:
-    return {(one.span.row, one.code) for one in lint(text, settings_for(case.rule))}
+def places(findings: Iterable[Diagnostic]) -> set[tuple[int, str]]:
+    return {(one.span.row, one.code) for one in findings}
 
 
 @each(CASES)
 def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
-    reported = found(case, case.code)
+    findings = lint(case.code, settings_for(case.rule))
+    reported = places(findings)
     closed = case.gaps & reported
     assert not closed, f"{case.file}:{case.row}: a gap is closed, mark it `want`: {sorted(closed)}"
     assert reported == case.want, f"{case.file}:{case.row}: {case.why}"
-    named = [further_lines(one) for one in lint(case.code, settings_for(case.rule))]
+    named = [further_lines(one) for one in findings]
     assert frozenset().union(*named) == case.also, f"{case.file}:{case.row}: {case.why}"
 
 
 @each([case for case in CASES if case.fixed])
 def test_the_fixed_block_is_clean(case: Case) -> None:
     assert case.fixed is not None
-    assert found(case, case.fixed) == set()
+    assert places(lint(case.fixed, settings_for(case.rule))) == set()
 
 
 @each(CASES)

@@ -11,6 +11,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests import forked
+
 pytestmark = pytest.mark.xdist_group("draws")
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,7 +55,7 @@ class Place:
         places = ["--data", str(self.data), *(["--page", str(self.page)] if command == "table" else [])]
         places += [] if command == "table" else ["--cache", str(self.cache)]
         line = [sys.executable, str(ROOT / "scripts" / "draws.py"), command, *arguments, *places]
-        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+        return forked.run(line, timeout=120, cwd=ROOT)
 
     def lint(self) -> subprocess.CompletedProcess[str]:
         return self.run("lint", "first", "--seed", "a seed", "--repositories", str(self.code))

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).resolve().parent.parent
 ECOSYSTEM = ROOT / "scripts" / "ecosystem.py"
 
@@ -74,7 +76,7 @@ class Workplace:
         if command in ("lint", "diff", "update", "advice"):
             options += ["--linter", shlex.join([sys.executable, str(self.root / "linter.py")])]
         line = [sys.executable, str(ECOSYSTEM), command, *options, *arguments]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        return forked.run(line, timeout=60)
 
     def rows(self, name: str) -> list[dict[str, object]]:
         return [json.loads(line) for line in (self.data / name).read_text(encoding="utf-8").splitlines()]

@@ -39,6 +39,7 @@ def test_a_name_that_is_lost_is_seen() -> None:
     assert undefined(b"def f(") != []
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_a_function_is_run_before_and_after(tmp_path: Path) -> None:
     path = tmp_path / "scale.py"
     path.write_text(PACKAGE, encoding="utf-8")

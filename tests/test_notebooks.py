@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import python
+from tests.forked import python
 from torchdevlint.cache import Cache
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes, check_paths

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import python
+from tests.forked import python
 
 LOAD = "state = torch.load('model.pt')\n"
 BUG = f"import torch\n\n{LOAD}"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.conftest import python
+from tests.forked import python
 from torchdevlint.rules import HEADINGS, all_rules, by_code
 
 RULE = by_code()["TDL201"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
@@ -55,16 +56,14 @@ def environment(**env: str) -> dict[str, str]:
 def run(
     folder: Path, *command: str, flags: tuple[str, ...] = (), stdin: str = "", **env: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "torchdevlint", "run", *flags, "--", *command],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment(**env),
-    )
+    """In forks; what is about how a program starts and ends, `at_its_own_start`, in processes of its own."""
+    line = [sys.executable, "-m", "torchdevlint", "run", *flags, "--", *command]
+    return forked.run(line, cwd=folder, stdin=stdin, env=environment(**env))
+
+
+@pytest.fixture
+def at_its_own_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked.SERVER, "wanted", False)
 
 
 def recorded(folder: Path, *command: str, status: int, **env: str) -> dict[str, Any]:
@@ -79,6 +78,7 @@ def line(site: dict[str, Any] | None) -> tuple[str, int] | None:
     return None if site is None else (Path(site["filename"]).name, site["location"]["row"])
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_a_device_error_is_told_with_its_operands_the_rule_and_the_fix(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, program(tmp_path, NET, "print('before')\ntrain()"))
     assert done.returncode == 1
@@ -117,6 +117,7 @@ def test_json_has_everything(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_a_clean_program_keeps_its_exit_code_input_and_output(tmp_path: Path) -> None:
     code = "import sys, torch\nprint(sys.argv[1:], input())\nsys.exit(7)\n"
     done = run(tmp_path, sys.executable, program(tmp_path, code), "--epochs", "-v", stdin="hello\n")
@@ -152,6 +153,7 @@ def test_an_error_that_is_swallowed_elsewhere_fails_the_run(code: str, where: st
     assert len(error["operands"]) == (0 if thread else 2)
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_an_error_of_a_loaders_worker_is_the_programs(tmp_path: Path) -> None:
     code = f"""
     import torch
@@ -181,6 +183,7 @@ def test_a_handled_error_is_counted_and_no_failure(tmp_path: Path) -> None:
     assert [(line(one["site"]), one["count"]) for one in report["handled"]] == [(("train.py", 4), 3)]
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_an_error_that_is_logged_and_ends_the_program_is_reported(tmp_path: Path) -> None:
     code = f"import sys, torch\ntry:\n    {MIX}\nexcept RuntimeError as error:\n    sys.exit(3)\n"
     report = recorded(tmp_path, sys.executable, program(tmp_path, code), status=3)
@@ -188,6 +191,7 @@ def test_an_error_that_is_logged_and_ends_the_program_is_reported(tmp_path: Path
     assert error["where"] == "caught by the program, which then ended with exit code 3"
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 @pytest.mark.parametrize("end", ["os._exit(5)", "os.execv(sys.executable, [sys.executable, '-c', 'exit(5)'])"])
 def test_a_program_that_leaves_at_once_leaves_its_record(end: str, tmp_path: Path) -> None:
     code = f"import os, sys, torch\ntorch.ones(2).to('meta')\n{end}\n"
@@ -196,6 +200,7 @@ def test_a_program_that_leaves_at_once_leaves_its_record(end: str, tmp_path: Pat
     assert not report["processes_without_end"]
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_a_program_that_is_killed_is_told_as_such(tmp_path: Path) -> None:
     code = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGKILL)\n"
     done = run(tmp_path, sys.executable, program(tmp_path, code))
@@ -203,6 +208,7 @@ def test_a_program_that_is_killed_is_told_as_such(tmp_path: Path) -> None:
     assert "1 process ended without a full record (killed, or crashed)." in done.stderr
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_a_program_without_torch_was_not_checked(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, "-c", "print('hi')")
     assert (done.returncode, done.stdout) == (0, "hi\n")
@@ -225,6 +231,7 @@ def test_the_dashes_may_be_left_out(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "['-c', '--timeout']\n")
 
 
+@pytest.mark.usefixtures("at_its_own_start")
 def test_the_time_limit_ends_everything(tmp_path: Path) -> None:
     code = """
     import subprocess, sys, time, torch

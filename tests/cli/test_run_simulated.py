@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import python
+from tests.forked import python
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 
 import pytest
 
+from tests import forked
 from tests.conftest import ROOT
 
 pytest_plugins = ["pytester"]
@@ -87,12 +90,23 @@ torch.accelerator.device_count = lambda: 2
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
-    """Runs pytest in a process with the plugin, however it is installed here."""
+    """Runs pytest with the plugin, however it is installed here, in a fork, or with `own` in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT), str(ROOT / "tests" / "standin"))))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.delenv("PYTEST_PLUGINS", raising=False)
-    plugin = ("-p", "no:torchdevlint", "-p", "torchdevlint.integrations.pytest", "-p", "no:cacheprovider")
-    return lambda *arguments: pytester.runpytest_subprocess(*plugin, "-rs", *arguments, timeout=120)
+    plugin = ("-p", "no:torchdevlint", "-p", "torchdevlint.integrations.pytest")
+    plugin = (*plugin, "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+
+    def run(*arguments: str, own: bool = False) -> pytest.RunResult:
+        if own:
+            return pytester.runpytest_subprocess(*plugin, "-rs", *arguments, timeout=120)
+        command = [sys.executable, "-m", "pytest", f"--basetemp={pytester.path}/basetemp", *plugin, "-rs", *arguments]
+        began = time.monotonic()
+        done = forked.run(command, cwd=pytester.path, env=dict(os.environ))
+        lines = (done.stdout.splitlines(), done.stderr.splitlines())
+        return pytest.RunResult(done.returncode, *lines, time.monotonic() - began)
+
+    return run
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "xdist"])
@@ -100,7 +114,7 @@ def test_a_device_error_is_told_beside_the_test_that_it_fails(run, pytester: pyt
     if more and find_spec("xdist") is None:
         pytest.skip("pytest-xdist is not installed")
     pytester.makepyfile(test_it=MIXED)
-    result = run("--simulate-accelerators=2", *more)
+    result = run("--simulate-accelerators=2", *more, own=bool(more))
     result.assert_outcomes(failed=2, passed=1)
     text = result.stdout.str()
     assert text.count("device error: RuntimeError: Tensor on device cpu is not") == 1
@@ -151,7 +165,7 @@ def test_the_kind_may_be_chosen(run, pytester: pytest.Pytester, monkeypatch: pyt
 def test_the_simulated_backend(run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makepyfile(test_it=SIMULATED)
-    result = run("--simulate-accelerators=2", "-W", "error")
+    result = run("--simulate-accelerators=2", "-W", "error", own=True)
     result.assert_outcomes(passed=2, skipped=1, failed=1)
     text = result.stdout.str()
     assert ">       a + b" in text
@@ -202,7 +216,7 @@ def test_unused_it_costs_nothing(run, pytester: pytest.Pytester, monkeypatch: py
     )
     (pytester.path / "sitecustomize.py").write_text("")  # not the stand-in, which needs our runtime
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(pytester.path), str(ROOT))))
-    run().assert_outcomes(passed=1)
+    run(own=True).assert_outcomes(passed=1)
 
 
 def test_the_entry_point_is_the_plugin() -> None:

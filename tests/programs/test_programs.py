@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.conftest import python
 from tests.programs.catalogue import GROUPS, Program, programs
 
@@ -20,13 +22,18 @@ pytestmark = pytest.mark.skipif(not torch_is_there, reason="torch is not install
 WORKING, BROKEN, LIBRARIES = (programs(group) for group in GROUPS)
 
 
+OWN_PROCESSES = {"mlp", "ddp_gloo", "loader", "mlp_target_left", "worker_uses_cuda", "gpu_checkpoint_on_cpu"}
+"""Programs that Python is started for as users start it; the others run in forks. Between them: ordinary training,
+processes and workers of their own, and what dies in the program, in a worker of it and while a file is read."""
+
+
 def each(those: list[Program]) -> Any:
     return pytest.mark.parametrize("program", those, ids=lambda program: program.path.stem)
 
 
 def plainly(program: Program, folder: Path) -> subprocess.CompletedProcess[str]:
     """The program on the CPU, even if this machine has accelerators."""
-    return python(str(program.path), cwd=folder, **environment(hide=True))
+    return starter(program)(str(program.path), cwd=folder, **environment(hide=True))
 
 
 def simulated(program: Program, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
@@ -34,8 +41,12 @@ def simulated(program: Program, folder: Path) -> tuple[subprocess.CompletedProce
     report = folder / "report.json"
     options = [f"--accelerators={program.accelerators}", "--output-format=json", f"--output-file={report}"]
     command = ["-m", "torchdevlint", "run", *options, "--", sys.executable, str(program.path)]
-    done = python(*command, cwd=folder, **environment())
+    done = starter(program)(*command, cwd=folder, **environment())
     return done, json.loads(report.read_text(encoding="utf-8"))
+
+
+def starter(program: Program) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return python if program.path.stem in OWN_PROCESSES or program.group == "libraries" else forked.python
 
 
 def environment(hide: bool = False) -> dict[str, str]:
@@ -51,6 +62,7 @@ def skip_without_library(program: Program) -> None:
 
 
 def test_the_programs_are_there_and_say_what_the_catalogue_needs() -> None:
+    assert {program.path.stem for program in [*WORKING, *BROKEN]} > OWN_PROCESSES
     assert min(len(WORKING), len(BROKEN), len(LIBRARIES)) >= 10
     for program in [*WORKING, *BROKEN, *LIBRARIES]:
         assert program.title.endswith("."), program.path
@@ -78,7 +90,7 @@ def test_the_bug_of_a_broken_program_does_not_show_where_no_accelerator_is_invol
 
 @each([program for program in BROKEN if not program.rule.startswith("none: ")])
 def test_the_rule_that_a_broken_program_names_finds_it(program: Program) -> None:
-    done = python("-m", "torchdevlint", "check", "--output-format=json", str(program.path))
+    done = forked.python("-m", "torchdevlint", "check", "--output-format=json", str(program.path))
     found = {finding["code"] for finding in json.loads(done.stdout)}
     assert program.rule in found, sorted(found)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.runtime.execute.bench import Bench
 from torchdevlint.runtime.verify.server import Server
 
@@ -21,6 +22,7 @@ class Offline(Server):
         with pytest.MonkeyPatch.context() as patch:
             for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
                 patch.setenv(name, NOBODY)
+            patch.setattr(subprocess, "Popen", forked.Popen)
             return super()._start(folder)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import python
+from tests import conftest
+from tests.forked import python
 from torchdevlint.cli.devices import render
 from torchdevlint.runtime.backends import CPU, SIMULATED, Backend, Device, Machine, from_json, to_json
 
@@ -123,7 +124,7 @@ def test_a_torch_that_does_not_work_is_told(project: Path, tmp_path_factory: pyt
     broken = tmp_path_factory.mktemp("broken")
     (broken / "torch.py").write_text("raise OSError('libcudart.so: cannot open shared object file')\n")
     code = f"import sys; sys.path.insert(0, {str(broken)!r})\nfrom torchdevlint.cli import main\nmain(['devices'])"
-    done = python("-c", code, cwd=project)
+    done = conftest.python("-c", code, cwd=project)
     assert done.returncode == 2
     assert "torch does not work here: OSError: libcudart.so: cannot open shared object file" in done.stderr
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
@@ -18,7 +19,8 @@ from msgspec import structs
 
 torch = pytest.importorskip("torch", reason="what was flagged is executed with torch")
 
-from tests.conftest import python  # noqa: E402
+from tests import forked  # noqa: E402
+from tests.forked import python  # noqa: E402
 from tests.runtime import snippets  # noqa: E402
 from tests.runtime.execute.bench import Bench, by_hand  # noqa: E402
 from torchdevlint.model import Diagnostic  # noqa: E402
@@ -205,7 +207,9 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
             if mode_of(expected.code) == mode:
                 folder = tmp_path_factory.mktemp("snippet")
                 findings[name] = Bench(folder, None).finding(expected.text)  # type: ignore[arg-type]
-        told = verify(list(findings.values()), MACHINE, ORDER, SIMULATED, jobs=1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", forked.Popen)
+            told = verify(list(findings.values()), MACHINE, ORDER, SIMULATED, jobs=1)
         assert [one.diagnostic for one in told] == [*findings.values()], "in the order given"
         return dict(zip(findings, told, strict=True))
 
@@ -1020,6 +1024,7 @@ def test_a_finding_in_a_notebook_is_not_executed(bench: Bench) -> None:
     assert bench.climb(diagnostic).reasons == ()
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_what_no_rung_says_something_of_falls_to_the_rules_own_program(bench: Bench) -> None:
     silent = INCONCLUSIVE["a missing import"]
     diagnostic = by_hand(bench.write(silent.text), silent.code, silent.marked)
@@ -1053,6 +1058,7 @@ def rows(folder: Path, *arguments: str, code: int) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.usefixtures("in_forks")
 @pytest.mark.parametrize(
     ("body", "verdict", "rung", "reason"),
     [
@@ -1078,6 +1084,7 @@ def test_the_users_command(
         assert judgement.evidence.observed == {"x": "cuda:0", "torch.ones(8)": "cpu"}
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_why_a_command_says_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is watched for device errors only, and has to come by the flagged lines and to a good end."""
     silent = INCONCLUSIVE["a missing import"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.conftest import ROOT
 from torchdevlint.cli import main
 from torchdevlint.report import FORMATS
@@ -54,14 +55,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
+    with forked.Popen(
         [sys.executable, "-m", "torchdevlint", "check", "--no-cache", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def command_lines(output: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
+from tests import forked
 from torchdevlint.runtime.truth.case import Case, ok, raises
 from torchdevlint.runtime.truth.cases import ALL
 from torchdevlint.runtime.truth.compare import contradictions, counts, disagreements, judge, meets, same, tell
@@ -27,19 +29,25 @@ MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportEr
 STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
 
 
+def run_in_fork(backend: str) -> Run:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", forked.Popen)
+        return run(ALL, backend)
+
+
 @pytest.fixture(scope="module")
 def simulated() -> Run:
     if not hasattr(os, "fork"):
         pytest.skip("the truth table runs in forked processes")
     pytest.importorskip("torchdevlint.runtime.simulated")
-    return run(ALL, SIMULATED)
+    return run_in_fork(SIMULATED)
 
 
 @pytest.fixture(scope="module")
 def control() -> Run:
     if not hasattr(os, "fork"):
         pytest.skip("the truth table runs in forked processes")
-    return run(ALL, CONTROL)
+    return run_in_fork(CONTROL)
 
 
 def test_there_are_enough_cases_in_enough_groups():
