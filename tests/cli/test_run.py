@@ -153,7 +153,6 @@ def test_an_error_that_is_swallowed_elsewhere_fails_the_run(code: str, where: st
     assert len(error["operands"]) == (0 if thread else 2)
 
 
-@pytest.mark.usefixtures("at_its_own_start")
 def test_an_error_of_a_loaders_worker_is_the_programs(tmp_path: Path) -> None:
     code = f"""
     import torch
@@ -183,7 +182,6 @@ def test_a_handled_error_is_counted_and_no_failure(tmp_path: Path) -> None:
     assert [(line(one["site"]), one["count"]) for one in report["handled"]] == [(("train.py", 4), 3)]
 
 
-@pytest.mark.usefixtures("at_its_own_start")
 def test_an_error_that_is_logged_and_ends_the_program_is_reported(tmp_path: Path) -> None:
     code = f"import sys, torch\ntry:\n    {MIX}\nexcept RuntimeError as error:\n    sys.exit(3)\n"
     report = recorded(tmp_path, sys.executable, program(tmp_path, code), status=3)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import conftest
 from tests.forked import python
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
@@ -178,7 +179,7 @@ torch.distributed.destroy_process_group()
     (tmp_path / "train.py").write_text(code)
     command = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py")
     flags = ("--output-format", "json", "-o", "report.json")
-    done = python("-m", "torchdevlint", "run", *flags, "--", sys.executable, *command, cwd=tmp_path)
+    done = conftest.python("-m", "torchdevlint", "run", *flags, "--", sys.executable, *command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(re.findall(r"cuda:\d", done.stdout)) == ["cuda:0", "cuda:1"]  # lines of two ranks may run together
     report = json.loads((tmp_path / "report.json").read_text())

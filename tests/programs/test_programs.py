@@ -23,7 +23,7 @@ WORKING, BROKEN, LIBRARIES = (programs(group) for group in GROUPS)
 
 
 OWN_PROCESSES = {"mlp", "ddp_gloo", "loader", "mlp_target_left", "worker_uses_cuda", "gpu_checkpoint_on_cpu"}
-"""Programs that Python is started for as users start it; the others run in forks. Between them: ordinary training,
+"""Programs that `torchdevlint run` starts as users start it; the others run in forks. Between them: ordinary training,
 processes and workers of their own, and what dies in the program, in a worker of it and while a file is read."""
 
 
@@ -32,8 +32,8 @@ def each(those: list[Program]) -> Any:
 
 
 def plainly(program: Program, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The program on the CPU, even if this machine has accelerators."""
-    return starter(program)(str(program.path), cwd=folder, **environment(hide=True))
+    """The program on the CPU, even if this machine has accelerators: no part of ours."""
+    return forked.python(str(program.path), cwd=folder, **environment(hide=True))
 
 
 def simulated(program: Program, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
