@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.run import distributions, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.moves import number_of_device
-from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
@@ -20,6 +20,7 @@ from torchdevlint.flow.state.joins import element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
     DATASET_FILE,
     NONE,
     NUMBER,
@@ -84,8 +85,10 @@ def _unpacked(frame: Frame, state: State, node: ast.Call, arguments: Arguments) 
 
 
 def _padded(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    operands = [each for given in arguments.positional[:1] for each in tensor_operands(*given)]
-    return combine(frame, state, node, "`pad_sequence()`", operands, True)
+    """What is padded is copied into a tensor that is where the first one is, wherever the others are."""
+    sequences = arguments.value(0, "sequences")
+    first = sequences.items[0] if isinstance(sequences, Seq) and sequences.items else element_of(sequences)
+    return replace(first, ndim=AT_LEAST_1) if isinstance(first, Tensor) else UNKNOWN
 
 
 def _environment_get(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

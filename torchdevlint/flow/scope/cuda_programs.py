@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path, places_in
+from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.source.nodes import below, ids_below, inside, nodes_in, once_a_node
@@ -20,11 +20,15 @@ _CUDA = re.compile(r"cuda(?::\d+)?")
 _ANOTHER = re.compile(r"cpu|mps|xpu|npu|xla|device|auto")
 """Texts that name another device, or look one up."""
 _CHOICE = re.compile(
-    r"is_available|device_count|map_location|accelerat|(?:^|_)(?:world_size|n?gpus?|(?:use|no|with|has|on)_?cuda)(?:_|$)",
+    r"is_available|device_count|map_location|accelerat|(?:^|_)(?:world_size|(?:use|no|with|has|on)_?(?:cuda|gpus?))(?:_|$)",
     re.IGNORECASE,
 )
 """Names by which a program asks for the machine, or is told of it."""
-_OPTION = re.compile(r"-\S*(?:device|cuda|gpu|cpu|rank)", re.IGNORECASE)
+_OPTION = re.compile(r"-\S*(?:device|cuda|cpu|rank)", re.IGNORECASE)
+_OF_GPUS = re.compile(r"(?:^|_)n?gpus?(?:_|$)", re.IGNORECASE)
+"""Names for GPUs: which ones there are to be, or whether there are any."""
+_NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", "print"})
+"""Functions that are told which GPU to use, or say it to people."""
 _PROCESSES = re.compile(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
 _OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _ONLY_WITH_CUDA = frozenset(
@@ -131,7 +135,7 @@ def _is_for_cuda_alone(tree: ast.Module) -> bool:
 @once_a_node
 def _chooses(tree: ast.Module) -> bool:
     """Whether a file names another device or several processes, asks for the machine, or is told of a device."""
-    if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)):
+    if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)) or _asks_of_gpus(tree):
         return True
     placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
     constants = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in placing)
@@ -139,6 +143,28 @@ def _chooses(tree: ast.Module) -> bool:
         return True
     compared = (part for each in nodes_in(tree, ast.Compare) for part in inside(each) if isinstance(part, ast.Constant))
     return any(isinstance(each.value, str) and _CUDA.fullmatch(each.value) for each in compared)
+
+
+def _asks_of_gpus(tree: ast.Module) -> bool:
+    """Whether what is called after GPUs says more than which one is visible, or the current one."""
+    numbering = {
+        below_it
+        for assign in nodes_in(tree, ast.Assign)
+        if all(_holds_number(target) for target in assign.targets)
+        for below_it in ids_below(assign)
+    }
+    calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in _NUMBERING)
+    numbering.update(below_it for call in calls for below_it in ids_below(call))
+    names: list[tuple[ast.AST, str]] = [(each, each.id) for each in nodes_in(tree, ast.Name)]
+    names += [(each, each.attr) for each in nodes_in(tree, ast.Attribute)]
+    return any(_OF_GPUS.search(name) for each, name in names if id(each) not in numbering)
+
+
+def _holds_number(target: ast.expr) -> bool:
+    """``os.environ[name]``, or a name for GPUs."""
+    if isinstance(target, ast.Subscript):
+        return (dotted_path(target.value) or "").endswith("environ")
+    return isinstance(target, ast.Name) and _OF_GPUS.search(target.id) is not None
 
 
 @once_a_node
