@@ -161,7 +161,7 @@ def _mark(frame: Frame, state: State, made: ast.Call, cause: ast.Call, name: str
         return
     path = _model_of(frame, made)
     if path is not None and _is_on_cpu(frame, state, path, made, cause):
-        state.paths[f"{path}.{_MARK}"] = Library(name, made_at=cause)
+        state.bind(f"{path}.{_MARK}", Library(name, made_at=cause))
 
 
 def _model_of(frame: Frame, made: ast.Call) -> str | None:

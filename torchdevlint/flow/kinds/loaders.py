@@ -271,7 +271,7 @@ def forget(node: ast.expr, state: State) -> None:
     """A batch whose items are written anew: they may have been moved."""
     path = dotted_path(node)
     if path is not None:
-        (state.env if path in state.env else state.paths)[path] = UNKNOWN
+        state.bind(path, UNKNOWN)
 
 
 def forget_if_written(node: ast.expr, value: Value, state: State) -> None:
@@ -294,7 +294,7 @@ def forget_if_in_place(frame: Frame, statement: ast.expr, state: State) -> None:
             continue
         path = dotted_path(call.func.value)
         if path is not None and is_from_loader(frame.evaluate(call.func.value, state)):
-            (state.env if path in state.env else state.paths)[path] = UNKNOWN
+            state.bind(path, UNKNOWN)
 
 
 def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
@@ -307,7 +307,7 @@ def forget_if_sent(frame: Frame, call: ast.Call, state: State) -> None:
         path = dotted_path(each)
         value = frame.evaluate(each, state) if path is not None else UNKNOWN
         if path is not None and (isinstance(value, (Map, Record)) or (is_from_loader(value) and path in state.env)):
-            (state.env if path in state.env else state.paths)[path] = UNKNOWN
+            state.bind(path, UNKNOWN)
 
 
 def _says_device(node: ast.expr) -> bool:

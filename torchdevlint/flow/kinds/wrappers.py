@@ -63,7 +63,7 @@ def _keep(frame: Frame, node: ast.expr, state: State, wrapped: bool) -> None:
         return
     left = [each for each in value.alternatives if _is_wrapper(each[1]) is wrapped]
     if left:
-        (state.env if path in state.env else state.paths)[path] = choose(left)
+        state.bind(path, choose(left))
 
 
 def _is_wrapper(value: Value) -> bool:

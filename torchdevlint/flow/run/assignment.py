@@ -17,7 +17,7 @@ from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, is_module, join, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, depth_of
 from torchdevlint.flow.state.records import with_field
 from torchdevlint.flow.state.tensors import given_tensor, same_root
 from torchdevlint.flow.state.values import (
@@ -70,12 +70,13 @@ def _assign_name(frame: Frame, node: ast.Name, value: Value, state: State) -> No
     elif isinstance(value, Tensor) and value.device == LOADER and value.opaque:
         value = replace(value, steps=(*value.steps[:1], Step(f"`{name}` is taken out of the batch here", node)))
     state.env[name] = UNKNOWN if name in frame.shared else value
-    if state.paths:
-        forget_paths(state, name)
+    forget_paths(state, name)
 
 
 def forget_paths(state: State, root: str) -> None:
     """Drop what is known of attributes and items of a name or path that is bound anew."""
+    if depth_of(root) >= state.deepest:
+        return
     below = (f"{root}.", f"{root}[")
     for path in [path for path in state.paths if path.startswith(below)]:
         del state.paths[path]
@@ -109,7 +110,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         path = dotted_path(target.value)
         plain = isinstance(target.value, ast.Name) and not receiver.parameter
         if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
-            (state.env if path in state.env else state.paths)[path] = value
+            state.bind(path, value)
         else:
             loaders.forget_if_written(target.value, value, state)
         return
@@ -119,7 +120,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
     if isinstance(receiver, Record):
         root = dotted_path(target.value)
         if root is not None:
-            (state.env if root in state.env else state.paths)[root] = with_field(receiver, target.attr, value)
+            state.bind(root, with_field(receiver, target.attr, value))
         return
     if isinstance(receiver, Obj):
         if _is_refused(target, receiver, value, state):
@@ -132,7 +133,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
     path = dotted_path(target)
     if path is not None:
         forget_paths(state, path)
-        state.paths[path] = held
+        state.bind(path, held)
 
 
 def _is_refused(target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:
@@ -152,7 +153,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:
         if root is not None:
-            (state.env if root in state.env else state.paths)[root] = UNKNOWN
+            state.bind(root, UNKNOWN)
         loaders.forget_if_written(target.value, value, state)
         return
     if value_node is not None:
@@ -160,24 +161,23 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             if isinstance(each, Tensor):
                 assign_index(frame, state, target, each, position, value_node, value)
     if isinstance(base, Map) and root is not None:
-        table = state.env if root in state.env else state.paths
         if isinstance(position, Const):
-            table[root] = Map(tuple({**dict(base.items), position.value: value}.items()), base.element)
+            state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
         else:
             items = tuple((key, blurred(join(each, value))) for key, each in base.items)
             empty = base.closed and not base.items
-            table[root] = Map(items, value if empty else blurred(join(base.element, value)))
+            state.bind(root, Map(items, value if empty else blurred(join(base.element, value))))
         return
     if isinstance(base, Seq) and root is not None:
         held = base.items if base.items is not None else base.members or (base.element,)
         kept = (each for each in held if not _is_replaced(each, value))
         members = tuple(dict.fromkeys((*kept, value)))[:MAX_MEMBERS]
-        (state.env if root in state.env else state.paths)[root] = Seq(None, blurred(join(base.element, value)), members)
+        state.bind(root, Seq(None, blurred(join(base.element, value)), members))
         return
     path = dotted_path(target)
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
-        state.paths[path] = value
+        state.bind(path, value)
 
 
 def _is_replaced(held: Value, value: Value) -> bool:

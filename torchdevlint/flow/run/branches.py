@@ -173,7 +173,7 @@ def _refine_any(frame: Frame, test: ast.BoolOp, state: State | None) -> None:
         _refine(frame, each, rest if both else None, None if both else rest)
         arms_of.append(arm)
     joined = reduce(_either_of, arms_of)
-    state.env, state.paths = joined.env, joined.paths
+    state.take_names(joined)
 
 
 def _either_of(one: State, other: State) -> State:
@@ -258,15 +258,14 @@ def _narrow(frame: Frame, node: ast.expr, state: State | None, wants_none: bool)
     path = dotted_path(node)
     if path is None or state is None:
         return
-    table = state.env if path in state.env else state.paths
     value = frame.evaluate(node, state)
     left = tuple(each for each in alternatives(value, state.conditions) if (each[1] == NONE) is wants_none)
     if len(left) == 1:
         state.conditions = extended(state.conditions, left[0][0])
     if wants_none:
-        table[path] = NONE
+        state.bind(path, NONE)
     elif isinstance(value, Choice) and left:
-        table[path] = left[0][1] if len(left) == 1 and not left[0][0] else Choice(left)
+        state.bind(path, left[0][1] if len(left) == 1 and not left[0][0] else Choice(left))
 
 
 def merge_states(into: State, one: State, other: State, tagged: bool = True) -> None:
@@ -286,14 +285,16 @@ def merge_states(into: State, one: State, other: State, tagged: bool = True) -> 
         )
     into.env = _join_tables(one.env, other.env, one_if, other_if)
     into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
+    into.deepest = max(one.deepest, other.deepest)
     into.touched = one.touched or other.touched
     into.without_accelerator = one.without_accelerator and other.without_accelerator
     into.alive = True
 
 
 def _take(into: State, state: State) -> None:
-    into.env, into.paths, into.touched = state.env, state.paths, state.touched
-    into.conditions, into.without_accelerator = state.conditions, state.without_accelerator
+    into.take_names(state)
+    into.touched, into.conditions = state.touched, state.conditions
+    into.without_accelerator = state.without_accelerator
     into.default_device = state.default_device
 
 

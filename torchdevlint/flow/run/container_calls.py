@@ -69,7 +69,7 @@ def _keep(state: State, node: ast.expr, grown: Seq) -> None:
     """What a list holds after it has grown, under its name, or as every element of a dict: ``d[key].append(x)``."""
     path = dotted_path(node)
     if path is not None:
-        (state.env if path in state.env else state.paths)[path] = grown
+        state.bind(path, grown)
         return
     path = dotted_path(node.value) if isinstance(node, ast.Subscript) else None
     table = state.env if path in state.env else state.paths
@@ -94,7 +94,7 @@ def _grow_map(state: State, callee: ast.Attribute, receiver: Map, arguments: Arg
         items = tuple({**(held if whole else {}), **more, **arguments.keyword_values}.items())
         grown = Map(items, receiver.element if whole else UNKNOWN, receiver.closed and whole)
     if path is not None:
-        (state.env if path in state.env else state.paths)[path] = grown
+        state.bind(path, grown)
     return found
 
 

@@ -108,7 +108,8 @@ def run_function(
         _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
     state.touched = state.touched or outcome.touched
     if outcome.paths is not None and _is_on_self(frame, arguments):
-        state.paths.update(outcome.paths)
+        for path, value in outcome.paths.items():
+            state.bind(path, value)
     if owner_of(frame.closure) is None and is_elsewhere(function):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)

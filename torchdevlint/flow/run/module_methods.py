@@ -82,12 +82,11 @@ def _move_module(
     moved = replace(target, device=device, placed=Step(f"moved to {device.describe()}", node))
     path = dotted_path(callee.value)
     if path is not None:
-        table = state.env if path in state.env else state.paths
-        held = table.get(path)
+        held = state.env.get(path) or state.paths.get(path)
         if isinstance(held, Choice):
-            table[path] = distribute(held, lambda each: moved if each == target else each)
+            state.bind(path, distribute(held, lambda each: moved if each == target else each))
         else:
-            table[path] = moved
+            state.bind(path, moved)
     return moved
 
 
@@ -105,7 +104,7 @@ def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | L
     held = write_attribute(target, name.value, value)
     path = dotted_path(callee.value)
     if path is not None:
-        state.paths[f"{path}.{name.value}"] = held
+        state.bind(f"{path}.{name.value}", held)
     return UNKNOWN
 
 
@@ -122,5 +121,5 @@ def _grow(frame: Frame, state: State, callee: ast.Attribute, target: Library, ar
     grown = replace(target, children=target.children + tuple(arguments.values[-1:]))
     path = dotted_path(callee.value)
     if path is not None and len(grown.children) <= 4:
-        (state.env if path in state.env else state.paths)[path] = grown
+        state.bind(path, grown)
     return grown

@@ -179,7 +179,7 @@ def _setattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -
         path = dotted_path(arguments.positional[0][0])
         if path is not None and isinstance(record, Record):
             written = with_field(record, name.value, value) if isinstance(name, Const) else emptied(record)
-            (state.env if path in state.env else state.paths)[path] = written
+            state.bind(path, written)
     elif len(arguments.values) == 3 and isinstance(arguments.values[0], Tensor):
         forget_if_written(arguments.positional[0][0], arguments.values[2], state)
     return NONE

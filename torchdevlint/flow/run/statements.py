@@ -171,7 +171,8 @@ def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:
     execute(frame, chosen, state)
     state.guarded, state.cuda_of = guarded or not without.alive, cuda_of
     if not state.alive and without.alive:
-        state.env, state.paths, state.alive = without.env, without.paths, True
+        state.take_names(without)
+        state.alive = True
         state.without_accelerator = True
     elif without.alive:
         for held, otherwise in ((state.env, without.env), (state.paths, without.paths)):
@@ -225,7 +226,8 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
     if len(ends) == 2:
         merge_states(state, ends[0], ends[1], tagged=False)
     elif not ends:
-        state.env, state.paths, state.alive = before.env, before.paths, True
+        state.take_names(before)
+        state.alive = True
 
 
 def _knows_the_same(state: State, entered: State) -> bool:
@@ -296,7 +298,8 @@ def _assert(frame: Frame, node: ast.Assert, state: State) -> None:
     if isinstance(test, Guard) and not test.holds:
         state.without_accelerator = True
     holds, _ = arms(frame, node.test, state)
-    state.env, state.paths, state.conditions = holds.env, holds.paths, holds.conditions
+    state.take_names(holds)
+    state.conditions = holds.conditions
 
 
 def _match(frame: Frame, node: ast.Match, state: State) -> None:

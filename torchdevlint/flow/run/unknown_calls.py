@@ -121,7 +121,7 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     if not _is_called(frame, receiver, path):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device, placed=step)
-    (state.env if path in state.env else state.paths)[path] = moved
+    state.bind(path, moved)
     if isinstance(receiver, ast.Attribute):
         holder = frame.evaluate(receiver.value, state)
         if isinstance(holder, Obj) and isinstance(holder.info.attributes.get(receiver.attr), Unknown):

@@ -18,7 +18,7 @@ class State:
     taken; `touched` is the call that froze or initialised CUDA; `without_accelerator` whether only a machine without
     one comes here; `default_device` the device of an enclosing ``with torch.device(..)``; `guarded` whether a test for
     an accelerator encloses it, and `cuda_of` the tensor that a test asks whether it is on CUDA; `tried` whether the
-    function handles the RuntimeError that torch raises here.
+    function handles the RuntimeError that torch raises here. No path is longer than `deepest`, by `depth_of`.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class State:
         cuda_of: ast.expr | None = None,
         alive: bool = True,
         tried: bool = False,
+        deepest: int | None = None,
     ) -> None:
         self.env = env
         self.paths = {} if paths is None else paths
@@ -44,6 +45,19 @@ class State:
         self.cuda_of = cuda_of
         self.alive = alive
         self.tried = tried
+        self.deepest = max(map(depth_of, self.paths), default=0) if deepest is None else deepest
+
+    def bind(self, path: str, value: Value) -> None:
+        """Let a name or path hold a value, where it is held now."""
+        if path in self.env:
+            self.env[path] = value
+        else:
+            self.paths[path] = value
+            self.deepest = max(self.deepest, depth_of(path))
+
+    def take_names(self, other: State) -> None:
+        """Let all names and paths hold what they hold at another point, from where nothing goes on."""
+        self.env, self.paths, self.deepest = other.env, other.paths, other.deepest
 
     def copy(self) -> State:
         return State(
@@ -57,7 +71,13 @@ class State:
             self.cuda_of,
             self.alive,
             self.tried,
+            self.deepest,
         )
+
+
+def depth_of(path: str) -> int:
+    """How many attributes and items a path goes through: 2 for ``self.a['k']``."""
+    return path.count(".") + path.count("[")
 
 
 class Touch(Frozen, frozen=True):
