@@ -24,6 +24,10 @@ address in a comment or text of the project ends in it, and nothing in the proje
 are written where the tests run. All of these are *advice*: they are reported where TDL201 is selected (`extend-select =
 ["TDL201"]`), and not by default.
 
+Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
+the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy
+of the weights on the GPU.
+
 In a program that runs one process a GPU this is an *error*: every rank puts its copy on GPU 0, whose memory fills up
 with as many copies as there are ranks.
 

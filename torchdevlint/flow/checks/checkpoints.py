@@ -13,7 +13,7 @@ from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program
+from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.fed_loads import only_fed
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.state.arguments import Arguments
@@ -67,16 +67,13 @@ def _is_saved_before(frame: Frame, path: str) -> bool:
 
 
 def _is_for_cuda(frame: Frame, node: ast.Call) -> bool:
-    """Whether what reads the file is for CUDA alone.
-
-    A checkpoint that a model is filled from is a second copy of it on the accelerator, whatever its file is for.
-    """
+    """Whether what reads the file is for CUDA alone, and for the GPU that is the first one visible."""
     others = frame.machine.others
     notebook = others is not None and others.home.endswith(".ipynb")
     tree, function = frame.machine.tree, frame.function
-    if "load_state_dict" not in frame.machine.words and is_of_cuda_program(tree, function, notebook):
-        return True
-    return not notebook and ends_without_cuda(tree, function, node)
+    if numbers_gpus(tree):
+        return False
+    return is_of_cuda_program(tree, function, notebook) or (not notebook and ends_without_cuda(tree, function, node))
 
 
 def _is_read_anyway(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:

@@ -25,10 +25,11 @@ _CHOICE = re.compile(
 )
 """Names by which a program asks for the machine, or is told of it."""
 _OPTION = re.compile(r"-\S*(?:device|cuda|cpu|rank)", re.IGNORECASE)
+_DEVICE_OPTION = re.compile(r"--?(?:\w+[-_])?device", re.IGNORECASE)
 _OF_GPUS = re.compile(r"(?:^|_)n?gpus?(?:_|$)", re.IGNORECASE)
 """Names for GPUs: which ones there are to be, or whether there are any."""
-_NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", "print"})
-"""Functions that are told which GPU to use, or say it to people."""
+_NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", "print", "add_argument"})
+"""Functions that are told which GPU to use, that say it to people, or ask them for it."""
 _PROCESSES = re.compile(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
 _OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _ONLY_WITH_CUDA = frozenset(
@@ -77,6 +78,14 @@ def begins_on_gpu(tree: ast.Module) -> bool:
     return any(dotted_path(each.func) == "torch.cuda.set_device" for each in calls)
 
 
+@once_a_node
+def numbers_gpus(tree: ast.Module) -> bool:
+    """Whether a file uses a GPU by another number than 0: what it saves is read on machines that have as many."""
+    calls = [each for each in nodes_in(tree, ast.Call) if last_name(each.func) in ("set_device", "cuda")]
+    given = (each for call in calls for each in (*call.args[:1], *places_in(call)))
+    return not all(isinstance(each, ast.Constant) and each.value in (0, "cuda", "cuda:0", None) for each in given)
+
+
 def sets_current_gpu(scope: ast.AST, line: int) -> bool:
     """Whether a function or module says on every way to a line which GPU is the current one, so that CUDA means it."""
     return any(each < line for each in _lines_that_set_gpu(scope))
@@ -104,7 +113,9 @@ def _needs_gpu(tree: ast.Module, statements: list[ast.stmt]) -> bool:
     """Whether statements that run one after the other ask a GPU for something, or send something to CUDA."""
     nodes = _on_every_path(each for each in statements if not isinstance(each, _LOOPS))
     calls = [each for each in nodes if isinstance(each, ast.Call)]
-    return any(map(_asks_gpu, calls)) or (not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in calls))
+    return any(map(_asks_gpu, calls)) or (
+        not _is_told_of_device(tree) and any(_sends_to_cuda(tree, each) for each in calls)
+    )
 
 
 def _asks_gpu(call: ast.Call) -> bool:
@@ -137,12 +148,24 @@ def _chooses(tree: ast.Module) -> bool:
     """Whether a file names another device or several processes, asks for the machine, or is told of a device."""
     if any(_CHOICE.search(each) or _PROCESSES.search(each) for each in _words(tree)) or _asks_of_gpus(tree):
         return True
-    placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
-    constants = (each.value for each in nodes_in(tree, ast.Constant) if id(each) not in placing)
-    if any(isinstance(each, str) and (_ANOTHER.fullmatch(each) or _OPTION.match(each)) for each in constants):
+    if any(_ANOTHER.fullmatch(each) or _OPTION.match(each) for each in _texts(tree)):
         return True
     compared = (part for each in nodes_in(tree, ast.Compare) for part in inside(each) if isinstance(part, ast.Constant))
     return any(isinstance(each.value, str) and _CUDA.fullmatch(each.value) for each in compared)
+
+
+@once_a_node
+def _is_told_of_device(tree: ast.Module) -> bool:
+    """Whether an option says which device is used, so that one that is named in the code is a mistake."""
+    return any(_DEVICE_OPTION.match(each) for each in _texts(tree))
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    """The texts of a file, but for those that place something: ``x.to("cpu")`` names no choice."""
+    placing = {id(each) for call in nodes_in(tree, ast.Call) for each in places_in(call)}
+    for each in nodes_in(tree, ast.Constant):
+        if isinstance(each.value, str) and id(each) not in placing:
+            yield each.value
 
 
 def _asks_of_gpus(tree: ast.Module) -> bool:
