@@ -17,10 +17,10 @@ from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import NOBODY, Observers, observers_of
+from torchdevlint.flow.run.built_attributes import keep_built
 from torchdevlint.flow.run.calls import call_value
 from torchdevlint.flow.run.expressions import TRANSFER
 from torchdevlint.flow.run.functions import run_body
-from torchdevlint.flow.run.grown_attributes import keep_grown
 from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
 from torchdevlint.flow.scope import input_pipeline
@@ -238,7 +238,7 @@ def _enter_methods(
         if name == "__init__" and end is not None:
             info.touched = end.touched
             if info.is_module:
-                keep_grown(info, end)
+                keep_built(info, end)
             machine.emit(Initialised(machine, info, end))
 
 

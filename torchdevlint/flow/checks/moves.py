@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks import dead_moves, lost_moves
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
-from torchdevlint.flow.kinds.model_inputs import entry_shown_by, holds_graphs, part_shown_by
+from torchdevlint.flow.kinds.model_inputs import holds_graphs, shown_by
 from torchdevlint.flow.kinds.parameters import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -164,7 +164,7 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
 
 
 def _shown_by_model(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
-    shown = part_shown_by(frame, node, state) if isinstance(node, ast.Name) else entry_shown_by(frame, node, state)
+    shown = shown_by(frame, node, state)
     if shown is None:
         return None
     text = f"`{frame.machine.text_of(node)}` is a tensor by what is done here"

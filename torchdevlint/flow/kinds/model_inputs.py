@@ -1,4 +1,4 @@
-"""What is a tensor because a model takes it: entries of a dict of inputs, and the first part of a pair.
+"""What is a tensor because of what takes it: entries of a dict of inputs, and parts of a pair.
 
 Only moves that are thrown away ask: what is given to a model may also be a batch whose ``to`` works in place, so more
 is needed than the call alone.
@@ -48,16 +48,38 @@ def entry_shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None
     return next((call for call in (*spread, *taken) if _runs_model(frame, call, state)), None)
 
 
+def shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None:
+    """What says that a name or an entry of a dict, which nothing else tells of, is a tensor."""
+    return part_shown_by(frame, node, state) if isinstance(node, ast.Name) else entry_shown_by(frame, node, state)
+
+
 def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
-    """What says that one part of a pair is a tensor: a model takes it first, and a loss takes what the model gives."""
+    """What says that one part of a pair is a tensor: a loss, or a model whose output a loss takes; or its twin.
+
+    A loss takes it beside an output, as the target. The twin is another part, and is moved as tensors are.
+    """
     scope = frame.function or frame.machine.tree
     uses = uses_in(scope).get(node.id) if scope is not None else None
     if scope is None or uses is None or uses.is_module or uses.is_container or uses.called or holds_graphs(frame):
         return None
-    if not _is_part(scope, node.id):
+    parts = _parts_beside(scope, node.id)
+    if not parts:
         return None
-    calls = (call for call, place in uses.arguments if place == 0)
-    return next((each for each in calls if _runs_model(frame, each, state) and _is_tensor(frame, each, state)), None)
+    for call, place in uses.arguments:
+        if place == 0 and _runs_model(frame, call, state) and _is_tensor(frame, call, state):
+            return call
+        if place == 1 and _is_loss(frame, call, state):
+            return call
+    return next((each for each in nodes_in(scope, ast.Assign) if _moves_one_of(parts, each)), None)
+
+
+def _moves_one_of(names: frozenset[str], node: ast.Assign) -> bool:
+    """``x = x.to(d)``, where `x` is one of the names."""
+    call = node.value
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(node.targets) == 1):
+        return False
+    moved = dotted_path(call.func.value)
+    return moved in names and call.func.attr in torch_api.MOVE_METHODS and dotted_path(node.targets[0]) == moved
 
 
 def holds_graphs(frame: Frame) -> bool:
@@ -99,14 +121,15 @@ def _runs_model(frame: Frame, call: ast.Call, state: State) -> bool:
     return not asked.isdisjoint(_ONLY_CALLED_MODULES)
 
 
-def _is_part(scope: Scope, name: str) -> bool:
-    """Whether a loop or an assignment takes it out of a tuple."""
+def _parts_beside(scope: Scope, name: str) -> frozenset[str]:
+    """The names that a loop or an assignment takes out of a tuple together with `name`, itself among them."""
     pairs = [each.target for each in nodes_in(scope, ast.For) if not _is_numbered(each.iter)]
     pairs += [
         each.target.elts[1] for each in nodes_in(scope, ast.For) if _is_numbered(each.iter) and _is_pair(each.target)
     ]
     pairs += [each.targets[0] for each in nodes_in(scope, ast.Assign) if not isinstance(each.value, ast.Tuple)]
-    return any(name in tuple(map(dotted_path, each.elts)) for target in pairs for each in _tuples(target))
+    taken = (tuple(map(dotted_path, each.elts)) for target in pairs for each in _tuples(target))
+    return frozenset(path for paths in taken if name in paths for path in paths if path is not None)
 
 
 def _is_numbered(source: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import AttributeRead, GradientRead
+from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
 from torchdevlint.flow.run.functions import run_function
@@ -114,6 +115,8 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         found = _unknown_attribute(frame, node)
         if found == UNKNOWN and node.attr == "accelerator":
             return accelerator_of(receiver, node.attr)
+        if found == UNKNOWN and node.attr == "param_groups":
+            return parameter_groups(receiver.info)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)

@@ -47,7 +47,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
-    return UNKNOWN
+    return operations.of_unknown([left, right])
 
 
 def _constants(left: Const, right: Const, symbol: ast.cmpop) -> Value:

@@ -91,7 +91,7 @@ def combine(
         if Tensor in kinds:
             return _combine(frame, state, node, operation, operands, strict, in_place)
         values = [value for _, value in operands]
-        return NUMBER if all(map(is_number, values)) else _unknown_of(values)
+        return NUMBER if all(map(is_number, values)) else of_unknown(values)
     choices = [alternatives(value, state.conditions) for _, value in operands]
     results: list[tuple[Conditions, Value]] = []
     for count, picked in enumerate(product(*choices)):
@@ -110,7 +110,7 @@ def combine(
     return choose(results)
 
 
-def _unknown_of(values: list[Value]) -> Unknown:
+def of_unknown(values: list[Value]) -> Unknown:
     """What an operation makes of unknown values: something that is where they are, if that is one place.
 
     Arguments that an operation takes together are together, wherever that is.
@@ -136,7 +136,7 @@ def _combine(
     tensors = [(at, value) for at, value in operands if isinstance(value, Tensor)]
     if not tensors:
         values = [value for _, value in operands]
-        return NUMBER if all(is_number(value) for value in values) else _unknown_of(values)
+        return NUMBER if all(is_number(value) for value in values) else of_unknown(values)
     if len(tensors) > 1:
         frame.machine.arrivals.note_operands(frame.function, (value for _, value in tensors))
     for one, other in combinations(tensors[:MAX_OPERANDS], 2):

@@ -15,6 +15,7 @@ from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_st
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.patterns import captured
+from torchdevlint.flow.scope.first_use import filled_at_first_use
 from torchdevlint.flow.scope.handled_errors import handles_refusal, suppresses_refusal
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
@@ -158,6 +159,9 @@ def _if(frame: Frame, node: ast.If, state: State) -> None:
     state.guarded = guarded
     if state.alive and holds.alive and fails.alive:
         state.conditions = before
+        for path in filled_at_first_use(frame.function or frame.machine.tree, node):
+            if path in holds.paths:
+                state.bind(path, holds.paths[path])
 
 
 def _guarded(frame: Frame, node: ast.If, state: State, holds: bool) -> None:

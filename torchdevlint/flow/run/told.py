@@ -6,8 +6,10 @@ import ast
 
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
-from torchdevlint.flow.scope.uses import uses_in
-from torchdevlint.flow.state.devices import TOP, Origin
+from torchdevlint.flow.scope.names import positional_names
+from torchdevlint.flow.scope.uses import Uses, uses_in
+from torchdevlint.flow.state.devices import MODEL, TOP, Origin
+from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
@@ -16,27 +18,46 @@ _OF_ARRAYS = frozenset({"shape", "ndim"})
 
 
 def told_by_other(frame: Frame, operands: Operands) -> Operands:
-    """Beside a tensor that was made here, an argument that is asked for its shape is a tensor, and no number."""
-    if not any(isinstance(value, Tensor) and value.creations and value.ndim for _, value in operands):
+    """Beside a tensor that was made here, an argument that is asked for its shape is a tensor, and no number.
+
+    So is what ``forward`` is given first.
+    """
+    held = [each for _, value in operands for _, each in alternatives(value)]
+    if not any(isinstance(each, Tensor) and each.creations and each.ndim for each in held):
         return operands
     return [(at, _told(frame, at, value)) for at, value in operands]
 
 
 def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     given = value.given if isinstance(value, Unknown) else None
-    if given is None or given.origin is not Origin.ARGUMENT or frame.function is None:
+    if given is None or given.origin not in (Origin.ARGUMENT, Origin.MODEL) or frame.function is None:
         return value
     used = uses_in(frame.function)
     for name in _calculated_with(at):
-        uses = used.get(name)
-        if uses is not None and not uses.is_container and not uses.called and uses.attributes & _OF_ARRAYS:
+        uses = used.get(name) or Uses()
+        if uses.is_container or uses.called:
+            continue
+        if given == MODEL and name in _first_input(frame):
+            return given_tensor(given, at)
+        if uses.attributes & _OF_ARRAYS:
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)
     return value
 
 
+def _first_input(frame: Frame) -> list[str]:
+    """The first parameter of ``forward`` after `self`."""
+    function = frame.function
+    named = isinstance(function, ast.FunctionDef) and function.name == "forward"
+    return positional_names(function)[1:2] if named and function is not None else []
+
+
 def _calculated_with(node: ast.expr) -> list[str]:
-    """The names in ``a * x - b``."""
+    """The names in ``a * x - b``, ``~(x > 0)``."""
     if isinstance(node, ast.BinOp):
         return [*_calculated_with(node.left), *_calculated_with(node.right)]
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        return [*_calculated_with(node.left), *_calculated_with(node.comparators[0])]
+    if isinstance(node, ast.UnaryOp):
+        return _calculated_with(node.operand)
     return [node.id] if isinstance(node, ast.Name) else []

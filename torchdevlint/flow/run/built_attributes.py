@@ -1,4 +1,4 @@
-"""Lists and dicts of tensors that ``__init__`` makes empty and fills: a Module registers none of them (TDL101)."""
+"""What attributes of a Module hold when its ``__init__`` is done: what it filled, and what each of its arms made."""
 
 from __future__ import annotations
 
@@ -7,26 +7,37 @@ import ast
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import DEFAULT
+from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Map, Seq, Value
+from torchdevlint.flow.state.values import NONE, Choice, Map, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _CHANGES = frozenset("append extend insert add appendleft clear pop popleft remove update setdefault popitem".split())
 
 
-def keep_grown(info: ClassInfo, end: State) -> None:
-    """Let the other methods know what the empty containers of a Module hold when its ``__init__`` is done.
+def keep_built(info: ClassInfo, end: State) -> None:
+    """Let the other methods know what attributes hold that ``__init__`` alone writes.
 
-    Only where all of it is made there on the default device, and no other method changes the container.
+    That is what a container was filled with that was empty, where all of it is made there on the default device and no
+    other method changes it; a Module registers none of it (TDL101). And it is the tensor that one arm makes, where the
+    other one registers a parameter: one of them is there, and it is not unknown which.
     """
     for name, held in info.attributes.items():
-        grown = end.paths.get(f"self.{name}")
-        if not _is_empty(held) or not isinstance(grown, (Seq, Map)) or not _holds_new_tensors(grown):
+        built = end.paths.get(f"self.{name}")
+        if built is None or len(info.writers.get(name, ())) != 1:
             continue
-        if len(info.writers.get(name, ())) == 1 and not _changes_elsewhere(info, name):
-            info.attributes[name] = grown
+        if _is_empty(held) and isinstance(built, (Seq, Map)):
+            if _holds_new_tensors(built) and not _changes_elsewhere(info, name):
+                info.attributes[name] = built
+        elif isinstance(built, Choice) and all(map(_is_registered_or_new, (each for _, each in built.alternatives))):
+            info.attributes[name] = built
+
+
+def _is_registered_or_new(value: Value) -> bool:
+    if not isinstance(value, Tensor):
+        return value == NONE
+    return value.device == MODEL or (value.device == DEFAULT and bool(value.creations))
 
 
 def _is_empty(value: Value) -> bool:
