@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import ast
+
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
-from torchdevlint.flow.state.joins import alternatives, is_number
+from torchdevlint.flow.state.joins import alternatives, is_module, is_number
 from torchdevlint.flow.state.tensors import elements
-from torchdevlint.flow.state.values import NONE, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
+from torchdevlint.flow.state.values import NONE, Choice, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
+from torchdevlint.source.nodes import nodes_in
 
 
 def held_in(value: Value, depth: int = 2) -> str | None:
-    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too."""
+    """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too.
+
+    So it is where it is a container in one arm, and None or a module in the others.
+    """
+    if isinstance(value, Choice):
+        rest = [each for _, each in value.alternatives if each != NONE and not is_module(each)]
+        held = {held_in(each, depth) for each in rest}
+        return held.pop() if len(held) == 1 else None
     if not isinstance(value, (Seq, Map)) or depth == 0:
         return None
     inside = [each for part in parts_of(value) for _, each in alternatives(part) if each != NONE]
@@ -36,4 +47,13 @@ def _is_orphan(module: Value) -> bool:
         return module.module and bool(module.name) and module.device not in (None, MODEL)
     if not isinstance(module, Obj) or not module.info.is_module or module.device == MODEL:
         return False
-    return any(info.makes_layers for info in module.info.mro)
+    return _holds_parameters(module.info, frozenset())
+
+
+def _holds_parameters(info: ClassInfo, holders: frozenset[ClassInfo]) -> bool:
+    """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it."""
+    if any(each.makes_layers for each in info.mro):
+        return True
+    made = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
+    inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
+    return any(_holds_parameters(each, holders | {info}) for each in inside)

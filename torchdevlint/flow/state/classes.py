@@ -221,9 +221,13 @@ class ClassInfo:
 
     def public_name(self, node: ast.expr) -> str | None:
         """The public name of a chain of attributes on something imported, else None."""
-        root, _, rest = (dotted_path(node) or "").partition(".")
-        found = next((scope[root] for scope in self.closure.scopes if root in scope), None)
+        rest, found = (dotted_path(node) or "").partition(".")[2], self.found(node)
         return canonical(f"{found.name}.{rest}".rstrip(".")) if isinstance(found, Ref) else None
+
+    def found(self, node: ast.expr) -> Value | None:
+        """What the first name in a chain of attributes means where the class stands."""
+        root = (dotted_path(node) or "").partition(".")[0]
+        return next((scope[root] for scope in self.closure.scopes if root in scope), None)
 
     @cached_property
     def assigns_by_name(self) -> bool:
