@@ -1,0 +1,90 @@
+"""The recall of seeded bugs by kind, raw and corrected by the verdicts on misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonl
+import tables
+from corpus import CorpusError
+from kinds import KINDS
+from score import Outcome
+
+HEADER = ("kind", "bugs", "found", "recall", "misses judged", "of them real", "recall of real ones")
+VERDICTS = ("real", "none")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a seeded bug that was missed is one (`real`) or does no harm (`none`), by somebody who read the code."""
+
+    key: str
+    kind: str
+    verdict: str
+    reason: str
+
+
+def load(data: Path) -> dict[str, Verdict]:
+    """The verdicts by the keys of the bugs."""
+    path = data / "judged.jsonl"
+    try:
+        judged = [Verdict(**row) for row in jsonl.read(path)]
+    except TypeError as error:
+        raise CorpusError(f"{path}: {error}") from error
+    wrong = [each.key for each in judged if each.verdict not in VERDICTS or not each.reason.strip()]
+    if wrong:
+        raise CorpusError(f"{path}: {wrong[0]} has no verdict out of {', '.join(VERDICTS)} with a reason")
+    return {each.key: each for each in judged}
+
+
+def corrected(found: int, missed: int, judged: Sequence[Verdict]) -> float | None:
+    """Found bugs among the real ones, where as many of all misses are real as of those that were judged."""
+    if missed and not judged:
+        return None
+    real = missed * sum(each.verdict == "real" for each in judged) / len(judged) if missed else 0.0
+    return found / (found + real) if found + real else None
+
+
+def columns(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
+    return tables.columns(HEADER, _rows(outcomes, verdicts))
+
+
+def markdown(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
+    packages = ", ".join(sorted({each.label for each in outcomes}))
+    return f"{tables.markdown(HEADER, _rows(outcomes, verdicts))}\n\nSeeded into {packages}."
+
+
+def _rows(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
+    rows = [_row(kind, [each for each in outcomes if each.kind == kind], _of(verdicts, kind)) for kind in KINDS]
+    judged = [_of(verdicts, kind) for kind in KINDS]
+    real = sum(_expected(outcomes, kind, of_kind) for kind, of_kind in zip(KINDS, judged, strict=True))
+    found = sum(each.found for each in outcomes)
+    total = _row("**all**", outcomes, [each for of_kind in judged for each in of_kind])
+    known = all(judged) and found + real > 0
+    return [*rows, [*total[:-1], f"{found / (found + real):.0%}" if known else "-"]]
+
+
+def _expected(outcomes: Iterable[Outcome], kind: str, judged: Sequence[Verdict]) -> float:
+    """How many misses of a kind are real, by the share of those that were judged."""
+    missed = sum(each.kind == kind and not each.found for each in outcomes)
+    return missed * sum(each.verdict == "real" for each in judged) / len(judged) if judged else 0.0
+
+
+def _of(verdicts: Mapping[str, Verdict], kind: str) -> list[Verdict]:
+    return [each for each in verdicts.values() if each.kind == kind]
+
+
+def _row(title: str, outcomes: Sequence[Outcome], judged: Sequence[Verdict]) -> list[str]:
+    found = sum(each.found for each in outcomes)
+    share = corrected(found, len(outcomes) - found, judged)
+    return [
+        title,
+        str(len(outcomes)),
+        str(found),
+        f"{found / len(outcomes):.0%}" if outcomes else "-",
+        str(len(judged)),
+        str(sum(each.verdict == "real" for each in judged)),
+        "-" if share is None else f"{share:.0%}",
+    ]
