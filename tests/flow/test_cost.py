@@ -90,6 +90,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_for_a_line_is_bounded(shape: Callable[[int], str]) -> None:
+    work(shape(1))  # what is imported and read once in a process is not counted
     text = shape(12)
     assert work(text) / text.count("\n") < CALLS_A_LINE
 

@@ -56,7 +56,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
                     arguments.keywords.setdefault(key, (keyword.value, item))
         if arguments.double_starred:
             element = value.element if isinstance(value, Map) else value
-            known = isinstance(element, Tensor) and arguments.rest is None
+            written = isinstance(value, Map) and bool(value.items)  # which may be all that it holds
+            known = isinstance(element, Tensor) and arguments.rest is None and not written
             arguments.rest = (keyword.value, element if known else UNKNOWN)
     return arguments
 

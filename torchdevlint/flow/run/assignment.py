@@ -152,6 +152,9 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     frame.machine.emit(ItemAssigned(frame, state, target, base, value, value_node))
     root = dotted_path(target.value)
     if isinstance(base, Tensor) and base.opaque:
+        if isinstance(target.value, ast.Name) and isinstance(position, Const) and isinstance(position.value, str):
+            state.bind(target.value.id, Map(((position.value, value),), base))
+            return
         if root is not None:
             state.bind(root, UNKNOWN)
         loaders.forget_if_written(target.value, value, state)

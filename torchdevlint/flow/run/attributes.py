@@ -116,7 +116,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         if found == UNKNOWN and node.attr == "accelerator":
             return accelerator_of(receiver, node.attr)
         if found == UNKNOWN and node.attr == "param_groups":
-            return parameter_groups(receiver.info)
+            return parameter_groups(receiver.info, node)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)

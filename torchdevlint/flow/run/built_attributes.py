@@ -1,13 +1,15 @@
-"""What attributes of a Module hold when its ``__init__`` is done: what it filled, and what each of its arms made."""
+"""What attributes hold when ``__init__`` is done: what it filled or moved, and what each of its arms made."""
 
 from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Choice, Map, Seq, Tensor, Value
@@ -32,6 +34,20 @@ def keep_built(info: ClassInfo, end: State) -> None:
                 info.attributes[name] = built
         elif isinstance(built, Choice) and all(map(_is_registered_or_new, (each for _, each in built.alternatives))):
             info.attributes[name] = built
+
+
+def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None:
+    """``self.model.to(d)`` in ``__init__``: the other methods find the model there, unless one of them moves it too."""
+    owner, function = frame.owner, frame.function
+    if not isinstance(node, ast.Attribute) or dotted_path(node.value) != "self" or state.conditions:
+        return
+    if owner is None or owner.is_module or function is None or function is not owner.methods.get("__init__"):
+        return
+    others = (method for one in owner.mro for method in one.methods.values() if method is not function)
+    path = f"self.{node.attr}"
+    moves = any(not asked_in(method).get(path, set()).isdisjoint(torch_api.MOVE_METHODS) for method in others)
+    if not moves and sum(len(one.writers.get(node.attr, ())) for one in owner.mro) == 1:
+        owner.attributes[node.attr] = moved
 
 
 def _is_registered_or_new(value: Value) -> bool:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Escaped, ModuleMethodCalled, Placed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, metrics
+from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.run.constant_modules import holds_nothing
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import method_device, to_device
@@ -87,6 +88,7 @@ def _move_module(
             state.bind(path, distribute(held, lambda each: moved if each == target else each))
         else:
             state.bind(path, moved)
+            keep_moved(frame, state, callee.value, moved)
     return moved
 
 
