@@ -111,6 +111,45 @@ def test_an_option_for_the_device_in_what_a_program_imports(tmp_path: Path) -> N
     ]
 
 
+def test_an_option_for_the_device_that_is_set_to_cuda(tmp_path: Path) -> None:
+    main = MAIN.replace("net = Att", "args.device = torch.device('cuda')\n    net = Att")
+    main = main.replace(".cuda()", ".to(args.device)")
+    assert found(application(tmp_path, layers=LAYERS, main=main)) == []
+    tree.forget()
+    also = main + "    args.device = args.place\n"
+    assert found(application(tmp_path, layers=LAYERS, main=also)) == ["layers.py:TDL012", "main.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("if args.gpu_num > 1:", []),
+        ("for xpu in range(args.gpu_num):", []),
+        ("if args.gpu_num > 0:", ["layers.py:TDL012", "main.py:TDL201"]),
+        ("if args.backend == 'xpu':", ["layers.py:TDL012", "main.py:TDL201"]),
+    ],
+)
+def test_how_many_gpus_is_no_choice_of_another_device(tmp_path: Path, line: str, expected: list[str]) -> None:
+    main = MAIN + f"    {line}\n        print(args)\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main)) == expected
+
+
+def test_a_program_that_trains_at_its_top_level(tmp_path: Path) -> None:
+    main = "import torch\nfrom layers import Attention\n\nnet = Attention().cuda()\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main)) == EVERYTHING
+    tree.forget()
+    steps = "for x in range(3):\n    loss = net(torch.ones(2, 3).cuda()).sum()\n    loss.backward()\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main + steps)) == []
+
+
+def test_what_is_left_over_beside_programs(tmp_path: Path) -> None:
+    main = STARTS + MAIN_GUARD
+    assert found(application(tmp_path, layers=PLAIN, left=LAYERS, main=main)) == []
+    tree.forget()
+    naming = main + "names = ['left.Attention', 'left.Spare']\n"
+    assert found(application(tmp_path, layers=PLAIN, left=LAYERS, main=naming)) == ["left.py:TDL003"]
+
+
 def test_results_that_come_back_choose_nothing(tmp_path: Path) -> None:
     main = MAIN + '    print(net(torch.ones(2, 3).cuda()).to("cpu"), torch.cuda.is_available())\n'
     assert found(application(tmp_path, layers=LAYERS, main=main)) == []
@@ -169,6 +208,18 @@ class Scale(nn.Module):
         return x * torch.arange(x.shape[1])
 """
 STARTS = "import torch\nfrom layers import Scale\n\nnet = Scale()\nprint(net(torch.ones(2, 3)))\n"
+
+
+MAIN_GUARD = "if __name__ == '__main__':\n    print(net)\n"
+
+
+def test_files_of_programs_without_an_accelerator(tmp_path: Path) -> None:
+    """They were written without one; a place that is said only for one of them says that they were not."""
+    reads = STARTS + "net.load_state_dict(torch.load('best'))\nnet.to(torch.device('cpu'))\n"
+    assert found(application(tmp_path, layers=PLAIN, main=reads)) == []
+    tree.forget()
+    moves = reads.replace("('cpu')", "(net.place)")
+    assert "main.py:TDL201" in found(application(tmp_path, layers=PLAIN, main=moves))
 
 
 @pytest.mark.parametrize(

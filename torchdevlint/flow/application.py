@@ -19,7 +19,12 @@ from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, Re
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
-from torchdevlint.flow.scope.programs import is_program, mentions_accelerators
+from torchdevlint.flow.scope.programs import (
+    is_program,
+    mentions_accelerators,
+    names_accelerators,
+    only_defines,
+)
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 
@@ -54,7 +59,7 @@ class Application:
         if isinstance(fact, (MixedDevices, ReadOnHost)):
             return not self._is_of_cpu
         if isinstance(fact, CheckpointLoad):
-            return not self._choice.needs_current_gpu or self._choice.processes
+            return not self._writes_on_cpu and (not self._choice.needs_current_gpu or self._choice.processes)
         return True
 
     def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
@@ -74,9 +79,9 @@ class Application:
 
     @cached_property
     def _is_one(self) -> bool:
-        """Whether it is run, or run by what imports it.
+        """Whether it is run, or run by what imports it, or is left over beside what is run.
 
-        A file without others of its project may be one of many, and what has a few files has hardly been begun.
+        A script without others of its project may be one of many, and what has a few files has hardly been begun.
         """
         if self._project is None or not is_application(self._project):
             return False
@@ -84,6 +89,8 @@ class Application:
         if others is None or len(others) < _FEWEST_OTHERS:
             return False
         importers = self._callers.importers()
+        if not importers and only_defines(self._tree) and not _STARTED.search(self._text):
+            return self._project.saying(("__main__",)) not in ((), None)
         if not importers and next(self._project.imported(self._project.path), None) is None:
             return False
         if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
@@ -121,6 +128,18 @@ class Application:
         if imported is None or any(map(mentions_accelerators, imported)):
             return False
         return self._project.saying((PurePath(self._project.path).stem,), beside_code=True) == ()
+
+    @cached_property
+    def _writes_on_cpu(self) -> bool:
+        """Whether the programs that come here know no device, and what they import names no accelerator.
+
+        Then neither did those that wrote the files which they read: they are of the same project.
+        """
+        texts = [self._text, *(each.text for each in self._callers.importers())]
+        imported = None if any(map(mentions_accelerators, texts)) else self._imported()
+        if imported is None or any(map(names_accelerators, imported)):
+            return False
+        return is_program(self._tree) or self._is_of_cpu
 
     @cached_property
     def _mentions(self) -> Mentions:

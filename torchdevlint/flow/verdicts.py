@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec.structs import replace
 
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
-from torchdevlint.flow.facts.common import Fact, Operand
+from torchdevlint.flow.facts.common import Creation, Fact, Operand
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
-from torchdevlint.flow.facts.modules import MovedParameter
+from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.facts.processes import AcceleratorInWorker, PinnedOnDevice
 from torchdevlint.flow.facts.tensors import (
     BatchNotMoved,
@@ -119,12 +119,13 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     that its device is a literal. A literal device explains what its tensor meets, unless that was made on the CPU by
     the same function, which stays there whatever the device. Workers that use an accelerator explain that what they
     give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
-    makes; a load that says nothing of the place explains that it forgets the one it was given, unless what it loads was
-    published, which is nearly always for the CPU.
+    makes, and a plain list of Parameters what its items meet; a load that says nothing of the place explains that it
+    forgets the one it was given, unless what it loads was published, which is nearly always for the CPU.
     """
     held = list(facts)
     loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
     forgotten = {fact.at for fact in held if isinstance(fact, DeviceNotForwarded)}
+    contained = {(fact.class_name, fact.attribute) for fact in held if isinstance(fact, ModulesInContainer)}
     lost = [fact.at for fact in held if isinstance(fact, (DiscardedMove, DeadLoopMove, MovedParameter))]
     literals = {
         fact.at
@@ -140,8 +141,14 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
+        and not (isinstance(fact, MixedDevices) and any(_keeper(each) in contained for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]
+
+
+def _keeper(creation: Creation) -> tuple[str, str | None]:
+    """The class and the attribute of it that hold what was made."""
+    return creation.scope.rpartition(".")[0].rpartition(".")[2], creation.attribute
 
 
 def _is_explained(fact: Fact, batches: set[Span], literals: set[Span]) -> bool:

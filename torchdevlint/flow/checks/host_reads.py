@@ -120,15 +120,23 @@ def _note_numpy(event: ReadByHost) -> None:
 
 
 def _note_library(event: LibraryCalled) -> None:
-    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list."""
-    if not reads_on_host(event.name):
+    """A call of NumPy, matplotlib and their kin with a tensor of an accelerator among its arguments, or in a list.
+
+    Parts of what a module of unknown class gave may be numbers, where a list is made of them.
+    """
+    if not reads_on_host(event.name) or _asks_for_number(event):
         return
     frame, state, given = event.frame, event.state, event.arguments.pairs
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
     for value_node, value in (each for one in given for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
-        if found is not None:
+        if found is not None and not (found.opaque and value_node in sequences):
             _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
+
+
+def _asks_for_number(event: LibraryCalled) -> bool:
+    """``np.arange(n, dtype=int)`` makes numbers of what it is given one by one, which any 0-dim tensor allows."""
+    return event.name == "numpy.arange" and "dtype" in event.arguments.keywords
 
 
 def _note_item(event: ItemAssigned) -> None:

@@ -28,7 +28,7 @@ def held_in(value: Value, depth: int = 2) -> str | None:
         return None
     if any(_is_orphan(each) for each in inside):
         return "modules"
-    if any(isinstance(each, Tensor) and each.parameter and each.device != MODEL for each in inside):
+    if any(map(_is_made_here, inside)):
         return "parameters"
     nested = [found for each in inside if (found := held_in(each, depth - 1)) is not None]
     return nested[0] if nested else None
@@ -39,6 +39,13 @@ def parts_of(value: Seq | Map) -> list[Value]:
     if isinstance(value, Seq) and value.items is None:
         return [value.element, *value.members]
     return elements(value)
+
+
+def _is_made_here(value: Value) -> bool:
+    """A Parameter that has no owner yet, as those that ``module.parameters()`` gives have."""
+    if not isinstance(value, Tensor) or not value.parameter or value.device == MODEL:
+        return False
+    return not any(each.of_module for each in value.steps)
 
 
 def _is_orphan(module: Value) -> bool:

@@ -24,15 +24,21 @@ _CHOOSES_NOTHING = re.compile(
 """What brings results back, reads files, makes tensors for the host, tells people, goes back to CUDA after a model was
 saved from the CPU, or is a default: programs for CUDA do so too."""
 _CHOOSES = re.compile(
-    r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]|\b(?:mps|xpu|npu|xla|tpu)\b"
+    r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]"
+    r"|['\"](?:mps|xpu|npu|xla|hpu|tpu)\b|torch[._](?:mps|xpu|npu|xla|hpu)\b|\bbackends\.mps\b|--\w*tpu\b"
     r"|\b(?:no|use|with|has|on)_?(?:cuda|gpu)s?\b|^\s*(?:\w+\.)?(?:cuda|gpu)\s*=\s*(?:True|False)\b"
     r"|\b(?:if|and|or|not)\s+(?:\w+\.)*(?:cuda|gpu)s?(?:\(\))?(?:\s*:|\s+(?:and|or|is|else)\b)"
-    r"|gpu\w*\s*(?:>=?|<|[!=]=\s*-1)"
+    r"|gpu\w*\s*(?:>\s*(?:0|-1)|>=\s*[01]|<\s*[01]|[!=]=\s*(?:0|-1))\b"
     r"|\b(?:args?|opts?|options?|cfg|config|conf|FLAGS|params|hparams|settings)(?:\.\w+)*\.device\b|['\"]device['\"]\s*[\]),]"
     r"|['\"]-{1,2}[\w-]*(?:device|cuda|cpu)[\w-]*['\"]|['\"]-{1,2}[\w-]*gpu[\w-]*['\"][^()]*store_(?:true|false)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Questions for an accelerator, other devices by name, and switches and options that say whether there is one."""
+_SETTLED = re.compile(
+    r"^[ \t]*((?:\w+\.)+device)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cuda(?::0)?['\"][ \t]*\)?[ \t]*$",
+    re.MULTILINE,
+)
+"""``opt.device = torch.device("cuda")``: where it is set nowhere else, the option leaves no choice."""
 _AVAILABLE = re.compile(
     r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
     r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
@@ -105,7 +111,7 @@ def offered_choice(texts: Iterable[str]) -> GpuChoice:
 
 @lru_cache(maxsize=512)
 def _said_in(text: str) -> GpuChoice:
-    text = _CHOOSES_NOTHING.sub("", _COMMENT.sub("", text))
+    text = _without_settled(_CHOOSES_NOTHING.sub("", _COMMENT.sub("", text)))
     return GpuChoice(
         chooses=_CHOOSES.search(text) is not None,
         by_option=_CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
@@ -114,3 +120,12 @@ def _said_in(text: str) -> GpuChoice:
         processes=_PROCESSES.search(text) is not None,
         cuda=_CUDA.search(text) is not None,
     )
+
+
+def _without_settled(text: str) -> str:
+    """A text without the options for a device that it sets to CUDA, and to nothing else."""
+    for path in sorted(set(_SETTLED.findall(text))):
+        read = re.escape(path)
+        if len(re.findall(rf"\b{read}\s*=(?!=)", text)) == _SETTLED.findall(text).count(path):
+            text = re.sub(rf"\b{read}\b", "", text)
+    return text

@@ -16,25 +16,29 @@ from torchdevlint.project.modules import bound_by, is_main_guard
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _TYPES = (
-    r"cuda|gpu|(?<![a-z])tpu|accelerat|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
+    r"cuda|gpu|(?<![a-z])tpu|accelerator|\b(?:from|import)\s+accelerate\b|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
     r"|lightning|deepspeed|fastai|Trainer\b|Learner\b"
 )
 """Accelerators by name, and libraries that place models and data themselves."""
 _CONVERSION = r"dtype|torch\.(?:u?int|float|double|half|bfloat|long|short|bool|complex)"
 _ASKED = re.compile(
-    r"torch\.(?:cuda|mps|xpu)\.(?:is_available|device_count|get_device_name|manual_seed\w*|seed\w*)\b"
+    r"\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]\s*\)?\s*\)"
+    r"|torch\.(?:cuda|mps|xpu)\.(?:is_available|device_count|get_device_name|manual_seed\w*|seed\w*)\b"
     r"|torch\.version\.cuda|torch\.backends\.\w+|\w*(?:cuda|gpu)\w*_(?:available|name|version|count)\b",
     re.IGNORECASE,
 )
-"""Questions, and seeds for all devices: they place nothing."""
+"""Moves to the CPU, questions, and seeds for all devices: they place nothing on an accelerator."""
 _NAMED = re.compile(_TYPES, re.IGNORECASE)
 _MENTIONED = re.compile(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
 _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
 """What programs call, and modules that are imported do not."""
+_TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval"})
+"""Methods that a program calls of what it has made."""
 _TRIAL = re.compile(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_NAMING = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 def mentions_accelerators(text: str) -> bool:
@@ -53,6 +57,16 @@ def is_program(tree: ast.Module) -> bool:
     guards = [each for each in tree.body if is_main_guard(each)]
     outside = [each for each in tree.body if not is_main_guard(each)]
     return any(not _is_trial(each) for each in guards) or _runs(outside, _by_name(tree))
+
+
+@once_a_node
+def only_defines(tree: ast.Module) -> bool:
+    """Whether the top level of a file is made of definitions, imports and names for values."""
+    return all(isinstance(each, (*_DEFINITIONS, *_NAMING)) or _is_text(each) for each in tree.body)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 @once_a_node
@@ -146,9 +160,10 @@ def _read_in(places: Iterable[ast.AST], known: dict[str, list[ast.AST]]) -> Iter
 
 
 def _runs(statements: list[ast.stmt], known: dict[str, list[ast.AST]]) -> bool:
-    """Whether the top level of a file does what a program does: it speaks to people, or calls its own functions."""
+    """Whether the top level of a file does what a program does: it speaks to people, trains, or calls its functions."""
     return any(
         last_name(call.func) in _FOR_PEOPLE
+        or (isinstance(call.func, ast.Attribute) and call.func.attr in _TRAINING)
         or (isinstance(call.func, ast.Name) and call.func.id in known and not _registers(call, known))
         for call in _calls_of(statements)
     )
