@@ -24,7 +24,7 @@ PAGE = ROOT / "docs" / "runtime.md"
 def table() -> str:
     """The table as Markdown, made by the installed torch."""
     done = subprocess.run(
-        [sys.executable, "-m", "torchdevlint.runtime.truth", "table"],
+        [sys.executable, "-m", "benchmarks.truth", "table"],
         cwd=ROOT,
         capture_output=True,
         text=True,

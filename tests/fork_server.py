@@ -30,7 +30,7 @@ from tests import as_python
 
 FIRST_USED = ("torch._inductor.compile_fx", "torch._decomp.decompositions_for_jvp", "torch.utils.data", "numpy")
 """What optimizers, `torch.compile`, simulations and loaders import when they are first used."""
-NOT_IMPORTED = ("torchdevlint.integrations", "torchdevlint.runtime.truth", "torchdevlint.runtime.start.bootstrap")
+NOT_IMPORTED = ("torchdevlint.integrations", "torchdevlint.runtime.start.bootstrap")
 """What is about the moment at which it is imported, or needs what is not installed everywhere."""
 HEAD = struct.Struct("!I")
 

@@ -56,7 +56,6 @@ RUNTIME_LAYERS: dict[str, int] = {
     "simulated": 2,
     "tell": 2,
     "start": 3,
-    "truth": 3,
 }
 """The same for the parts of the runtime; what is not named here verifies the rules, and none of these knows of it."""
 FLOW_LAYERS: dict[str, int] = {

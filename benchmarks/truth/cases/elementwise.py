@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, Expectation, case, ok, rows
-from torchdevlint.runtime.truth.sources import ITERATOR, ZERO_DIM, mixed, on
+from benchmarks.truth.case import Case, Expectation, case, ok, rows
+from benchmarks.truth.sources import ITERATOR, ZERO_DIM, mixed, on
 
 BINARY = {
     "add": "a + b",

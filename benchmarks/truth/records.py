@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torchdevlint.runtime.truth.case import Case
+from benchmarks.truth.case import Case
 
 FOLDER = Path(__file__).parent / "recorded"
 FORMAT = 1

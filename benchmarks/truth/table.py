@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torchdevlint.runtime.truth.compare import Judged, counts
-from torchdevlint.runtime.truth.records import Stamp
+from benchmarks.truth.compare import Judged, counts
+from benchmarks.truth.records import Stamp
 
 HEAD = "| group | cases | recorded | agree | excused | disagree | unrecorded | stated by a source | as stated |"
 

@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import COPY, INDEXING, SET_DATA, ZERO_DIM, mixed, on
+from benchmarks.truth.case import Case, ok, raises, rows
+from benchmarks.truth.sources import COPY, INDEXING, SET_DATA, ZERO_DIM, mixed, on
 
 CPU_INDEX = "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
 REFUSED = raises("RuntimeError", CPU_INDEX, source=INDEXING)

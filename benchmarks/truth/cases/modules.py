@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import ITERATOR, MODULE, OPTIMIZER, RNN, WRAPPER, ZERO_DIM, mixed, on
+from benchmarks.truth.case import Case, case, ok, raises, rows
+from benchmarks.truth.sources import ITERATOR, MODULE, OPTIMIZER, RNN, WRAPPER, ZERO_DIM, mixed, on
 
 # layer: (constructor, input size)
 LAYERS = {

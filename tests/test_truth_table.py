@@ -13,15 +13,15 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
+from benchmarks.truth.case import Case, ok, raises
+from benchmarks.truth.cases import ALL
+from benchmarks.truth.compare import contradictions, counts, disagreements, judge, meets, same, tell
+from benchmarks.truth.exceptions import EXCEPTIONS
+from benchmarks.truth.execute import CONTROL, REAL, SIMULATED, Run, run
+from benchmarks.truth.normalise import normalise
+from benchmarks.truth.records import Stamp, by_case, read, stamps, write
+from benchmarks.truth.table import render
 from tests import forked
-from torchdevlint.runtime.truth.case import Case, ok, raises
-from torchdevlint.runtime.truth.cases import ALL
-from torchdevlint.runtime.truth.compare import contradictions, counts, disagreements, judge, meets, same, tell
-from torchdevlint.runtime.truth.exceptions import EXCEPTIONS
-from torchdevlint.runtime.truth.execute import CONTROL, REAL, SIMULATED, Run, run
-from torchdevlint.runtime.truth.normalise import normalise
-from torchdevlint.runtime.truth.records import Stamp, by_case, read, stamps, write
-from torchdevlint.runtime.truth.table import render
 
 pytestmark = pytest.mark.xdist_group("truth")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")

@@ -5,7 +5,7 @@ Paths are those of the pytorch/pytorch repository; issues are its own.
 
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import SAME_DEVICE, Expectation, ok, raises
+from benchmarks.truth.case import SAME_DEVICE, Expectation, ok, raises
 
 ITERATOR = "aten/src/ATen/TensorIterator.cpp, TensorIteratorBase::compute_types"
 ZERO_DIM = "issue 119609 (a 0-dim CPU tensor may join accelerator tensors, nothing else may)"

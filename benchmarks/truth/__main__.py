@@ -1,4 +1,4 @@
-"""``python -m torchdevlint.runtime.truth``: record on a GPU, compare the simulated backend, list, table."""
+"""``python -m benchmarks.truth``: record on a GPU, compare the simulated backend, list, table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from torchdevlint.runtime.truth.case import Case
-from torchdevlint.runtime.truth.cases import ALL
-from torchdevlint.runtime.truth.compare import (
+from benchmarks.truth.case import Case
+from benchmarks.truth.cases import ALL
+from benchmarks.truth.compare import (
     Judged,
     contradictions,
     counts,
@@ -21,9 +21,9 @@ from torchdevlint.runtime.truth.compare import (
     tell,
     tell_expected,
 )
-from torchdevlint.runtime.truth.execute import REAL, SIMULATED, Run, run
-from torchdevlint.runtime.truth.records import FOLDER, Stamp, by_case, stamps, write
-from torchdevlint.runtime.truth.table import render
+from benchmarks.truth.execute import REAL, SIMULATED, Run, run
+from benchmarks.truth.records import FOLDER, Stamp, by_case, stamps, write
+from benchmarks.truth.table import render
 
 _CASES = click.option("--only", default="", metavar="TEXT", help="Only the cases whose id contains TEXT.")
 _AT_ONCE = click.option("--at-once", type=click.IntRange(1), default=None, help="Processes at a time.")

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from torchdevlint.runtime.truth.case import Case, case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import CUDA_API, mixed, on
+from benchmarks.truth.case import Case, case, ok, raises, rows
+from benchmarks.truth.sources import CUDA_API, mixed, on
 
 AUTOCAST = "docs: CUDA Ops that can autocast"
 SCALER = "torch/amp/grad_scaler.py"

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from torchdevlint.runtime.truth.case import Case
-from torchdevlint.runtime.truth.worker import CONTROL, REAL, SIMULATED
+from benchmarks.truth.case import Case
+from benchmarks.truth.worker import CONTROL, REAL, SIMULATED
 
 __all__ = ["CONTROL", "REAL", "SIMULATED", "Run", "run"]
 
@@ -49,7 +49,7 @@ def run(cases: Iterable[Case], backend: str, at_once: int | None = None, seconds
         "PYTHONWARNINGS": "ignore",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "torchdevlint.runtime.truth.worker"],
+        [sys.executable, "-m", "benchmarks.truth.worker"],
         input=json.dumps(request) + "\n",
         stdout=subprocess.PIPE,
         env=environment,

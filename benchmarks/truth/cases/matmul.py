@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, case, ok, rows
-from torchdevlint.runtime.truth.sources import COPY, ITERATOR, WRAPPER, mixed, on
+from benchmarks.truth.case import Case, case, ok, rows
+from benchmarks.truth.sources import COPY, ITERATOR, WRAPPER, mixed, on
 
 PRODUCTS = {
     "mm": ("torch.mm(a, b)", "2, 3", "3, 2"),

@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import MODULE, NUMPY, SERIALIZATION, on
+from benchmarks.truth.case import Case, case, ok, raises, rows
+from benchmarks.truth.sources import MODULE, NUMPY, SERIALIZATION, on
 
 _SAVE = """
 def saved(value, **options):

@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import (
+from benchmarks.truth.case import Case, ok, raises, rows
+from benchmarks.truth.sources import (
     CUDA_API,
     ENGINE,
     ITERATOR,

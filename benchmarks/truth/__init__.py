@@ -5,5 +5,5 @@ The simulated backend is held against it. `cases` holds the programs as data, `r
 GPU has run is *unrecorded*: it counts as nothing, least of all as agreement. Beside that, many cases carry what
 PyTorch's own sources say would happen; that is counted apart.
 
-``python -m torchdevlint.runtime.truth record|compare|list|table``
+``python -m benchmarks.truth record|compare|list|table``
 """

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torchdevlint.runtime.truth.case import Case, Expectation
-from torchdevlint.runtime.truth.exceptions import EXCEPTIONS
-from torchdevlint.runtime.truth.normalise import normalise
-from torchdevlint.runtime.truth.records import Record
+from benchmarks.truth.case import Case, Expectation
+from benchmarks.truth.exceptions import EXCEPTIONS
+from benchmarks.truth.normalise import normalise
+from benchmarks.truth.records import Record
 
 Observation = Mapping[str, Any]
 

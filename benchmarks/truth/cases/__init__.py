@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case
-from torchdevlint.runtime.truth.cases import (
+from benchmarks.truth.case import Case
+from benchmarks.truth.cases import (
     creation,
     cuda,
     elementwise,

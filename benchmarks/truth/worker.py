@@ -20,7 +20,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from torchdevlint.runtime.truth.case import Case
+from benchmarks.truth.case import Case
 
 REAL, SIMULATED, CONTROL = "real", "simulated", "control"
 BATCH = 40
@@ -117,7 +117,7 @@ def _fork(cases: list[Case], backend: str, seconds: float, answers: Any) -> _Chi
 
 
 def _run(cases: list[Case], backend: str, pipe: Any) -> None:
-    from torchdevlint.runtime.truth.observe import observe
+    from benchmarks.truth.observe import observe
 
     def tell(**answer: Any) -> None:
         pipe.write(json.dumps(answer) + "\n")

@@ -4,8 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
-from torchdevlint.runtime.truth.case import Case, ok, raises, rows
-from torchdevlint.runtime.truth.sources import ITERATOR, MODULE, MOVEMENT, NUMPY, PACKED, PARALLEL, PIN, mixed, on
+from benchmarks.truth.case import Case, ok, raises, rows
+from benchmarks.truth.sources import ITERATOR, MODULE, MOVEMENT, NUMPY, PACKED, PARALLEL, PIN, mixed, on
 
 LENGTHS = raises("RuntimeError", "'lengths' argument should be a 1D CPU int64 tensor", source=PACKED)
 _PACKED = "from torch.nn.utils.rnn import pack_padded_sequence as pack, pad_packed_sequence as unpack, pack_sequence"
