@@ -40,7 +40,7 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.text import Source
 
-_STANDING = {"forward": 3, "init": 2, "method": 2, "function": 1}
+_STANDING = {"forward": 4, "method": 3, "init": 2, "function": 1}
 _LONGEST_WORD = 40
 
 

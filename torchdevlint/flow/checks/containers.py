@@ -89,6 +89,7 @@ def _note_initialised(event: Initialised) -> None:
         place = info.assigned_at.get(attribute)
         if place is None or not path.startswith("self."):
             continue
+        value = _where_assigned(info, attribute, value)
         holds = held_in(value) if info.is_module else None
         kind = _kind(info, place, value)
         meant = holds is not None and _is_meant_there(info, place)
@@ -105,6 +106,14 @@ def _note_initialised(event: Initialised) -> None:
         machine.record_anyway(
             ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
         )
+
+
+def _where_assigned(info: ClassInfo, attribute: str, value: Value) -> Value:
+    """What an attribute holds where it is there at all: the only assignment to it may stand under a condition."""
+    if not isinstance(value, Choice) or only_assignment(info, attribute) is None:
+        return value
+    assigned = tuple(each for each in value.alternatives if not isinstance(each[1], Unknown))
+    return assigned[0][1] if len(assigned) == 1 else value
 
 
 def _kind(info: ClassInfo, place: ast.AST, value: Value) -> str:

@@ -237,13 +237,20 @@ def _refine_instance(frame: Frame, test: ast.Call, holds: State | None, fails: S
     elif isinstance(value, Unknown) and for_tensors and holds is not None:
         step = Step(f"`{name}` is tested to be a tensor here", test)
         holds.env[name] = Tensor(place_of_argument(frame, name), None, (), (step,))
-    elif isinstance(value, Unknown) and holds is not None and _are_numbers(kinds):
+    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _NUMBERS):
         holds.env[name] = NUMBER
+    elif isinstance(value, Unknown) and holds is not None and _are(kinds, _SEQUENCES):
+        holds.env[name] = Seq(None, value)
 
 
-def _are_numbers(kinds: Value) -> bool:
+_NUMBERS = frozenset({Ref("builtins.float"), Ref("builtins.int")})
+_SEQUENCES = frozenset({Ref("builtins.list"), Ref("builtins.tuple")})
+
+
+def _are(kinds: Value, known: frozenset[Value]) -> bool:
+    """Whether a class that is asked for is one of those known, or each of a tuple of classes."""
     asked = kinds.items or () if isinstance(kinds, Seq) else (kinds,)
-    return bool(asked) and all(each in (Ref("builtins.float"), Ref("builtins.int")) for each in asked)
+    return bool(asked) and all(each in known for each in asked)
 
 
 def _classes_asked(frame: Frame, test: ast.Call, state: State) -> Value | None:

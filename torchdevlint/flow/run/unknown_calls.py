@@ -15,11 +15,12 @@ from torchdevlint.flow.run.moves import method_device, number_of_device, to_devi
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.followed_devices import followed_in
-from torchdevlint.flow.scope.names import dotted_path, positional_names
+from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
@@ -201,6 +202,8 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
             return UNKNOWN
         frame.machine.emit(Placed(frame, state, node, device))
         return _moved_unknown(frame, state, node, callee.value, device)
+    if name == "detach":
+        return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
@@ -215,3 +218,24 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         device = Device(Origin.ARGUMENT, text) if here else TOP
         return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN
+
+
+def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
+    """What ``self.layer.weights.detach()`` asks: a tensor that a layer of a class of another file holds.
+
+    It is a layer if the Module makes it by the name of a class, and calls it.
+    """
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute) or frame.owner is None:
+        return UNKNOWN
+    path, holder = dotted_path(node.value), frame.evaluate(node.value.value, state)
+    if path is None or not isinstance(holder, Obj) or not holder.info.is_module or holder.device != MODEL:
+        return UNKNOWN
+    made = values_by_path(frame.owner.node).get(path, [])
+    called = any(dotted_path(each.func) == path for each in nodes_in(frame.owner.node, ast.Call))
+    if not called or not made or not all(isinstance(each, ast.Call) and _names_class(each) for each in made):
+        return UNKNOWN
+    return Tensor(MODEL, None, (), (Step(f"a tensor of `{path}`, which moves with the model", node, of_module=True),))
+
+
+def _names_class(call: ast.Call) -> bool:
+    return last_name(call.func).lstrip("_")[:1].isupper()
