@@ -90,7 +90,9 @@ def check(fact: MixedDevices) -> Iterator[Report]:
         return
     first = fact.creations[0]
     other = f"{code(fact.other.text)} is on {fact.other.device}"
-    if fact.scalar == "sum":
+    if _is_element(fact):
+        message = f"{code(first.text)} makes a tensor of the CPU whose elements take up values in place, and {other}"
+    elif fact.scalar == "sum":
         message = f"{code(first.text)} is a scalar of the CPU that takes up values in place, and {other}"
     elif fact.scalar == "part":
         message = f"{code(first.text)} is a scalar of the CPU that is joined with others, and {other}"
@@ -104,6 +106,10 @@ def _help(fact: MixedDevices) -> str:
     if fact.scalar == "list":
         return "use `torch.stack`, which keeps device and gradient"
     there = placed(first, fact.there or (f"{fact.other.text}.device" if fact.other.text.isidentifier() else "device"))
-    return (
-        f"start with the number `0.0`, or make it there: {there}" if fact.scalar == "sum" else f"make it there: {there}"
-    )
+    alone = fact.scalar == "sum" and not _is_element(fact)
+    return f"start with the number `0.0`, or make it there: {there}" if alone else f"make it there: {there}"
+
+
+def _is_element(fact: MixedDevices) -> bool:
+    """Whether what takes up values is an item of what was made: ``sums[i] += loss``."""
+    return fact.scalar == "sum" and fact.stayed.text.endswith("]")
