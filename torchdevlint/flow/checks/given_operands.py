@@ -19,7 +19,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import remembered
-from torchdevlint.flow.vouch.elsewhere import device_elsewhere, name_elsewhere, scope_of, stands_here
+from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 Put = tuple[ast.expr, ast.expr]
@@ -84,9 +84,18 @@ def _from_elsewhere(frame: Frame, put: Put, shown: Given, wanted: Device) -> Giv
     place, around = put[0], remembered(frame, put[0])
     if around is None:
         return None
-    text = device_elsewhere(frame, around, place, wanted, shown.text)
-    if text is not None:
-        of_literal = is_of_literal(scope_of(frame, place), around.owner, text)
-        return None if of_literal else replace(shown, text=text)
+    texts = list(devices_elsewhere(frame, around, place, wanted, shown.text))
+    for text in texts:
+        if not is_of_what_moves(text, place) and not is_of_literal(scope_of(frame, place), around.owner, text):
+            return replace(shown, text=text)
+    if texts:
+        return None
     named = name_elsewhere(frame, around, *put)
     return None if named is None else replace(shown, text=named[0], kind=named[1])
+
+
+def is_of_what_moves(text: str, place: ast.AST) -> bool:
+    """Whether a device is that of the very tensor that is moved, ``x.cuda()``: where it came from says nothing."""
+    receiver = place.func.value if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute) else None
+    path = None if receiver is None else dotted_path(receiver)
+    return path is not None and text == f"{path}.device"

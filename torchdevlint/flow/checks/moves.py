@@ -11,7 +11,7 @@ from torchdevlint.flow.checks import dead_moves, lost_moves
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.model_inputs import holds_graphs, shown_by
-from torchdevlint.flow.kinds.parameters import is_tensor_by_use
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.moves import method_device, to_device

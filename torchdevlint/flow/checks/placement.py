@@ -9,7 +9,7 @@ from functools import lru_cache
 from torchdevlint.flow.checks import hardcoded
 from torchdevlint.flow.checks.for_cuda import is_for_cuda
 from torchdevlint.flow.checks.given_devices import Given, at_hand, devices_in
-from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand
+from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operand, is_of_what_moves
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
@@ -200,7 +200,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explain(*hardcoded.keys_of(node))
-    if _is_of_what_moves(found, node):
+    if is_of_what_moves(found.text, node):
         return
     if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
         return
@@ -225,13 +225,6 @@ def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) 
         )
 
     machine.record(("literal", node), make, state)
-
-
-def _is_of_what_moves(found: Given, node: ast.AST) -> bool:
-    """Whether the device is that of the very tensor that is moved, ``x.cuda()``: where it came from says nothing."""
-    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    path = None if receiver is None else dotted_path(receiver)
-    return path is not None and found.text == f"{path}.device"
 
 
 def _is_asked(frame: Frame, found: Given, node: ast.AST) -> bool:

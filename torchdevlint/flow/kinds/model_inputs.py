@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from torchdevlint.flow.kinds.parameters import is_tensor_by_use
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor

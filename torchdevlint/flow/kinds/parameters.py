@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from functools import partial
 
 from torchdevlint.flow.kinds import loaders
-from torchdevlint.flow.kinds.annotated import is_used_otherwise
-from torchdevlint.flow.knowledge import libraries, torch_api
+from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
+from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.scope.annotations import (
     annotated_tensor,
     annotation_name,
@@ -17,23 +16,17 @@ from torchdevlint.flow.scope.annotations import (
     element_annotation,
     named_in,
 )
-from torchdevlint.flow.scope.docstrings import documented_tensors
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
 from torchdevlint.flow.scope.names import (
     argument_names,
-    canonical,
     defaults,
-    is_dtype_name,
     is_one_of,
     mentions_device,
-    positional_names,
 )
-from torchdevlint.flow.scope.taken_by_torch import takes_tensor
-from torchdevlint.flow.scope.uses import Scope, Uses, bindings_in, uses_in
+from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.entries import Entry
-from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import by_annotation
@@ -45,10 +38,8 @@ from torchdevlint.flow.state.values import (
     TEXT,
     UNKNOWN,
     Choice,
-    Closure,
     Cls,
     Dev,
-    Func,
     Guard,
     Library,
     Map,
@@ -60,13 +51,6 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 
-_MAX_HOPS, _MAX_LOOKUPS = 4, 8
-"""How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
-_MAX_PARAMETERS = 50
-"""How many parameters of other functions are looked at for one."""
-
-_Parameter = tuple[Scope, str, ClassInfo | None, bool]
-"""A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
 _OF_DATA_SETS = re.compile(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
 """Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
 _INITIALISERS = frozenset({"init_weights", "init_weight", "init_params", "init_parameters", "reset_parameters"})
@@ -123,7 +107,7 @@ def _kind(
         return UNKNOWN
     if uses.is_module and not uses.is_tensor:
         return Library("", module=True)
-    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, _MAX_HOPS):
+    if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, MAX_HOPS):
         return _tensor(frame, parameter, entry)
     if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
         return _tensor(frame, parameter, entry)
@@ -231,110 +215,6 @@ def _is_autograd(frame: Frame, entry: Entry) -> bool:
     names = ("torch.autograd.Function", "torch.autograd.function.Function")
     static = getattr(frame.function, "name", "") in ("forward", "backward")
     return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
-
-
-def is_tensor_by_use(frame: Frame, function: Scope, name: str, owner: ClassInfo | None, hops: int) -> bool:
-    """Whether `function` uses its parameter `name` as only a tensor can be used, itself or in a function it calls."""
-    level: list[_Parameter] = [(function, name, owner, owner is not None and owner.is_module)]
-    seen: set[_Parameter] = set(level)
-    for _ in range(hops + 1):
-        further: dict[_Parameter, None] = {}
-        for parameter in level:
-            targets = _targets(frame, *parameter)
-            if targets is None:
-                return True
-            further.update(dict.fromkeys(target for target in targets if target not in seen))
-        level = list(further)[: _MAX_PARAMETERS - len(seen)]
-        seen.update(level)
-    return False
-
-
-def _targets(
-    frame: Frame, function: Scope, name: str, owner: ClassInfo | None, in_module: bool
-) -> list[_Parameter] | None:
-    """The parameters of functions of this file that `name` is handed to; None if `function` says it is a tensor."""
-    uses = uses_in(function).get(name)
-    if uses is None or is_used_otherwise(frame, function, name):
-        return []
-    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
-        return None
-    closure = owner.closure if owner is not None else frame.closure
-    if not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function):
-        return None
-    if uses.has_dimensions and any(_is_dtype(_static(frame, each, closure, owner, function)) for each in uses.dtypes):
-        return None
-    for call, place in uses.derived:
-        callee = _static(frame, call.func, closure, owner, function)
-        if isinstance(callee, Ref) and takes_tensor(callee.name, place):
-            return None
-    found: list[_Parameter] = []
-    for call, place in uses.arguments:
-        callee = _static(frame, call.func, closure, owner, function)
-        if isinstance(callee, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            bound = isinstance(call.func, ast.Attribute)
-            names = positional_names(callee)
-            position = place + bound if isinstance(place, int) else -1
-            target = place if isinstance(place, str) else names[position] if position < len(names) else ""
-            found.append((callee, target, owner if bound else None, in_module))
-        elif isinstance(callee, Ref):
-            if takes_tensor(callee.name, place):
-                return None
-        elif place == 0 and isinstance(callee, Library) and is_module(callee):
-            return None
-    return found
-
-
-def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
-    """Whether `function` gives a local name to a function of torch that takes nothing but tensors there."""
-    uses = uses_in(function).get(name)
-    if uses is None or is_used_otherwise(frame, function, name):
-        return False
-    static = partial(_static, frame, closure=frame.closure, owner=frame.owner, function=function)
-    given = ((static(call.func), place) for call, place in (*uses.arguments, *uses.derived))
-    return any(isinstance(callee, Ref) and takes_tensor(callee.name, place) for callee, place in given)
-
-
-def _is_dtype(value: Value | ast.AST | None) -> bool:
-    return isinstance(value, Ref) and is_dtype_name(value.name)
-
-
-def _static(
-    frame: Frame,
-    node: ast.expr,
-    closure: Closure,
-    owner: ClassInfo | None,
-    function: Scope,
-    lookups: int = _MAX_LOOKUPS,
-) -> Value | ast.AST | None:
-    """What a callee is, as far as it can be told without running anything: imports, methods and layers of `self`."""
-    if lookups == 0:
-        return None
-    if isinstance(node, ast.Name):
-        uses = uses_in(function).get(node.id)
-        layers = uses.looped_over if uses is not None else None
-        if layers is not None:
-            container = _static(frame, layers, closure, owner, function, lookups - 1)
-            return Library("", module=True) if isinstance(container, Library) and container.module else None
-        for scope in closure.scopes:
-            found = scope.get(node.id)
-            if found is not None:
-                return found.node if isinstance(found, Func) else found
-        return None
-    if isinstance(node, ast.Subscript):
-        container = _static(frame, node.value, closure, owner, function, lookups - 1)
-        return Library("", module=True) if isinstance(container, Library) and container.module else None
-    if not isinstance(node, ast.Attribute):
-        return None
-    if isinstance(node.value, ast.Name) and node.value.id == "self" and owner is not None:
-        if node.attr in owner.all_methods:
-            return owner.all_methods[node.attr][1]
-        return next((info.attributes[node.attr] for info in owner.mro if node.attr in info.attributes), None)
-    receiver = _static(frame, node.value, closure, owner, function, lookups - 1)
-    if isinstance(receiver, Ref):
-        return Ref(canonical(f"{receiver.name}.{node.attr}"))
-    if isinstance(receiver, Cls):
-        return receiver.info.all_methods.get(node.attr, (None, None))[1]
-    return None
 
 
 def default_value(activation: Frame, node: ast.expr) -> Value:

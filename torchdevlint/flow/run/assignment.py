@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAssigned
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
-from torchdevlint.flow.kinds.parameters import is_taken_by_torch
+from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path

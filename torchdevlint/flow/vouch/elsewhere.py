@@ -45,12 +45,14 @@ def _comprehensions(scope: Scope) -> tuple[ast.ListComp | ast.SetComp | ast.Dict
     return tuple(found)
 
 
-def device_elsewhere(frame: Frame, around: Near, place: ast.AST, wanted: Device, layer: str) -> str | None:
+def devices_elsewhere(frame: Frame, around: Near, place: ast.AST, wanted: Device, layer: str) -> Iterator[str]:
     """The device `wanted` as the function around a place can say it; `layer` is what it is called here."""
-    found = device_at(frame, around, place, wanted) or device_of_part(frame, around, place, wanted)
-    if found is None and wanted == MODEL:
-        return _of_same_layer(frame, around, place, layer) or _of_called_module(frame, around, place)
-    return found
+    tensor = device_at(frame, around, place, wanted) or device_of_part(frame, around, place, wanted)
+    if tensor is not None:
+        yield tensor
+    module = _of_same_layer(frame, around, place, layer) or _of_called_module(frame, around, place)
+    if wanted == MODEL and module is not None:
+        yield module
 
 
 def name_elsewhere(frame: Frame, around: Near, place: ast.expr, placed: ast.expr) -> tuple[str, str] | None:
