@@ -190,11 +190,26 @@ def is_elsewhere(function: Func) -> bool:
 
 
 def is_worth_running(function: Func) -> bool:
-    """Whether a function is one of the file that is analysed, or has anything to do with tensors."""
+    """Whether a function is one of the file that is analysed, or has anything to do with tensors.
+
+    One that does nothing in a class is there for others to override.
+    """
+    if function.owner is not None and _does_nothing(function.node):
+        return False
     names = owner_of(function.closure)
     if names is None or (function.owner is not None and function.owner.is_module):
         return True
     return names.module.speaks_of_tensors(function.node)
+
+
+@once_a_node
+def _does_nothing(function: ast.AST) -> bool:
+    """Whether a body is ``pass``, ``...`` or a docstring."""
+    body = getattr(function, "body", None)
+    return isinstance(body, list) and all(
+        isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in body
+    )
 
 
 def holds(tree: ast.Module, node: ast.AST) -> bool:
