@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import Collected
+from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import created
@@ -114,6 +115,10 @@ def _sparse(frame: Frame, state: State, node: ast.Call, name: str, values: Value
 def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, device: Device) -> Value:
     """``torch.tensor(data)``: a tensor keeps its device, numbers and lists go to the default one."""
     data = arguments.value(0, "data")
+    if isinstance(data, Unknown) and device == DEFAULT and arguments.positional:
+        known, ndim = array_dimensions(frame, state, arguments.positional[0][0])
+        if known:
+            return created(frame, state, node, name, ndim, device)
     if isinstance(data, Tensor):
         return data if device == DEFAULT else created(frame, state, node, name, data.ndim, device)
     if isinstance(data, Choice) or (isinstance(data, Unknown) and device == DEFAULT):

@@ -114,7 +114,7 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
     known = info.attributes.get(name)
     if known is None:
         info.attributes[name] = value
-    elif not (_is_kept(known) and _stays(value)):
+    elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
         info.attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
     return value
 
@@ -137,6 +137,19 @@ def _stays(value: Value) -> bool:
     """Whether moving the Module leaves it behind whatever it is, as what a caller in this file makes on the CPU."""
     held = [each for _, each in alternatives(value) if each != NONE]
     return all(isinstance(each, Tensor) and stays_behind(each.device) for each in held)
+
+
+def _is_made_alike(one: Value, other: Value) -> bool:
+    """Whether both are what the same factories made in the same place, or None, as in two runs of one ``__init__``."""
+    return (made := _made(one)) is not None and made == _made(other)
+
+
+def _made(value: Value) -> frozenset[object] | None:
+    """Where each alternative was made, and is; None where one is neither a new tensor nor None."""
+    held = [each for _, each in alternatives(value)]
+    if not all(each == NONE or (isinstance(each, Tensor) and each.creations) for each in held):
+        return None
+    return frozenset((each.device, each.creations) if isinstance(each, Tensor) else None for each in held)
 
 
 def _any_of(value: Value) -> Value:
