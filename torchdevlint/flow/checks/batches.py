@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import BatchNotMoved
+from torchdevlint.flow.kinds.encoded import FROM_TOKENIZER
 from torchdevlint.flow.kinds.loaders import FROM_DATA
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame
@@ -17,6 +18,7 @@ from torchdevlint.flow.vouch.names import assignable
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, is_inside
 
+_MAKERS = {FROM_DATA: "data set", FROM_TOKENIZER: "tokenizer"}
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
 
 
@@ -44,7 +46,7 @@ def record(
             machine.text_of(stayed[0]),
             machine.span_of(taken),
             described,
-            "data set" if steps and steps[0].text == FROM_DATA else "loader",
+            _MAKERS.get(steps[0].text, "loader") if steps else "loader",
             machine.span_of(stayed[0]) if own else None,
             meeting.device_named() if own else None,
             isinstance(loaded, ast.Name) and isinstance(stayed[0], ast.Name) and loaded.id == stayed[0].id,

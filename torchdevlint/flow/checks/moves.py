@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks import dead_moves, lost_moves
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
+from torchdevlint.flow.kinds.encoded import is_encoding
 from torchdevlint.flow.kinds.model_inputs import holds_graphs, shown_by
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
@@ -262,8 +263,11 @@ def _reads(node: ast.AST, name: str) -> bool:
 
 def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
     """Whether what is iterated holds tensors: by inference, or by how the container is used. Modules move in place."""
-    element = element_of(frame.evaluate(source, state))
+    whole = frame.evaluate(source, state)
+    element = element_of(whole)
     found = [each for _, each in alternatives(element) if each != NONE]
+    if isinstance(whole, Seq) and any(map(is_encoding, found)):
+        return False
     if isinstance(element, Seq):
         found = list(element.items or (element.element,))
     if any(isinstance(each, (Library, Obj)) for each in found):

@@ -52,19 +52,19 @@ _GRAPHS = ("dgl", "torch_geometric", "torch_sparse", "torch_cluster")
 
 def batch_of(frame: Frame, loop: ast.For | ast.AsyncFor, state: State) -> Value | None:
     """What a loop over a loader gives: something on the CPU; None for other loops."""
-    return None if _moves_batches(frame) else _given_by(frame, loop.iter, loop, state)
+    return None if moves_batches(frame) else _given_by(frame, loop.iter, loop, state)
 
 
 def next_of(frame: Frame, taken: ast.Call, node: ast.expr, source: Value) -> Value | None:
     """What ``next(iter(loader))`` gives, where `source` is what `node` stands for; None if that is no loader."""
-    return _from_loader(frame, taken, source) if _is_loader(node, source) and not _moves_batches(frame) else None
+    return _from_loader(frame, taken, source) if _is_loader(node, source) and not moves_batches(frame) else None
 
 
 def item_of_data(frame: Frame, taken: ast.AST, data: Library, sliced: bool = False) -> Value:
     """``data[i]`` of a `TensorDataset`, or of a part of one, with tensors of the CPU; what others give is open."""
     if data.name == "torch.utils.data.Subset" and len(data.children) == 1 and isinstance(data.children[0], Library):
         return item_of_data(frame, taken, data.children[0], sliced)
-    if data.name != "torch.utils.data.TensorDataset" or _moves_batches(frame):
+    if data.name != "torch.utils.data.TensorDataset" or moves_batches(frame):
         return UNKNOWN
     return sequence([_item_of_tensor(taken, each, sliced) for each in data.children])
 
@@ -99,7 +99,7 @@ def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _moves_batches(frame: Frame) -> bool:
+def moves_batches(frame: Frame) -> bool:
     """Whether a library moves the batches of this file, or the default device may be another."""
     managed = frame.machine.words & _MANAGED
     if managed:
@@ -171,7 +171,7 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
     tree = frame.machine.tree
-    if (tree is not None and getattr(function, "name", "") in _called(tree)) or _moves_batches(frame):
+    if (tree is not None and getattr(function, "name", "") in _called(tree)) or moves_batches(frame):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):

@@ -8,6 +8,7 @@ against those that are installed. What is not listed is not known, and nothing i
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import lru_cache
 
 from msgspec import Struct
@@ -141,3 +142,12 @@ def moves_in_place(name: str) -> bool:
     """Whether the ``to`` of a class that is no Module works in place."""
     found = known(name)
     return found is not None and found.in_place
+
+
+_PRETRAINED = re.compile(r"transformers\.(?:\w+\.)*[A-Z]\w*(?:Model|For[A-Z]\w*|Encoder|Decoder)\.from_pretrained")
+_PLACES_ITSELF = frozenset({"device_map", "quantization_config", "load_in_8bit", "load_in_4bit"})
+
+
+def makes_pretrained_model(name: str, keywords: Container[str]) -> bool:
+    """Whether a call gives a model of transformers as it was read, on the CPU, by a class that is one for models."""
+    return _PRETRAINED.fullmatch(name) is not None and not any(each in keywords for each in _PLACES_ITSELF)

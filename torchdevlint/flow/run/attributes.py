@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.events import AttributeRead, GradientRead
+from torchdevlint.flow.kinds.encoded import entry_of_encoding
 from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
@@ -103,7 +104,9 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return UNKNOWN
     if name in torch_api.TENSOR_ATTRIBUTES:
         return receiver
-    return Unknown(given=receiver.device) if receiver.opaque and receiver.device != LOADER else UNKNOWN
+    if receiver.opaque and receiver.device == LOADER:
+        return entry_of_encoding(receiver, name) or UNKNOWN
+    return Unknown(given=receiver.device) if receiver.opaque else UNKNOWN
 
 
 def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:

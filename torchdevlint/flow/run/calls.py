@@ -19,6 +19,7 @@ from torchdevlint.flow.events import (
     UnknownCalled,
 )
 from torchdevlint.flow.kinds import loaders, ranks
+from torchdevlint.flow.kinds.encoded import encoding_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, host_made
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -89,11 +90,17 @@ def call(frame: Frame, node: ast.Call, state: State) -> Value:
     if not isinstance(callee, ast.Attribute):
         function, arguments = frame.evaluate(callee, state), evaluate_arguments(frame, node, state)
         frame.machine.emit(Called(frame, state, node, function, arguments))
-        return call_value(frame, state, node, function, arguments)
+        return _or_encoding(frame, node, call_value(frame, state, node, function, arguments))
     receiver = frame.evaluate(callee.value, state)
     arguments = evaluate_arguments(frame, node, state)
     frame.machine.emit(Called(frame, state, node, receiver, arguments))
-    return call_attribute(frame, state, node, callee, receiver, arguments)
+    return _or_encoding(frame, node, call_attribute(frame, state, node, callee, receiver, arguments))
+
+
+def _or_encoding(frame: Frame, node: ast.Call, given: Value) -> Value:
+    """What a call gives; what a tokenizer does where nothing else is known, but that it might be a layer."""
+    known = not isinstance(given, Unknown) and not (isinstance(given, Tensor) and given.opaque)
+    return given if known or not node.keywords else encoding_of(frame, node) or given
 
 
 def call_attribute(

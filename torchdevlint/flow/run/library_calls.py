@@ -28,7 +28,7 @@ from torchdevlint.flow.scope.names import is_one_of, mentions_device
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import is_module_class
-from torchdevlint.flow.state.devices import TOP, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, TOP, on_cpu
 from torchdevlint.flow.state.joins import is_number, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -97,6 +97,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     metrics.compare(frame, state, node, name, arguments)
     if name.startswith("torch.ops."):
         _custom_operation(frame, state, node, name, arguments)
+    if libraries.makes_pretrained_model(name, arguments.keywords):
+        return Library("", True, DEFAULT, made_at=node)
     settings = frame.machine.settings
     if is_one_of(name, settings.batch_movers) and arguments.positional:
         return on_the_model(arguments.positional[0][1])

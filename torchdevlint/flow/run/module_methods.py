@@ -63,7 +63,7 @@ def call_module_method(
     if isinstance(target, Library) and name in ("items", "values"):
         element = element_of(target)
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
-    if isinstance(target, Library) and name == "forward":
+    if isinstance(target, Library) and name in ("forward", "generate"):
         return call_module(frame, state, node, target, arguments)
     return UNKNOWN
 

@@ -191,7 +191,9 @@ def _call_unknown_class(
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:
-        parameters = (node.func, Tensor(device, AT_LEAST_1, (), where_made(module)))
+        method = isinstance(node.func, ast.Attribute) and node.func.attr in ("forward", "generate")
+        callee = node.func.value if method else node.func  # type: ignore[attr-defined]
+        parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
         return follows_input(operands)

@@ -1,0 +1,41 @@
+"""What tokenizers and processors give: tensors of the CPU, in a container whose ``to`` works in place (TDL005)."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.kinds.loaders import moves_batches
+from torchdevlint.flow.state.devices import LOADER
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Value
+
+FROM_TOKENIZER = "comes from the tokenizer here"
+_ENTRIES = frozenset(
+    """
+    input_ids attention_mask token_type_ids pixel_values pixel_mask input_values input_features labels
+    decoder_input_ids decoder_attention_mask
+    """.split()
+)
+"""What is read as an attribute too, and is a tensor."""
+
+
+def encoding_of(frame: Frame, node: ast.Call) -> Tensor | None:
+    """What ``tokenizer(texts, return_tensors="pt")`` gives, whatever the tokenizer is; None for other calls."""
+    asked = (each.value for each in node.keywords if each.arg == "return_tensors")
+    if not any(isinstance(each, ast.Constant) and each.value == "pt" for each in asked) or moves_batches(frame):
+        return None
+    return Tensor(LOADER, AT_LEAST_1, (), (Step(FROM_TOKENIZER, node),), opaque=True)
+
+
+def is_encoding(value: Value) -> bool:
+    """Whether it is all that a tokenizer gave, whose ``to`` works in place, or an entry under a key."""
+    if not isinstance(value, Tensor) or not value.opaque or value.device != LOADER:
+        return False
+    return bool(value.steps) and value.steps[0].text == FROM_TOKENIZER
+
+
+def entry_of_encoding(encoding: Tensor, name: str) -> Tensor | None:
+    """``encoding.input_ids``; None for what is no entry, or of another batch."""
+    return replace(encoding, opaque=False) if is_encoding(encoding) and name in _ENTRIES else None
