@@ -9,7 +9,7 @@ from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.followed_devices import followed_in, root_of
+from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -212,6 +212,8 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
         return False
     followed, root = followed_in(function), root_of(node)
+    if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
+        return value.device.origin is Origin.ARGUMENT
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)

@@ -16,8 +16,8 @@ from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.followed_devices import followed_in
-from torchdevlint.flow.scope.names import dotted_path, last_name, positional_names
+from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
@@ -206,6 +206,9 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
+    if name == "numpy" and isinstance(callee.value, ast.Call) and frame.function is not None:
+        _note_beside_brought(frame, state, node, callee.value)
+        return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
         if callee.value.id not in followed_in(frame.function):
             return UNKNOWN
@@ -239,3 +242,14 @@ def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
 
 def _names_class(call: ast.Call) -> bool:
     return last_name(call.func).lstrip("_")[:1].isupper()
+
+
+def _note_beside_brought(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
+    """``a.x.detach().numpy()`` of an argument `a`, beside ``y.detach().cpu().numpy()``."""
+    root = root_of(detached)
+    if frame.function is None or root in (None, "self") or root not in argument_names(frame.function):
+        return
+    if brought_beside(frame.function, node) is not None:
+        step = Step(f"`{frame.machine.text_of(detached)}` is read as a tensor of a model", detached)
+        given = Tensor(Device(Origin.ARGUMENT, root or ""), None, (), (step,))
+        frame.machine.emit(ReadByHost(frame, state, node, (detached, given)))

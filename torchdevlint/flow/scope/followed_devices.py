@@ -64,3 +64,30 @@ def is_for_numpy(function: Scope) -> bool:
 def _is_cast(call: ast.Call) -> bool:
     """Whether it is ``t.to(torch.double)``."""
     return len(call.args) == 1 and not call.keywords and is_dtype_name(dotted_path(call.args[0]) or "")
+
+
+def brought_beside(function: Scope, read: ast.Call) -> ast.Call | None:
+    """Another ``y.detach().cpu().numpy()`` of a function that reads ``x.detach().numpy()``; None where it asks first.
+
+    Both come from a model, since they are detached; who brings one of them to the CPU expects the other elsewhere too.
+    """
+    asks = any(each.attr in ("is_cuda", "device") for each in nodes_in(function, ast.Attribute))
+    if asks or _chain(read) != ("numpy", "detach"):
+        return None
+    own = ast.dump(_start(read))
+    brought = (each for each in nodes_in(function, ast.Call) if _chain(each) == ("numpy", "cpu", "detach"))
+    return next((each for each in brought if ast.dump(_start(each)) != own), None)
+
+
+def _chain(call: ast.AST) -> tuple[str, ...]:
+    """``("numpy", "cpu", "detach")`` of ``x.detach().cpu().numpy()``."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return ()
+    return (call.func.attr, *_chain(call.func.value))
+
+
+def _start(node: ast.AST) -> ast.AST:
+    """`x` in ``x.detach().cpu().numpy()``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return node
