@@ -142,14 +142,6 @@ def test_a_program_that_trains_at_its_top_level(tmp_path: Path) -> None:
     assert found(application(tmp_path, layers=LAYERS, main=main + steps)) == []
 
 
-def test_what_is_left_over_beside_programs(tmp_path: Path) -> None:
-    main = STARTS + MAIN_GUARD
-    assert found(application(tmp_path, layers=PLAIN, left=LAYERS, main=main)) == []
-    tree.forget()
-    naming = main + "names = ['left.Attention', 'left.Spare']\n"
-    assert found(application(tmp_path, layers=PLAIN, left=LAYERS, main=naming)) == ["left.py:TDL003"]
-
-
 def test_results_that_come_back_choose_nothing(tmp_path: Path) -> None:
     main = MAIN + '    print(net(torch.ones(2, 3).cuda()).to("cpu"), torch.cuda.is_available())\n'
     assert found(application(tmp_path, layers=LAYERS, main=main)) == []

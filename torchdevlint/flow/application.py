@@ -19,12 +19,7 @@ from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, Re
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
-from torchdevlint.flow.scope.programs import (
-    is_program,
-    mentions_accelerators,
-    names_accelerators,
-    only_defines,
-)
+from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 
@@ -79,9 +74,9 @@ class Application:
 
     @cached_property
     def _is_one(self) -> bool:
-        """Whether it is run, or run by what imports it, or is left over beside what is run.
+        """Whether it is run, or run by what imports it.
 
-        A script without others of its project may be one of many, and what has a few files has hardly been begun.
+        A file without others of its project may be one of many, and what has a few files has hardly been begun.
         """
         if self._project is None or not is_application(self._project):
             return False
@@ -89,8 +84,6 @@ class Application:
         if others is None or len(others) < _FEWEST_OTHERS:
             return False
         importers = self._callers.importers()
-        if not importers and only_defines(self._tree) and not _STARTED.search(self._text):
-            return self._project.saying(("__main__",)) not in ((), None)
         if not importers and next(self._project.imported(self._project.path), None) is None:
             return False
         if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):

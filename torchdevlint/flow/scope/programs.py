@@ -38,7 +38,6 @@ _TRIAL = re.compile(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_NAMING = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 def mentions_accelerators(text: str) -> bool:
@@ -57,16 +56,6 @@ def is_program(tree: ast.Module) -> bool:
     guards = [each for each in tree.body if is_main_guard(each)]
     outside = [each for each in tree.body if not is_main_guard(each)]
     return any(not _is_trial(each) for each in guards) or _runs(outside, _by_name(tree))
-
-
-@once_a_node
-def only_defines(tree: ast.Module) -> bool:
-    """Whether the top level of a file is made of definitions, imports and names for values."""
-    return all(isinstance(each, (*_DEFINITIONS, *_NAMING)) or _is_text(each) for each in tree.body)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 @once_a_node
