@@ -16,6 +16,7 @@ from torchdevlint.runtime.backends import CPU, SIMULATED, Backend, Device, Machi
 
 CHECKPOINT = "import torch\n\nstate = torch.load('model.pt')\n"
 VISIBLE = "import os\n\nos.environ['CUDA_VISIBLE_DEVICE'] = '1'\n"
+SLOW = "import os\nimport time\n\nos.environ['CUDA_VISIBLE_DEVICE'] = str(time.sleep(1))\n"
 LATE = "import os\n\nimport torch\n\ntorch.cuda.is_available()\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\n"
 FIELDS = [
     "code", "name", "message", "severity", "filename", "cell", "location", "end_location", "noqa_row", "url", "symptom",
@@ -87,6 +88,7 @@ def test_nothing_to_verify_exits_0(tmp_path: Path) -> None:
 
 
 def test_the_time_limit_is_the_configured_one_unless_a_flag_says_otherwise(project: Path) -> None:
+    (project / "visible.py").write_text(SLOW)
     (project / "pyproject.toml").write_text("[tool.torchdevlint.verify]\ntimeout = 0.001\n")
     (row,) = rows(project, "visible.py")
     assert row["verdict"] == "inconclusive"
