@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
-from torchdevlint.flow.state.joins import alternatives, is_module, is_number
+from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.tensors import elements
 from torchdevlint.flow.state.values import NONE, Choice, Cls, Func, Library, Map, Obj, Ref, Seq, Tensor, Text, Value
 from torchdevlint.source.nodes import nodes_in
@@ -15,10 +15,11 @@ from torchdevlint.source.nodes import nodes_in
 def held_in(value: Value, depth: int = 2) -> str | None:
     """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too.
 
-    So it is where it is a container in one arm, and None or a module in the others.
+    So it is where it is a container in one arm, and None or a module of torch in the others. A pair in one arm and one
+    of its items in the other is what a function gives that can be asked for more.
     """
     if isinstance(value, Choice):
-        rest = [each for _, each in value.alternatives if each != NONE and not is_module(each)]
+        rest = [each for _, each in value.alternatives if each != NONE and not isinstance(each, Library)]
         held = {held_in(each, depth) for each in rest}
         return held.pop() if len(held) == 1 else None
     if not isinstance(value, (Seq, Map)) or depth == 0:

@@ -276,7 +276,9 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
     if ndim is None and one.ndim and other.ndim:
         ndim = AT_LEAST_1
     if one.device == other.device:
-        return Tensor(one.device, ndim, both_creations(one, other), one.steps or other.steps, one.moved and other.moved)
+        both = both_creations(one, other)
+        opaque = one.opaque or other.opaque
+        return Tensor(one.device, ndim, both, one.steps or other.steps, one.moved and other.moved, opaque=opaque)
     if one.moved != other.moved and (same_root(one, other) or (is_created(one) and is_created(other))):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None
