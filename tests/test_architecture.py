@@ -24,6 +24,7 @@ LAYERS: dict[str, int] = {
     "config": 3,
     "source": 3,
     "discover": 4,
+    "rule_packages": 4,
     "files": 1,
     "pool": 1,
     "syntax": 4,

@@ -47,7 +47,7 @@ def test_an_exception_is_quoted_on_one_line() -> None:
 
 
 def test_every_module_beside_the_registry_is_a_rule() -> None:
-    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "wording", "mixed", "edits"}
+    files = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "record", "modules", "wording", "mixed", "edits"}
     assert files == {f"{rule.code.lower()}_{rule.name.replace('-', '_')}" for rule in all_rules()}
 
 

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry, Kept
@@ -136,7 +137,8 @@ def automatic_jobs(files: Sequence[str]) -> int:
 
 def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> Run:
     """A run of these results, with problems of its own before those of the files."""
-    return Run(tuple(results), (*problems, *chain.from_iterable(result.problems for result in results)))
+    said = dict.fromkeys(chain(problems, *(result.problems for result in results)))
+    return Run(tuple(results), tuple(said))
 
 
 def check_file(filename: str, settings: Settings) -> FileResult:
@@ -162,15 +164,17 @@ def check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
 
 def _check(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
     try:
-        return _check_bytes(data, filename, settings, saved)
+        result, entry = _check_bytes(data, filename, settings, saved)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         return _failed(filename, f"internal error: {describe(error)}"), None
+    unusable = rules.unusable()
+    return (replace(result, problems=(*unusable, *result.problems)), None) if unusable else (result, entry)
 
 
 def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     module = _LIBRARY.held(path, digest)
-    codes = select.selected_for(settings, filename)
+    codes = rules.usable(select.selected_for(settings, filename))
     try:
         if module is None:
             document = parsed(content_of(data, filename))
@@ -183,14 +187,20 @@ def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) ->
         return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
-    return _check_document(document, module, data, filename, settings, saved)
+    return _check_document(document, module, data, filename, settings, codes, saved)
 
 
 def _check_document(
-    document: Document, module: ModuleFile | None, data: bytes, filename: str, settings: Settings, saved: bool
+    document: Document,
+    module: ModuleFile | None,
+    data: bytes,
+    filename: str,
+    settings: Settings,
+    codes: frozenset[str],
+    saved: bool,
 ) -> tuple[FileResult, Entry | None]:
     """The result for a file that is Python; `module` is what the library has of it, to which a `saved` one is added."""
-    content, tree, codes = document.content, document.tree, select.selected_for(settings, filename)
+    content, tree = document.content, document.tree
     part = "file" if content.notebook is None else "cell"
     shown = document.errors if part == "file" or b"torch" in data else ()
     places = [Span(*2 * (each.row, each.column)) for each in shown]
@@ -229,7 +239,8 @@ def _analysed(
     A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed.
     """
     project = around(filename, _LIBRARY)
-    passes = may_hold_findings(data) or (project is not None and may_import_findings(module, project))
+    passes = may_hold_findings(data, rules.words(codes))
+    passes = passes or (project is not None and may_import_findings(module, project))
     found = _reports(module.tree, module.source, filename, settings, codes, project) if passes else ([], [])
     if isinstance(found, Problem):
         return found
@@ -262,6 +273,8 @@ def check_tree(
     kept = cache.get(path, codes) if cache is not None else None
     if kept is not None and kept.digest == digest:
         return of_reports(kept.reports, Content(text), filename, settings, codes, suppressions)
+    if unusable := rules.unusable():
+        return FileResult(filename, problems=unusable)
     module = ModuleFile(path, Source(text, tree), tree, digest)
     found = _analysed(data, module, filename, settings, codes, suppressions)
     if isinstance(found, Problem):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -20,6 +21,11 @@ def content(path: str | Path) -> bytes:
             return file.readall()
         except MemoryError as error:
             raise OSError(errno.ENOMEM, "too large for the memory that is left", str(path)) from error
+
+
+def code_in(folder: str | Path) -> list[tuple[str, int, int]]:
+    """The Python files in a folder and below, with their times and sizes, sorted."""
+    return sorted(_code_in(folder))
 
 
 def is_file(path: str | Path) -> bool:
@@ -38,6 +44,16 @@ def is_inside(file: Path, folder: Path) -> bool:
         return file.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # a link to itself, or no path at all
         return False
+
+
+def _code_in(folder: str | Path) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _code_in(entry.path)
+            elif entry.name.endswith(".py"):
+                found = entry.stat()
+                yield entry.path, found.st_mtime_ns, found.st_size
 
 
 def _without_waiting(path: str, flags: int) -> int:

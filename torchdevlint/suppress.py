@@ -16,22 +16,21 @@ import io
 import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from msgspec import Struct
 
 from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Diagnostic, Span
-from torchdevlint.rules import find
+from torchdevlint.rules import find, prefixes
 
 UNUSED = "TDL900"
 """The rule about unused suppressions: a comment that names it is never unused itself."""
 
 _NOQA = re.compile(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
-_NOQA_OF_OURS = re.compile(r"# noqa[^\r\n]*tdl", re.IGNORECASE)
 _NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
 _OWN = re.compile(
-    r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*(?:[:=(]\s*)?TDL\d))"
+    r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*(?:[:=(]\s*)?[A-Z]{1,3}\d))"
 )
 _SEPARATOR = re.compile(r"[,\s]+")
 
@@ -281,8 +280,8 @@ class Suppressions(Struct, frozen=True, dict=True):
 
 
 def may_be_unused(text: str) -> bool:
-    """Whether a text may hold suppressions that name rules of this project."""
-    return "torchdevlint:" in text or _NOQA_OF_OURS.search(text) is not None
+    """Whether a text may hold suppressions that name rules."""
+    return "torchdevlint:" in text or _noqa_of_rules().search(text) is not None
 
 
 def read(
@@ -290,6 +289,11 @@ def read(
 ) -> Suppressions:
     """The suppressions of a decoded file."""
     return Suppressions(text, noqa, known, ignore_noqa)
+
+
+@cache
+def _noqa_of_rules() -> re.Pattern[str]:
+    return re.compile(rf"# noqa[^\r\n]*(?:{'|'.join(prefixes())})", re.IGNORECASE)
 
 
 def _of_interest(text: str) -> bool:

@@ -112,7 +112,7 @@ def _run(arguments: list[str]) -> int:
         _say("interrupted")
         return 130
     except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)
-        _complain("", f"internal error: {_describe(error)}")
+        _complain("", _described(error))
         return 2
     return code if isinstance(code, int) else 0
 
@@ -137,9 +137,14 @@ def _say(text: str) -> None:
         click.echo(text, err=True)
 
 
-def _describe(error: Exception) -> str:
+def _described(error: Exception) -> str:
+    """What is said of an error that no command has answered: of those of the user, that of rule packages."""
+    from torchdevlint.config import ConfigError
+
+    if isinstance(error, ConfigError):
+        return str(error)
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{where}"
+    return f"internal error: {type(error).__name__}: {error}{where}"

@@ -46,6 +46,7 @@ def _described(rule: Rule) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
+        "package": rule.package.distribution,
         "severity": rule.severity.value,
         "default": rule.default and not rule.preview,
         "preview": rule.preview,

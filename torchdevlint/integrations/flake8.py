@@ -23,7 +23,7 @@ from torchdevlint.cache import FOLDER, Cache
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.engine import check_tree
 from torchdevlint.report.terminal import escape
-from torchdevlint.rules import identities
+from torchdevlint.rules import identities, prefixes
 
 
 class Plugin:
@@ -44,8 +44,15 @@ class Plugin:
 
     @staticmethod
     def add_options(manager: OptionManager) -> None:
-        """Advice rules are known to flake8 and off, like ``E126`` is."""
-        manager.extend_default_ignore([rule.code for rule in identities() if not rule.default])
+        """Advice rules are known to flake8 and off, like ``E126`` is; codes of other prefixes are on, as ours are.
+
+        Raises flake8's ExecutionError for rule packages that exclude each other.
+        """
+        try:
+            manager.extend_default_ignore([rule.code for rule in identities() if not rule.default])
+            manager.extend_default_select(prefixes())
+        except ConfigError as error:
+            raise ExecutionError(f"torchdevlint: {error}") from error
 
     @classmethod
     def parse_options(cls, options: Namespace) -> None:

@@ -37,7 +37,7 @@ def _diagnostic(diagnostic: Diagnostic, lines: Sequence[str]) -> dict[str, Any]:
         "message": whole("\n".join(sentences(diagnostic))),
         "location": location,
         "severity": _SEVERITIES[diagnostic.severity],
-        "code": {"value": diagnostic.code, "url": diagnostic.url},
+        "code": {"value": diagnostic.code, **({"url": diagnostic.url} if diagnostic.url else {})},
     }
     fix = offered(diagnostic)
     if fix is not None and all(edit.span.end_row <= len(lines) for edit in fix.edits):

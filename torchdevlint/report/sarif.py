@@ -67,7 +67,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": " ".join(rule.sections()["What it does"].split())},
         "help": {"text": rule.doc, "markdown": rule.doc},
-        "helpUri": rule.url,
+        **({"helpUri": rule.url} if rule.url else {}),
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
     }
 

@@ -1,4 +1,4 @@
-"""The registry: every module here named ``tdlNNN_bad_pattern.py`` is a rule.
+"""The registry: every module here named ``tdlNNN_bad_pattern.py`` is a rule, and so are those of installed packages.
 
 A rule module consists of a docstring with the headings of `HEADINGS`, and of
 
@@ -14,117 +14,62 @@ A rule that nobody else's facts serve looks on for itself: it defines the fact, 
 `torchdevlint.flow.observers` (``EVENTS``, ``FUNCTIONS``, ``METHODS``) by which it records it.
 
 Code and name come from the file name, so they are written once.
+
+Rules of other people (`torchdevlint.rule_packages`) are modules of the same form, with a prefix of their own in the
+place of ``tdl``. One of them may also have ``WORDS``, of which a file has to say one to be of interest to it, besides
+what its tables name. A module of theirs that is no rule, or cannot be imported, is a problem of the run, and all others
+hold; one of ours raises.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
-import pkgutil
-import re
 import sys
-import types
-import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from torchdevlint.model import Problem
+from torchdevlint.rule_packages import OWN_PREFIX, RulePackage, installed
+from torchdevlint.rules.modules import RAISED, homes, identity_of, rule_of
+from torchdevlint.rules.record import DOCS_URL, EXECUTIONS, HEADINGS, OURS, Identity, Rule
 
-from torchdevlint.files import content
-from torchdevlint.model import Report, Severity
-
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     from torchdevlint.flow.observers import Observers
 
-EXECUTIONS = {
-    "operation": "the flagged code runs with everything on an accelerator: a device error, or a result elsewhere",
-    "exception": "the flagged code runs, on the machine that the rule is about: the very exception that it tells of",
-    "movement": "the flagged code runs with tensors that are elsewhere: where they are after the statement",
-    "registration": "the class is constructed and moved: what stays behind, or is no parameter",
-    "checkpoint": "the flagged load reads a file from an accelerator on a machine without one",
-    "prefix": "the flagged code runs: the keys that it saves or loads",
-    "environment": "the flagged assignment runs after what comes before it: the devices that are seen then",
-}
-HEADINGS = (
-    "What it does",
-    "Why is this bad?",
-    "Example",
-    "Use instead",
-    "Fix safety",
-    "What it cannot see",
-    "References",
-)
-DOCS_URL = "https://torchdevlint.readthedocs.io/en/latest/rules"
-
-RAISED = re.compile(r"(?:[a-z]\w*\.)*[A-Z]\w*(?:Error|Warning|Iteration): ")
-"""How the text of an exception begins, where documentation quotes it."""
-
-_FILE = re.compile(r"tdl(\d{3})_(\w+)$")
-_SEVERITY = re.compile(r"^SEVERITY = Severity\.(\w+)$", re.MULTILINE)
-_PREVIEW = re.compile(r"^PREVIEW = True$", re.MULTILINE)
-
-
-class Identity(Struct, frozen=True, dict=True):
-    """What a rule is called, and when it is on."""
-
-    code: str
-    name: str
-    severity: Severity
-    preview: bool
-    """Not yet judged on enough real code: runs only with ``--preview``."""
-
-    @property
-    def default(self) -> bool:
-        """Whether the rule is on without being asked for, once it is out of preview."""
-        return self.severity is not Severity.ADVICE
-
-    @property
-    def url(self) -> str:
-        return f"{DOCS_URL}/{self.code}/"
-
-
-class Rule(Identity, frozen=True, dict=True):
-    """One rule: its identity, its documentation, and the function that turns facts into reports."""
-
-    doc: str
-    facts: tuple[type, ...]
-    check: Callable[[typing.Any], Iterator[Report]]
-    execution: str | None
-    """How `verify` executes a finding: one of `EXECUTIONS`."""
-    probe: str | None
-
-    @property
-    def summary(self) -> str:
-        """The first line of the documentation."""
-        return self.doc.splitlines()[0]
-
-    def page(self) -> str:
-        """All of the documentation as markdown."""
-        state = "on by default" if self.default else "off unless it is selected"
-        if self.preview:
-            state = "in preview: it runs with --preview only"
-        return f"# {self.code} {self.name}\n\nSeverity: {self.severity.value}, {state}\n\n{self.doc}\n"
-
-    def sections(self) -> dict[str, str]:
-        """The documentation by heading; the text before the first heading is under ``""``."""
-        parts: dict[str, list[str]] = {"": []}
-        current = parts[""]
-        for line in self.doc.splitlines():
-            if line.startswith("## "):
-                current = parts.setdefault(line[3:].strip(), [])
-            else:
-                current.append(line)
-        return {heading: "\n".join(lines).strip() for heading, lines in parts.items()}
+__all__ = [
+    "DOCS_URL",
+    "EXECUTIONS",
+    "HEADINGS",
+    "RAISED",
+    "Identity",
+    "Rule",
+    "all_rules",
+    "by_code",
+    "by_fact",
+    "facts_of",
+    "find",
+    "identified",
+    "identities",
+    "observers",
+    "prefixes",
+    "raising",
+    "unusable",
+    "usable",
+    "words",
+]
 
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, sorted by code.
+    """Every rule that can be used, sorted by code.
 
-    Raises ValueError for a module that is not a whole rule, before anything is linted.
+    Raises ValueError for a module of ours that is not a whole rule, and ConfigError for packages of others that
+    exclude each other, before anything is linted.
     """
-    return tuple(_rule(name) for name in _modules())
+    ours = map(rule_of, homes(OURS))
+    return tuple(sorted(chain(ours, *(_loaded(each)[0] for each in installed())), key=lambda rule: rule.code))
 
 
 @cache
@@ -132,34 +77,70 @@ def identities() -> tuple[Identity, ...]:
     """What every rule is called, sorted by code, read from the text of its module where that is at hand.
 
     A run in which nothing has changed needs no more, and is over in the time that importing the rules would take.
+    Rules of others are among them that turn out to be unusable. Raises ConfigError as `all_rules` does.
     """
+    found = chain.from_iterable(map(_identities, (OURS, *installed())))
+    return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def unusable() -> tuple[Problem, ...]:
+    """What of the installed packages cannot be used, which is told once all the others have been imported."""
+    return tuple(chain.from_iterable(_loaded(each)[1] for each in installed()))
+
+
+def usable(codes: frozenset[str]) -> frozenset[str]:
+    """Those of the rules `codes` that can be used."""
+    return codes.intersection(by_code()) if installed() else codes
+
+
+@cache
+def prefixes() -> tuple[str, ...]:
+    """What the codes of rules begin with."""
+    return (OWN_PREFIX, *(each.prefix for each in installed()))
+
+
+@cache
+def words(codes: frozenset[str]) -> tuple[bytes, ...]:
+    """What a file may say, in lower case, that is of interest to rules of others, beyond what is so to ours."""
+    found: set[str] = set()
+    for rule in all_rules() if installed() else ():
+        if rule.code in codes and rule.package is not OURS:
+            module = sys.modules[rule.module]
+            roots = (name.partition(".")[0] for name in getattr(module, "FUNCTIONS", ()))
+            found.update((rule.code, *roots, *getattr(module, "METHODS", ()), *getattr(module, "WORDS", ())))
+    return tuple(sorted(word.lower().encode() for word in found))
+
+
+@cache
+def _loaded(package: RulePackage) -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+    """The rules of a package of other people, and what of it cannot be used."""
+    if package.missing:
+        return (), (Problem(None, f"{package.described} cannot be found: {package.missing}"),)
     try:
-        return tuple(_identity(name) for name in _modules())
+        importlib.import_module(package.module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (it is other people's code)
+        return (), (Problem(None, f"{package.described} cannot be imported: {_described(error)}"),)
+    found, problems = [], []
+    for home in homes(package):
+        try:
+            found.append(rule_of(home))
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            said = f"rule {home.code} ({home.name}) of {package.distribution} cannot be used: {_described(error)}"
+            problems.append(Problem(None, said, home.code))
+    if not found and not problems:
+        problems.append(Problem(None, f"{package.described} has no module named as a rule is"))
+    return tuple(found), tuple(problems)
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _identities(package: RulePackage) -> Iterable[Identity]:
+    try:
+        return [identity_of(home) for home in homes(package)]
     except (OSError, ValueError):
-        return all_rules()
-
-
-def _modules() -> list[str]:
-    return sorted(info.name for info in pkgutil.iter_modules(__path__) if _FILE.match(info.name))
-
-
-def _identity(module_name: str) -> Identity:
-    """Raises OSError and ValueError where the text is not to be had or does not say it."""
-    text = content(Path(__file__).parent / f"{module_name}.py").decode()
-    severity = _SEVERITY.search(text)
-    if severity is None:
-        raise ValueError(module_name)
-    number, words = _parts(module_name)
-    return Identity(
-        f"TDL{number}", words.replace("_", "-"), Severity[severity[1]], preview=_PREVIEW.search(text) is not None
-    )
-
-
-def _parts(module_name: str) -> tuple[str, str]:
-    """The number and the words in the name of a module."""
-    match = _FILE.match(module_name)
-    assert match is not None
-    return match[1], match[2]
+        return map(rule_of, homes(OURS)) if package is OURS else _loaded(package)[0]
 
 
 @cache
@@ -194,59 +175,20 @@ def observers(codes: frozenset[str]) -> Observers:
     """Who looks on at the run of a file for the rules with these codes: all checks, and those of the rules that do."""
     from torchdevlint.flow.observers import observers_of
 
-    return observers_of(sys.modules[rule.check.__module__] for rule in all_rules() if rule.code in codes)
+    return observers_of(sys.modules[rule.module] for rule in all_rules() if rule.code in codes)
 
 
 def raising(error: BaseException) -> Identity | None:
     """The rule that raised an exception while it looked on, itself or in what it called; None if none did."""
     traceback, held = error.__traceback__, None
-    modules = {f"{__name__}.{name}": name for name in _modules()}
+    modules = {rule.module: rule for rule in all_rules()}
     while traceback is not None:
         held = modules.get(traceback.tb_frame.f_globals.get("__name__", ""), held)
         traceback = traceback.tb_next
-    return None if held is None else identified()[f"TDL{_parts(held)[0]}"]
+    return held
 
 
 def find(key: str) -> Identity | None:
-    """The rule with this code (any case) or name."""
-    return next((rule for rule in identities() if key.upper() == rule.code or key == rule.name), None)
-
-
-def _rule(module_name: str) -> Rule:
-    module = importlib.import_module(f"{__name__}.{module_name}")
-    number, words = _parts(module_name)
-    missing = [name for name in ("SEVERITY", "EXECUTION", "PROBE", "check", "__doc__") if not hasattr(module, name)]
-    if missing or not module.__doc__:
-        raise ValueError(f"{module_name} lacks {', '.join(missing) or 'a docstring'}")
-    if not isinstance(module.SEVERITY, Severity):
-        raise ValueError(f"{module_name}: SEVERITY is no Severity: {module.SEVERITY!r}")
-    if module.EXECUTION is not None and module.EXECUTION not in EXECUTIONS:
-        raise ValueError(f"{module_name}: EXECUTION is none of {', '.join(EXECUTIONS)}: {module.EXECUTION!r}")
-    hint = typing.get_type_hints(module.check)["fact"]
-    facts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    return Rule(
-        code=f"TDL{number}",
-        name=words.replace("_", "-"),
-        severity=module.SEVERITY,
-        doc=_unwrapped(inspect.cleandoc(module.__doc__)),
-        facts=facts,
-        check=module.check,
-        execution=module.EXECUTION,
-        probe=module.PROBE,
-        preview=getattr(module, "PREVIEW", False),
-    )
-
-
-def _unwrapped(doc: str) -> str:
-    """`doc` with the text of each exception that it quotes on one line, as PyTorch says it and people search for it."""
-    lines: list[str] = []
-    quoting = False
-    for line in doc.splitlines():
-        text = line.removeprefix("    ")
-        indented = text != line and not text.startswith(" ")
-        if quoting and indented and not RAISED.match(text):
-            lines[-1] += f" {text}"
-            continue
-        quoting = indented and (quoting or RAISED.match(text) is not None)
-        lines.append(line)
-    return "\n".join(lines)
+    """The rule with this code (any case) or name; of several with one name, that of ours."""
+    found = [rule for rule in identities() if key.upper() == rule.code or key == rule.name]
+    return min(found, key=lambda rule: rule.package is not OURS, default=None)

@@ -12,7 +12,8 @@ that speaks about files which none of the tests below lets through must widen th
   ``.numpy()``, of which rules speak whatever they come from;
 * an environment variable that is meant to be ``CUDA_VISIBLE_DEVICES``: the file names the environment, and of the five
   pieces of that name at least two survive up to three wrong letters;
-* ``# noqa: TDL001``, which may be an unused suppression.
+* ``# noqa: TDL001``, which may be an unused suppression;
+* what rules of other people look for, which is given.
 
 What a file has from other files of its project is asked by `torchdevlint.project.reach`.
 
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from torchdevlint.source.text import declared_encoding
 
@@ -45,9 +47,12 @@ _SUPPRESSION = re.compile(rb"tdl\d")
 _ASCII_COMPATIBLE = re.compile(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
 
 
-def may_hold_findings(data: bytes) -> bool:
-    """Whether any rule could report on a file with these bytes; False is certain, True is a guess."""
-    if _mentions(data):
+def may_hold_findings(data: bytes, words: Sequence[bytes] = ()) -> bool:
+    """Whether any rule could report on a file with these bytes; False is certain, True is a guess.
+
+    `words`, in lower case, are what is of interest to rules besides that: see `torchdevlint.rules.words`.
+    """
+    if _mentions(data, words):
         return True
     if data.isascii():
         return False
@@ -57,14 +62,14 @@ def may_hold_findings(data: bytes) -> bool:
     # Python folds identifiers: full-width or mathematical letters that spell `torch` are the name `torch`.
     text = data.decode("utf-8", "ignore")
     folded = unicodedata.normalize("NFKC", text)
-    return folded != text and _mentions(folded.encode("utf-8", "ignore"))
+    return folded != text and _mentions(folded.encode("utf-8", "ignore"), words)
 
 
-def _mentions(data: bytes) -> bool:
+def _mentions(data: bytes, words: Sequence[bytes]) -> bool:
     if b"torch" in data or b"accelerate" in data:
         return True
     lower = data.lower()
-    if b"cuda" in lower or _SUPPRESSION.search(lower):
+    if b"cuda" in lower or _SUPPRESSION.search(lower) or any(word in lower for word in words):
         return True
     if _ENVIRONMENT.search(data) and sum(piece in lower for piece in _PIECES) >= 2:
         return True

@@ -6,7 +6,7 @@ from torchdevlint.flow.facts.common import Fact
 
 
 class UnusedSuppression(Fact, frozen=True):
-    """A suppression comment that names TDL codes which suppress nothing; `unused` are those codes, as written."""
+    """A suppression comment that names codes which suppress nothing; `unused` are those codes, as written."""
 
     comment: str
     unused: tuple[str, ...]

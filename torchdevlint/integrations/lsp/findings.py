@@ -36,7 +36,7 @@ def diagnostic(finding: Diagnostic, places: Places) -> types.Diagnostic:
         message="\n".join(sentences(finding)),
         severity=SEVERITIES[finding.severity],
         code=finding.code,
-        code_description=types.CodeDescription(finding.url),
+        code_description=types.CodeDescription(finding.url) if finding.url else None,
         source="torchdevlint",
         tags=[types.DiagnosticTag.Unnecessary] if finding.code == UNUSED else None,
         related_information=list(_related(finding, places)) or None,
@@ -61,4 +61,4 @@ def _places_of(related: Related, encoding: str) -> Places:
 def page(finding: Diagnostic) -> str:
     """The documentation of a finding's rule as Markdown."""
     rule = by_code()[finding.code]
-    return f"{rule.page()}\n[{rule.code} on the web]({rule.url})\n"
+    return rule.page() + (f"\n[{rule.code} on the web]({rule.url})\n" if rule.url else "")
