@@ -140,10 +140,10 @@ def _executed(
         root=settings.root,
         torch=machine.torch,
     )
-    with click.progressbar(
-        length=len(diagnostics), label="executing", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
-        command = flags["with_command"] or settings.verify.with_command
+    command = flags["with_command"] or settings.verify.with_command
+    if not sys.stderr.isatty():
+        return execute(diagnostics, machine, order, asked, flags["jobs"], command=command)
+    with click.progressbar(diagnostics, label="executing", file=sys.stderr) as bar:
         return execute(diagnostics, machine, order, asked, flags["jobs"], lambda: bar.update(1), command)
 
 
