@@ -205,7 +205,10 @@ def _check_document(
     shown = document.errors if part == "file" or b"torch" in data else ()
     places = [Span(*2 * (each.row, each.column)) for each in shown]
     old = [is_for_python_2(data, each.reason, part == "cell") for each in shown]
-    errors = [InvalidSyntax(at, each.reason, part, known) for at, each, known in zip(places, shown, old, strict=True)]
+    errors = [
+        InvalidSyntax(at, each.reason, part, known, each.remedy)
+        for at, each, known in zip(places, shown, old, strict=True)
+    ]
     reports, problems = judged(errors, filename, codes)
     suppressions = suppress.read(content.text, ignore_noqa=settings.ignore_noqa)
     entry = None

@@ -34,6 +34,11 @@ their missing `execution_count`, in a notebook of which other cells were, and an
 Errors that Python finds after parsing, such as a `return` outside of a function, are not looked for. A file that is
 nested too deeply to be analysed is no finding but a problem of the run.
 
+What is newer than the running Python is read by libcst, and which syntax that knows depends on its version: defaults of
+type parameters since 1.4, template strings and `except A, B:` since 1.8.4, lazy imports and unpacking in comprehensions
+since 1.9, template strings beside each other (`t"a" t"b"`) not yet. Other tools may keep libcst old (TorchFix 0.7 wants
+`libcst<1.6`). Where that is the reason, the message says so and the help names the version that would read the file.
+
 ## References
 - [The Python Language Reference: full grammar](https://docs.python.org/3/reference/grammar.html)
 - [PEP 263: defining Python source code encodings](https://peps.python.org/pep-0263/)
@@ -68,6 +73,6 @@ def check(fact: InvalidSyntax) -> Iterator[Report]:
         span=fact.at,
         message=f"the {fact.part} cannot be parsed: {fact.reason}",
         symptom=_EFFECTS[fact.part],
-        help=_REMEDIES[fact.part],
+        help=fact.remedy or _REMEDIES[fact.part],
         severity=Severity.ADVICE if fact.for_python_2 else None,
     )

@@ -47,5 +47,5 @@ def _broken_cells(notebook: Notebook) -> dict[int, InvalidSyntaxError]:
             parse(cell.text)
         except InvalidSyntaxError as error:
             row, column = min((error.row, error.column), cell.end)
-            found[cell.number] = InvalidSyntaxError(error.reason, row + cell.first - 1, column)
+            found[cell.number] = InvalidSyntaxError(error.reason, row + cell.first - 1, column, error.remedy)
     return found

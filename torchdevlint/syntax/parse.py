@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from importlib.metadata import version
 
 from torchdevlint.syntax.depth import check_depth
 from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError, TooDeepError
 from torchdevlint.syntax.nesting import check_text
+from torchdevlint.syntax.newer import newer_than
 
 __all__ = ["InvalidSyntaxError", "ParseError", "TooDeepError", "parse"]
 
@@ -76,11 +78,16 @@ def _invalid(text: str, refusal: SyntaxError, opinion: str) -> InvalidSyntaxErro
     """
     rows = _NEWLINE.split(text)
     row, column, reason = refusal.lineno or 1, refusal.offset or 1, refusal.msg
+    first = row
     place = re.search(r"error at (\d+):(\d+)", opinion)
     if place and any(map(_holds_code, rows[row : int(place[1]) - 1])) and reason.startswith(_NEW_SYNTAX):
         row, column, reason = int(place[1]), int(place[2]), "invalid syntax"
     row = min(max(row, 1), len(rows))
-    return InvalidSyntaxError(reason, row, min(max(column, 1), len(rows[row - 1]) + 1))
+    newer = newer_than(version("libcst"), text, first, int(place[1]) if place else len(rows))
+    if newer is not None:
+        reason = f"{reason}; {newer.reason}"
+    column = min(max(column, 1), len(rows[row - 1]) + 1)
+    return InvalidSyntaxError(reason, row, column, newer.remedy if newer is not None else "")
 
 
 def _holds_code(row: str) -> bool:

@@ -15,9 +15,11 @@ class UnusedSuppression(Fact, frozen=True):
 class InvalidSyntax(Fact, frozen=True):
     """A `part` cannot be parsed or decoded; `reason` is the parser's own words.
 
-    The part is a ``file`` of Python, a ``cell`` of a notebook, or a whole ``notebook`` that is none.
+    The part is a ``file`` of Python, a ``cell`` of a notebook, or a whole ``notebook`` that is none. A `remedy` is what
+    would read it, where that would take something newer.
     """
 
     reason: str
     part: str = "file"
     for_python_2: bool = False
+    remedy: str = ""
