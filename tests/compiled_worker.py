@@ -20,7 +20,7 @@ from robustness import inputs  # noqa: E402
 from robustness.judged import SETTINGS, Sample, examine  # noqa: E402
 
 from torchdevlint import cli, engine  # noqa: E402
-from torchdevlint.flow.run.expressions import TRANSFER  # noqa: E402
+from torchdevlint.flow.analyse import TRANSFERS  # noqa: E402
 from torchdevlint.flow.state import machine  # noqa: E402
 
 CHANGED, SEED = 60, 7
@@ -59,8 +59,8 @@ def fail_on_lambdas(arguments: list[str]) -> NoReturn:
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError("a lambda")
 
-    assert isinstance(TRANSFER, dict)
-    TRANSFER[ast.Lambda] = fail
+    assert isinstance(TRANSFERS, dict)
+    TRANSFERS[ast.Lambda] = fail
     cli.main(arguments)
 
 

@@ -75,6 +75,31 @@ class Note(Struct, frozen=True):
     span: Span
 
 
+class Belief(Struct, frozen=True):
+    """What the inference holds one expression to be, or what a name is bound to; `text` is its source.
+
+    `kind` is a word such as ``tensor``, ``module``, ``optimizer``, ``device``, ``number``, ``container``, ``function``
+    or ``unknown``, and `description` all that is known in one line. `device` is a place in words, None where it is not
+    known or there is none; `dimensions` a number in words. `notes` say where it was made and moved, in this order.
+    Where it depends on the branch, the call or the round of a loop, `alternatives` tell each, with `when` it is so. If
+    the kind, or the place of something that has one, is not known, `unknown_because` says which call, argument,
+    attribute or limit ended the knowledge, and where. `assigned` is true of targets and parameters.
+    """
+
+    span: Span
+    text: str
+    kind: str
+    description: str
+    device: str | None = None
+    dimensions: str | None = None
+    notes: tuple[Note, ...] = ()
+    alternatives: tuple[Belief, ...] = ()
+    unknown_because: Note | None = None
+    assigned: bool = False
+    when: str = ""
+    cell: int | None = None
+
+
 class Report(Struct, frozen=True):
     """What a rule says about one fact, before it is given a file, a severity and a code.
 

@@ -17,9 +17,10 @@ from torchdevlint.flow.kinds.construction import is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import NOBODY, Observers, observers_of
+from torchdevlint.flow.recording import Recording
+from torchdevlint.flow.run import expressions, statements
 from torchdevlint.flow.run.built_attributes import keep_built
 from torchdevlint.flow.run.calls import call_value
-from torchdevlint.flow.run.expressions import TRANSFER
 from torchdevlint.flow.run.functions import run_body
 from torchdevlint.flow.run.objects import self_of
 from torchdevlint.flow.run.statements import execute
@@ -40,6 +41,8 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.text import Source
 
+TRANSFERS = {**statements.TRANSFER, **expressions.TRANSFER}
+"""What each statement does, and what each expression gives."""
 _STANDING = {"forward": 4, "method": 3, "init": 2, "function": 1}
 _LONGEST_WORD = 40
 
@@ -51,11 +54,13 @@ def analyse(
     wanted: frozenset[type[Fact]] | None = None,
     project: Project | None = None,
     observers: Observers | None = None,
+    recording: Recording | None = None,
 ) -> list[Fact]:
     """The facts of one file, in source order, whose `source` has its tree set.
 
     Facts that are not among the `wanted` kinds may be missing; without it, all are there. Without `project` the file is
-    looked at alone, and without `observers` only the checks of the inference look on.
+    looked at alone, and without `observers` only the checks of the inference look on. A `recording` remembers what the
+    run held each expression to be.
 
     The module is run first, then every class and function is entered on its own, so that code nobody calls here is
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
@@ -67,13 +72,17 @@ def analyse(
     application = Application(tree, source.text, project, callers)
 
     def found(default_changed: bool) -> list[Fact]:
-        machine = Machine(tree, source, settings, TRANSFER, execute, _enter, call_value, looking.events, kinds, project)
+        table = TRANSFERS if recording is None else recording.of(TRANSFERS)
+        machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.events, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))
         held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
         facts = sorted(nearest(filter(application.has_use_for, held)), key=lambda fact: (fact.at, type(fact).__name__))
-        _let_go(machine)
+        if recording is None:
+            _let_go(machine)
+        else:
+            recording.machine = machine
         return facts
 
     facts = found(default_changed=False)
@@ -89,9 +98,8 @@ def _rests_on_the_default(fact: Fact) -> bool:
 
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
     """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
-    machine = Machine(
-        module.tree, module.source, settings, TRANSFER, execute, _enter, call_value, NOBODY.events, frozenset(), project
-    )
+    tree, source, nothing = module.tree, module.source, frozenset[type[Fact]]()
+    machine = Machine(tree, source, settings, TRANSFERS, execute, _enter, call_value, NOBODY.events, nothing, project)
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
     given: Given = {}

@@ -34,12 +34,13 @@ def execute(frame: Frame, body: list[ast.stmt], state: State) -> None:
     """Run statements in order until the path ends; `state` is changed in place."""
     if frame.machine.reading.is_elsewhere:
         frame.machine.statements_elsewhere_left -= len(body)
+    transfers = frame.machine.transfers
     for number, statement in enumerate(body, start=1):
         if not state.alive:
             return
         if isinstance(statement, ast.If):
             frame.following = body[number:]
-        transfer = _TRANSFER.get(type(statement))
+        transfer = transfers.get(type(statement))
         if transfer is not None:
             transfer(frame, statement, state)
 
@@ -319,7 +320,7 @@ def _match(frame: Frame, node: ast.Match, state: State) -> None:
         merge_states(state, state.copy(), arm, tagged=False)
 
 
-_TRANSFER: dict[type, Callable[..., None]] = {
+TRANSFER: dict[type, Callable[..., None]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -346,4 +347,4 @@ _TRANSFER: dict[type, Callable[..., None]] = {
     ast.Match: _match,
 }
 if hasattr(ast, "TryStar"):
-    _TRANSFER[ast.TryStar] = _try
+    TRANSFER[ast.TryStar] = _try

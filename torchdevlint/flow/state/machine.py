@@ -1,7 +1,7 @@
 """What an abstract run carries besides the state of a path: the frame of a function, and the machine of a file.
 
 The evaluator is spread over modules that call each other (an expression calls a function, whose body holds
-expressions); the machine holds the `transfers` of expressions, `execute` and `call_value`, tied in
+expressions); the machine holds the `transfers` of statements and expressions, `execute` and `call_value`, tied in
 `torchdevlint.flow.analyse`.
 """
 
@@ -99,7 +99,10 @@ class Frame:
     def evaluate(self, node: ast.expr, state: State) -> Value:
         """What `node` is at this point; calls and operations in it are checked on the way."""
         transfer = self.machine.transfers.get(type(node))
-        return UNKNOWN if transfer is None else transfer(self, node, state)
+        if transfer is None:
+            return UNKNOWN
+        value: Value = transfer(self, node, state)
+        return value
 
 
 class Machine:
@@ -110,7 +113,7 @@ class Machine:
         tree: ast.Module,
         source: Source,
         settings: Settings,
-        transfers: Mapping[type, Callable[..., Value]],
+        transfers: Mapping[type, Callable[..., Any]],
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
