@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lsprotocol import types
+from msgspec.structs import replace
 from pygls.uris import from_fs_path
 
 from torchdevlint.files import content
-from torchdevlint.integrations.lsp.document import Linted
+from torchdevlint.integrations.lsp.document import Linted, Page, Shown
 from torchdevlint.integrations.lsp.places import Places
 from torchdevlint.model import Diagnostic, Related, Severity
 from torchdevlint.report.lines import lines_of_bytes
@@ -23,32 +24,34 @@ SEVERITIES = {
 }
 
 
-def diagnostics(linted: Linted, encoding: str) -> list[types.Diagnostic]:
-    """All findings of a document."""
-    places = Places(linted.lines, encoding)
-    return [diagnostic(each, places) for each in linted.result.diagnostics]
+def diagnostics(linted: Linted, page: Page, encoding: str) -> list[types.Diagnostic]:
+    """All findings of a page."""
+    return [diagnostic(each, linted.shown, encoding) for each in linted.findings(page)]
 
 
-def diagnostic(finding: Diagnostic, places: Places) -> types.Diagnostic:
-    """A finding; the protocol counts its place in the text of `places`."""
+def diagnostic(finding: Diagnostic, shown: Shown, encoding: str) -> types.Diagnostic:
+    """A finding in one of the pages."""
     return types.Diagnostic(
-        range=places.range(finding.span),
-        message="\n".join(sentences(finding)),
+        range=Places(shown.page(finding.cell).lines, encoding).range(finding.span),
+        message="\n".join(sentences(replace(finding, cell=None))),
         severity=SEVERITIES[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(finding.url) if finding.url else None,
         source="torchdevlint",
         tags=[types.DiagnosticTag.Unnecessary] if finding.code == UNUSED else None,
-        related_information=list(_related(finding, places)) or None,
+        related_information=list(_related(finding, shown, encoding)) or None,
     )
 
 
-def _related(finding: Diagnostic, places: Places) -> Iterator[types.DiagnosticRelatedInformation]:
+def _related(finding: Diagnostic, shown: Shown, encoding: str) -> Iterator[types.DiagnosticRelatedInformation]:
     for related in finding.related:
-        there = places if related.filename == finding.filename else _places_of(related, places.encoding)
-        uri = from_fs_path(related.filename)
-        if uri is not None:
-            yield types.DiagnosticRelatedInformation(types.Location(uri, there.range(related.span)), related.message)
+        if related.filename == finding.filename:
+            page = shown.page(related.cell)
+            uri, places = page.uri, Places(page.lines, encoding)
+        else:
+            uri, places = from_fs_path(related.filename) or "", _places_of(related, encoding)
+        if uri:
+            yield types.DiagnosticRelatedInformation(types.Location(uri, places.range(related.span)), related.message)
 
 
 def _places_of(related: Related, encoding: str) -> Places:
@@ -58,7 +61,7 @@ def _places_of(related: Related, encoding: str) -> Places:
         return Places((), encoding)
 
 
-def page(finding: Diagnostic) -> str:
+def page_of_rule(finding: Diagnostic) -> str:
     """The documentation of a finding's rule as Markdown."""
     rule = by_code()[finding.code]
     return rule.page() + (f"\n[{rule.code} on the web]({rule.url})\n" if rule.url else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from lsprotocol.types import Position, Range
@@ -12,9 +13,11 @@ from torchdevlint.model import Span
 UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 """For each encoding of positions: how text is encoded, and the bytes in one of its units."""
 
+_ROW_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+
 
 class Places(Struct, frozen=True):
-    """The rows of a text, without their line endings, and the encoding in which positions are counted."""
+    """The rows of a text, and the encoding in which positions are counted. Line endings may be part of the rows."""
 
     lines: Sequence[str]
     encoding: str = "utf-16"
@@ -24,11 +27,35 @@ class Places(Struct, frozen=True):
         if row > len(self.lines):
             row, column = max(len(self.lines), 1), len(self.lines[-1]) + 1 if self.lines else 1
         before = self.lines[row - 1][: column - 1] if self.lines else ""
-        codec, size = UNITS[self.encoding]
-        return Position(row - 1, len(before.encode(codec, "surrogatepass")) // size)
+        return Position(row - 1, _units(before, self.encoding))
+
+    def place(self, position: Position) -> tuple[int, int]:
+        """The row and the column, from 1, of a position; of one that is not in the text those of the nearest that is.
+
+        A position within a character is that of the character.
+        """
+        if position.line >= len(self.lines):
+            return len(self.lines), len(self.lines[-1].rstrip("\r\n")) + 1 if self.lines else 1
+        line = self.lines[position.line].rstrip("\r\n")
+        if line.isascii():
+            return position.line + 1, min(position.character, len(line)) + 1
+        units = 0
+        for index, character in enumerate(line):
+            units += _units(character, self.encoding)
+            if units > position.character:
+                return position.line + 1, index + 1
+        return position.line + 1, len(line) + 1
 
     def range(self, span: Span) -> Range:
         return Range(self.position(span.row, span.column), self.position(span.end_row, span.end_column))
+
+
+def rows_of(text: str) -> tuple[str, ...]:
+    r"""The rows of a text with their line endings, of which there are three: ``\r\n``, ``\n`` and ``\r``.
+
+    The last one has none, and may be empty, so that the rows are those that an editor shows.
+    """
+    return tuple(_ROW_END.split(text))
 
 
 def touches(one: Range, other: Range) -> bool:
@@ -38,3 +65,8 @@ def touches(one: Range, other: Range) -> bool:
 
 def _pair(position: Position) -> tuple[int, int]:
     return position.line, position.character
+
+
+def _units(text: str, encoding: str) -> int:
+    codec, size = UNITS[encoding]
+    return len(text.encode(codec, "surrogatepass")) // size

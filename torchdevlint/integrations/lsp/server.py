@@ -1,33 +1,57 @@
-"""The server: what it answers to what a client sends."""
+"""The server: what it does with what a client tells it, and what it answers to what a client asks."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import suppress
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint import __version__
-from torchdevlint.config import NAMES
-from torchdevlint.discover import SUFFIXES
-from torchdevlint.integrations.lsp.actions import FIX_ALL, KINDS, actions, fix_all, is_wanted
-from torchdevlint.integrations.lsp.findings import page
-from torchdevlint.integrations.lsp.places import touches
+from torchdevlint.integrations.lsp import answers, pulled, settings
+from torchdevlint.integrations.lsp.client import client_of
 from torchdevlint.integrations.lsp.session import Session
+from torchdevlint.integrations.lsp.texts import Texts
 
 PAUSE = 0.3
 """Seconds without a change after which a document is linted."""
+OURS = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+)
+"""What pygls would do something about itself: see `texts`."""
+
+log = logging.getLogger(__name__)
+
+
+class Server(LanguageServer):
+    """A server that writes its own errors into its log, since what is asked is answered with the error anyway."""
+
+    def report_server_error(self, error: Exception, source: type[PyglsError | JsonRpcException]) -> None:
+        log.warning("%s: %s: %s", source.__name__, type(error).__name__, error)
 
 
 def create() -> LanguageServer:
     """A server that is yet to be connected."""
-    # Whole texts: what is sent as a change would be put together by pygls, which takes a form feed for a new line.
-    server = LanguageServer("torchdevlint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    # All cells, so that they have the numbers here which they have in the file.
+    notebooks = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
+    server = Server("torchdevlint", __version__, notebook_document_sync=notebooks)
+    for name in OURS:
+        del server.protocol.fm.builtin_features[name]
     session = Session(server)
-    _lint_when_told(server, session)
-    _answer(server, session)
+    _begin(server, session)
+    _keep_texts(server, session)
+    _keep_notebooks(server, session)
+    answers.register(server, session)
+    pulled.register(server, session)
     return server
 
 
@@ -41,90 +65,83 @@ def serve() -> None:
         create().start_io(sys.stdin.buffer, out)
 
 
-def _lint_when_told(server: LanguageServer, session: Session) -> None:
-    """Documents are linted when they are opened, saved, or have not changed for a moment."""
+def _begin(server: LanguageServer, session: Session) -> None:
+    """What is agreed upon before anything is opened, and what is asked for right after."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        encoding = server.workspace.position_encoding or "utf-16"
+        name = encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
+        session.texts = Texts(name, server.workspace.root_path)
+        session.client = client_of(params.capabilities)
+        settings.at_the_start(session, params.initialization_options)
+        pulled.offer_workspace(server, session)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
         if (root := server.workspace.root_path) is not None:
             with suppress(OSError):
                 os.chdir(root)
-        await _watch(server)
+        await settings.watch(server, session)
+        await settings.ask(server, session)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def opened(params: types.DidOpenTextDocumentParams) -> None:
-        session.schedule([params.text_document.uri])
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    async def changed(params: types.DidChangeTextDocumentParams) -> None:
-        session.schedule([params.text_document.uri], PAUSE)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    async def saved(_: types.DidSaveTextDocumentParams) -> None:
-        session.schedule_all()
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    async def closed(params: types.DidCloseTextDocumentParams) -> None:
-        session.close(params.text_document.uri)
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configured(params: types.DidChangeConfigurationParams) -> None:
+        await settings.changed(server, session, params.settings)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def files_changed(_: types.DidChangeWatchedFilesParams) -> None:
+    def files_changed(_: types.DidChangeWatchedFilesParams) -> None:
         session.schedule_all(PAUSE)
 
 
-def _answer(server: LanguageServer, session: Session) -> None:
-    """What can be done about a finding, and what is to be read about it."""
-    options = types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True)
+def _keep_texts(server: LanguageServer, session: Session) -> None:
+    """Documents are linted when they are opened, saved, or have not changed for a moment."""
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    async def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
-        uri, only = params.text_document.uri, params.context.only
-        linted = await session.current(uri)
-        if linted is None:
-            return []
-        found = actions(linted, session.places(linted), params.range, session.edit_of(uri), uri)
-        wanted = [each for each in found if is_wanted(each.kind or "", only)]
-        if not _resolves(server.client_capabilities):
-            return [await resolved(each) for each in wanted]
-        return wanted
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        session.texts.open(params.text_document)
+        session.schedule([session.texts.unit(params.text_document.uri)])
 
-    @server.feature(types.CODE_ACTION_RESOLVE)
-    async def resolved(action: types.CodeAction) -> types.CodeAction:
-        if action.kind == FIX_ALL and action.edit is None:
-            uri = str(action.data)
-            linted = await session.current(uri)
-            if linted is not None:
-                action.edit = session.edit_of(uri)(await session.work(fix_all, linted, session.places(linted)))
-        return action
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        session.texts.change(params.text_document, params.content_changes)
+        session.schedule([session.texts.unit(params.text_document.uri)], PAUSE)
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hover(params: types.HoverParams) -> types.Hover | None:
-        linted = await session.current(params.text_document.uri)
-        if linted is None:
-            return None
-        places, here = session.places(linted), types.Range(params.position, params.position)
-        found = [each for each in linted.result.diagnostics if touches(places.range(each.span), here)]
-        if not found:
-            return None
-        pages = dict.fromkeys(map(page, found))
-        value = "\n---\n\n".join(pages)
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value), places.range(found[0].span))
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(_: types.DidSaveTextDocumentParams) -> None:
+        session.schedule_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        unit = session.texts.unit(uri)
+        session.texts.close(uri)
+        if unit == uri:
+            session.close(uri, [uri])
+        else:
+            session.schedule([unit], PAUSE)
 
 
-async def _watch(server: LanguageServer) -> None:
-    """Ask to be told of files that findings in other files depend on: modules and configurations."""
-    workspace = server.client_capabilities.workspace
-    watched = workspace.did_change_watched_files if workspace is not None else None
-    if watched is None or not watched.dynamic_registration:
-        return
-    globs = [*(f"**/*{suffix}" for suffix in SUFFIXES), *(f"**/{name}" for name in NAMES)]
-    options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(glob) for glob in globs])
-    registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-    await server.client_register_capability_async(types.RegistrationParams([registration]))
+def _keep_notebooks(server: LanguageServer, session: Session) -> None:
+    """All cells of a notebook are linted when one would be, or when one comes, goes, moves or is run."""
 
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenNotebookDocumentParams) -> None:
+        session.texts.open_notebook(params.notebook_document, params.cell_text_documents)
+        session.schedule([params.notebook_document.uri])
 
-def _resolves(client: types.ClientCapabilities) -> bool:
-    """Whether the client asks for the edit of an action when the user has chosen it."""
-    document = client.text_document
-    support = document.code_action.resolve_support if document and document.code_action else None
-    return support is not None and "edit" in support.properties
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeNotebookDocumentParams) -> None:
+        uri, cells = params.notebook_document.uri, params.change.cells
+        if cells is not None:
+            session.clear(session.texts.change_notebook(uri, cells))
+            session.schedule([uri], PAUSE)
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def saved(_: types.DidSaveNotebookDocumentParams) -> None:
+        session.schedule_all()
+
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseNotebookDocumentParams) -> None:
+        uri = params.notebook_document.uri
+        session.close(uri, session.texts.close_notebook(uri))

@@ -1,128 +1,214 @@
-"""The open documents of a client: when each is linted, and what the client is told of it.
-
-One thread lints, since the engine keeps what it knows of a project in one place; the event loop answers meanwhile.
-"""
+"""What one client has open: when it is linted, and what the client is told of it without having asked."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import logging
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from lsprotocol import types
+from msgspec import Struct
+from pygls.exceptions import JsonRpcContentModified
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path, uri_scheme
-from pygls.workspace import TextDocument
 
-from torchdevlint.discover import SUFFIXES
-from torchdevlint.integrations.lsp.document import Linted, lint
+from torchdevlint.integrations.lsp.actions import AsTheClientTakesIt, Edits
+from torchdevlint.integrations.lsp.client import Client
+from torchdevlint.integrations.lsp.document import Linted, Page, Shown, lint
 from torchdevlint.integrations.lsp.findings import diagnostics
-from torchdevlint.integrations.lsp.places import Places
-from torchdevlint.source.notebook import NOTEBOOK
-
-STACK = 16 * 1024 * 1024
-"""Bytes for the thread that lints: what a main thread has at least, since code may be nested as deeply as there."""
+from torchdevlint.integrations.lsp.preferences import Preferences
+from torchdevlint.integrations.lsp.texts import Texts
+from torchdevlint.integrations.lsp.worker import Urgency, Worker
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
+
+class StaleError(JsonRpcContentModified):
+    """What was asked about is no longer what is shown."""
+
+
+class Asked(Struct, frozen=True):
+    """What is being linted, and the round of settings and saved files that it was asked for in."""
+
+    shown: Shown
+    round: int
+    result: asyncio.Future[Linted]
+
 
 class Session:
-    """The open documents of one client: what was found in each, and what is still to be linted."""
+    """The texts that a client has open, what was found in them, and what is still to be linted.
+
+    What is linted as a whole, a document or a notebook, goes by its URI.
+    """
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
-        self.linted: dict[str, Linted] = {}
-        self.pending: dict[str, asyncio.Task[None]] = {}
-        self.told: dict[str, tuple[str, ...]] = {}
-        threading.stack_size(STACK)
-        self.worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lint")
+        self.client = Client()
+        self.texts = Texts()
+        self.preferences = Preferences()
+        self.worker = Worker()
+        self.round = 0
+        self._linted: dict[str, Linted] = {}
+        self._asked: dict[str, Asked] = {}
+        self._pending: dict[str, asyncio.Task[None]] = {}
+        self._refreshing: asyncio.Task[None] | None = None
+        self._changed: dict[str, float] = {}
+        self._published: dict[str, list[types.Diagnostic]] = {}
+        self._told: dict[str, tuple[str, ...]] = {}
 
-    @property
-    def encoding(self) -> str:
-        """What the client counts characters of a line in."""
-        encoding = self.server.workspace.position_encoding or "utf-16"
-        return encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
+    def schedule(self, units: Iterable[str], pause: float = 0) -> None:
+        """Lint after a pause, unless that is asked for again before it is over.
 
-    def schedule(self, uris: Iterable[str], pause: float = 0) -> None:
-        """Lint documents after a pause, unless they are scheduled again before it is over."""
-        for uri in uris:
-            self.forget(uri)
-            self.pending[uri] = asyncio.create_task(self._publish(uri, pause))
+        What the client asks for itself is not linted before it does.
+        """
+        now = asyncio.get_running_loop().time()
+        for unit in units:
+            self._changed[unit] = now + pause
+            self._forget(unit)
+            if unit in self.texts.notebooks or not self.client.pulls:
+                self._pending[unit] = asyncio.create_task(self._publish(unit, pause))
 
     def schedule_all(self, pause: float = 0) -> None:
-        """Lint every open document, since a file or a setting has changed that it may depend on."""
-        self.linted.clear()
-        self.schedule(list(self.server.workspace.text_documents), pause)
+        """Lint all that is open, since a file or a setting has changed that it may depend on."""
+        self.round += 1
+        self._linted.clear()
+        self.schedule(self.texts.units, pause)
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        self._refreshing = asyncio.create_task(self._refresh(pause))
 
-    def forget(self, uri: str) -> None:
-        """What was scheduled for a document is not done."""
-        if (task := self.pending.pop(uri, None)) is not None:
+    async def _refresh(self, pause: float) -> None:
+        """Have the client ask anew for what it asks for itself."""
+        await asyncio.sleep(pause)
+        if self.client.pulls and self.client.refreshes:
+            self.server.workspace_diagnostic_refresh(None)
+        if self.client.refreshes_hints and self.preferences.inlay_hints.enable:
+            self.server.workspace_inlay_hint_refresh(None)
+
+    def close(self, unit: str, uris: Iterable[str]) -> None:
+        """A document or a notebook with these cells is no longer open."""
+        self._forget(unit)
+        if (asked := self._asked.pop(unit, None)) is not None:
+            asked.result.cancel()
+        for known in (self._linted, self._told, self._changed):
+            known.pop(unit, None)
+        self.clear(uris)
+
+    def clear(self, uris: Iterable[str]) -> None:
+        """Take away what was shown in documents."""
+        for uri in uris:
+            if self._published.pop(uri, None) is not None:
+                self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    async def current(self, uri: str, settled: bool = False) -> tuple[Linted, Page] | None:
+        """What is found in what is shown now, and the page that is a document; None if it is none that is linted.
+
+        With `settled` the text has to stay as it is for the pause after a change. Raises StaleError if it changes.
+        """
+        unit = self.texts.unit(uri)
+        shown = self.texts.shown(unit)
+        page = None if shown is None else next((page for page in shown.pages if page.uri == uri), None)
+        if shown is None or page is None:
+            return None
+        if settled:
+            await asyncio.sleep(self._changed.get(unit, 0) - asyncio.get_running_loop().time())
+            self._expect(unit, shown)
+        return await self._of(unit, shown), page
+
+    def expect(self, uri: str, linted: Linted) -> None:
+        """Raises StaleError if what was linted with a document is no longer what is shown."""
+        self._expect(self.texts.unit(uri), linted.shown)
+
+    async def work(self, function: Callable[..., T], *arguments: object, urgency: Urgency = Urgency.FINDINGS) -> T:
+        """The result of a function, in the thread that lints."""
+        return await self.worker.submit(partial(function, *arguments), urgency)
+
+    def _expect(self, unit: str, shown: Shown) -> None:
+        if self.texts.shown(unit) != shown:
+            raise StaleError
+
+    async def _of(self, unit: str, shown: Shown) -> Linted:
+        """What is found in what is shown; several who ask for it are given the same."""
+        while True:
+            known, asked, round_ = self._linted.get(unit), self._asked.get(unit), self.round
+            if known is not None and known.shown == shown:
+                return known
+            if asked is None or asked.shown != shown or asked.round != round_:
+                if asked is not None:
+                    asked.result.cancel()
+                asked = self._asked[unit] = Asked(shown, round_, self.worker.submit(partial(lint, shown)))
+            try:
+                linted = await asyncio.shield(asked.result)
+            except asyncio.CancelledError:
+                if not asked.result.cancelled():
+                    raise  # it is who asks that was cancelled
+                linted = None
+            except BaseException:
+                self._done(unit, asked)
+                raise
+            self._expect(unit, shown)
+            if linted is not None and asked.round == self.round:
+                self._linted[unit] = linted
+                self._done(unit, asked)
+                return linted
+
+    def _done(self, unit: str, asked: Asked) -> None:
+        if self._asked.get(unit) is asked:
+            del self._asked[unit]
+
+    def _forget(self, unit: str) -> None:
+        """What was scheduled is not done."""
+        if (task := self._pending.pop(unit, None)) is not None:
             task.cancel()
 
-    def close(self, uri: str) -> None:
-        self.forget(uri)
-        self.linted.pop(uri, None)
-        self.told.pop(uri, None)
-        self._show(uri, None, [])
-
-    async def current(self, uri: str) -> Linted | None:
-        """What is found in a document as it is now; None if it is none of those that are linted."""
-        document = self.server.workspace.get_text_document(uri)
-        filename = _filename(document, self.server.workspace.root_path)
-        if filename is None:
-            return None
-        known = self.linted.get(uri)
-        if known is None or known.text != document.source:
-            known = self.linted[uri] = await self.work(lint, filename, document.source)
-        return known
-
-    async def work(self, function: Callable[..., T], *arguments: Any) -> T:
-        """The result of a function, in the thread that lints."""
-        return await asyncio.get_running_loop().run_in_executor(self.worker, function, *arguments)
-
-    async def _publish(self, uri: str, pause: float) -> None:
+    async def _publish(self, unit: str, pause: float) -> None:
         try:
             await asyncio.sleep(pause)
-            linted = await self.current(uri)
-            document = self.server.workspace.get_text_document(uri)
-            if linted is not None and linted.text == document.source:
-                self._show(uri, document.version, diagnostics(linted, self.encoding))
-                self._tell(uri, tuple(problem.message for problem in linted.result.problems))
-        except Exception as error:  # noqa: BLE001 (one document must not end the server)
-            self._tell(uri, (f"internal error: {type(error).__name__}: {error}",))
+            shown = self.texts.shown(unit)
+            if shown is None:
+                return
+            linted = await self._of(unit, shown)
+            for page in shown.pages:
+                self._show(page, diagnostics(linted, page, self.texts.encoding))
+            self.tell(unit, linted)
+        except StaleError:
+            return  # what is shown now was scheduled as well
+        except Exception as error:  # one document must not end the server
+            log.exception("linting %s", unit)
+            self.say(unit, (f"internal error: {type(error).__name__}: {error}",))
 
-    def _show(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
-        self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+    def _show(self, page: Page, found: list[types.Diagnostic]) -> None:
+        """Show what is found in a page; a cell in which it stays the same has it already."""
+        if page.cell is not None and self._published.get(page.uri, []) == found:
+            return
+        self._published[page.uri] = found
+        version = self.texts.version(page.uri)
+        self.server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(page.uri, found, version))
 
-    def _tell(self, uri: str, messages: tuple[str, ...]) -> None:
-        """Show what kept a document from being linted, once as long as it stays the same."""
+    def tell(self, unit: str, linted: Linted) -> None:
+        """Show what kept something from being linted."""
+        self.say(unit, tuple(problem.message for problem in linted.result.problems))
+
+    def say(self, about: str, messages: tuple[str, ...]) -> None:
+        """Show messages, once as long as they stay the same."""
         for message in messages:
-            if message not in self.told.get(uri, ()):
+            if message not in self._told.get(about, ()):
                 self.server.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
-        self.told[uri] = messages
+        self._told[about] = messages
 
-    def places(self, linted: Linted) -> Places:
-        return Places(linted.lines, self.encoding)
+    @property
+    def workspace_edit(self) -> AsTheClientTakesIt:
+        """Makes edits of documents one that the client refuses if a document has changed since."""
+        if not self.client.versioned_edits:
+            return lambda edits: types.WorkspaceEdit(changes=dict(edits))
+        return self._versioned
 
-    def edit_of(self, uri: str) -> Callable[[list[types.TextEdit]], types.WorkspaceEdit]:
-        """Makes edits of a document an edit that the client refuses if the document has changed since."""
-        workspace = self.server.client_capabilities.workspace
-        if workspace is None or workspace.workspace_edit is None or not workspace.workspace_edit.document_changes:
-            return lambda edits: types.WorkspaceEdit(changes={uri: edits})
-        version = self.server.workspace.get_text_document(uri).version
-        document = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-        return lambda edits: types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])
-
-
-def _filename(document: TextDocument, root: str | None) -> str | None:
-    """The file that a document is linted as, absolute; None for notebooks, cells, old versions, other languages."""
-    scheme = uri_scheme(document.uri)
-    if scheme == "untitled":
-        return str(Path(root or "", "untitled.py").absolute()) if document.language_id == "python" else None
-    path = to_fs_path(document.uri)
-    if scheme != "file" or path is None or path.endswith(NOTEBOOK):
-        return None
-    return path if document.language_id == "python" or path.endswith(SUFFIXES) else None
+    def _versioned(self, edits: Edits) -> types.WorkspaceEdit:
+        changes = [
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, self.texts.version(uri)), own)
+            for uri, own in edits.items()
+        ]
+        return types.WorkspaceEdit(document_changes=changes)

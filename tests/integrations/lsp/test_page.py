@@ -1,0 +1,19 @@
+"""The page on editors."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.conftest import ROOT
+from torchdevlint.cli import COMMANDS
+from torchdevlint.integrations.lsp.actions import FIX_ALL
+
+
+def test_the_lines_for_editors_name_what_there_is() -> None:
+    text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+    client, on_save = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    assert [client["glspc.server.command"], *client["glspc.server.commandArguments"]] == ["torchdevlint", "server"]
+    assert list(on_save["[python]"]["editor.codeActionsOnSave"]) == [FIX_ALL]
+    assert "cmd = { 'torchdevlint', 'server' }" in text
+    assert "server" in COMMANDS
