@@ -26,10 +26,13 @@ _READS_NOTHING = frozenset(
     shape size ndim prod iterable isscalar nonzero diff flip squeeze swapaxes moveaxis rollaxis real split array_split
     hsplit array_equal array_equiv empty ones zeros full eye identity indices tri tril_indices triu_indices
     broadcast_shapes result_type fromiter title suptitle xlabel ylabel legend text annotate set_title set_xlabel
-    set_ylabel set_label
+    set_ylabel set_label float64 double
     """.split()
 )
-"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods."""
+"""What takes sizes, numbers or texts, or hands the work to the tensor's own methods.
+
+``np.float64`` is a subclass of Python's float, and falls back to that where it gets no array (executed with NumPy 2).
+"""
 _PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
 """What takes sizes, or gives what it gets to functions of the caller."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())

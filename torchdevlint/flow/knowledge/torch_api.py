@@ -356,6 +356,12 @@ CROSSING = frozenset(
     """.split()
 )
 """Do not compare the devices of their operands."""
+GIVE_THEMSELVES = frozenset("contiguous float positive resolve_conj resolve_neg".split())
+"""Methods that give back the very object where nothing is to be done, so that a Parameter stays one.
+
+So do all moves, conversions to the type that it has already, and what works in place. A Parameter is contiguous and of
+float32 unless somebody made it otherwise.
+"""
 REDUCTIONS = frozenset(
     "sum mean prod std var norm median nanmedian nansum nanmean logsumexp all any max min argmax argmin".split()
 )

@@ -220,7 +220,7 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         and receiver.device is not None
         and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
-        return Tensor(receiver.device, None, (), _where_weight_is(receiver))
+        return Tensor(receiver.device, None, (), _where_weight_is(receiver), parameter=name not in _BUFFER_NAMES)
     return UNKNOWN
 
 
@@ -232,6 +232,5 @@ def _where_weight_is(layer: Library) -> tuple[Step, ...]:
     return (Step(f"a parameter of the `{layer.name}` here", layer.made_at, of_module=True),)
 
 
-_PARAMETER_NAMES = frozenset(
-    "weight bias running_mean running_var in_proj_weight in_proj_bias weight_ih weight_hh".split()
-)
+_BUFFER_NAMES = frozenset({"running_mean", "running_var"})
+_PARAMETER_NAMES = _BUFFER_NAMES.union("weight bias in_proj_weight in_proj_bias weight_ih weight_hh".split())

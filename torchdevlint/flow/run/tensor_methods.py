@@ -79,7 +79,7 @@ def call_tensor_method(
     plain = name.rstrip("_") if in_place else name
     if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:
         return _other(frame, state, node, receiver_node, receiver, plain, arguments)
-    if name in torch_api.CROSSING:
+    if name in torch_api.CROSSING or (receiver.parameter and name in torch_api.GIVE_THEMSELVES):
         return receiver
     return _operation(frame, state, node, receiver_node, receiver, plain, arguments, in_place)
 
@@ -138,7 +138,8 @@ def _operation(
     if not isinstance(result, Tensor):
         return without_ndim(name, result)
     ndim = method_ndim(name, receiver, arguments, result)
-    shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place)
+    itself = receiver.parameter and in_place
+    shaped = Tensor(result.device, ndim, result.creations, result.steps, result.moved and in_place, itself)
     numbered = bool(arguments.positional) and is_number(arguments.positional[0][1])
     if name in torch_api.PAIR_WITH_DIM and (arguments.keywords or numbered):
         return sequence([shaped, shaped])

@@ -24,6 +24,8 @@ _ALIASES = (
     (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
     (re.compile(r"torch\.(?:spmm|dsmm)$"), "torch.mm"),
 )
+_BUILTIN_ALIAS = re.compile(r"numpy\.(bool|int|float|complex|object|str)$")
+"""NumPy had these names for Python's own types until its release 1.24 (its release notes), which code of that time uses."""
 _DEVICE_WORDS = re.compile(
     r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
@@ -32,12 +34,14 @@ _CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 @lru_cache(maxsize=8192)
 def canonical(name: str) -> str:
-    """One public name for the several under which torch exports the same object."""
+    """One public name for the several under which torch exports the same object, and NumPy one of Python's."""
     if name.startswith("torch."):
         for pattern, replacement in _ALIASES:
             name, count = pattern.subn(replacement, name)
             if count:
                 return name
+    if name.startswith("numpy."):
+        return _BUILTIN_ALIAS.sub(r"builtins.\1", name)
     return name
 
 
