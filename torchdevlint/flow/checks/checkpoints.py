@@ -15,7 +15,7 @@ from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.cuda_programs import ends_without_cuda, is_of_cuda_program, numbers_gpus
 from torchdevlint.flow.scope.fed_loads import only_fed
-from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, positional_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -117,7 +117,7 @@ def _note_return(event: FunctionReturned) -> None:
     """After a function that hands the place of a load on was run: a caller who does not say it has left it open."""
     frame, state, node, function, arguments = event.frame, event.state, event.node, event.function, event.arguments
     parameter = frame.machine.memory(_Memory).hands_on.get(function.node)
-    if parameter is None or arguments.starred or arguments.double_starred:
+    if parameter is None or has_stars(node):
         return
     names = positional_names(function.node)[function.receiver is not None :]
     place = names.index(parameter) if parameter in names else len(arguments.positional)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import given_by_default, positional_names
+from torchdevlint.flow.scope.names import given_by_default, has_stars, positional_names
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
@@ -25,7 +25,7 @@ class CallSite(Frozen, frozen=True):
     def argument(self, function: Function, name: str) -> ast.expr | None:
         """What a parameter of `function` is given here, or its default; None where that cannot be told."""
         call = self.call
-        if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
+        if has_stars(call):
             return None
         positional = positional_names(function)[function.name == "__init__" :]
         by_name = {each.arg: each.value for each in call.keywords}

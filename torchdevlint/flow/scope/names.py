@@ -25,7 +25,7 @@ _ALIASES = (
     (re.compile(r"torch\.(?:spmm|dsmm)$"), "torch.mm"),
 )
 _BUILTIN_ALIAS = re.compile(r"numpy\.(bool|int|float|complex|object|str)$")
-"""NumPy had these names for Python's own types until its release 1.24 (its release notes), which code of that time uses."""
+"""What NumPy called Python's own types until its release 1.24, according to the notes of that release."""
 _DEVICE_WORDS = re.compile(
     r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
@@ -65,6 +65,11 @@ def mentions_cuda(text: str) -> bool:
 def first_name(path: str) -> str:
     """The name that a dotted path starts with: `batch` of ``batch['x'].device``."""
     return path.partition(".")[0].partition("[")[0]
+
+
+def has_stars(call: ast.Call) -> bool:
+    """Whether a call hands on arguments that it does not name: ``f(*args, **kwargs)``."""
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
 
 
 @once_a_node
