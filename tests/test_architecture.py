@@ -32,6 +32,7 @@ LAYERS: dict[str, int] = {
     "cache": 6,
     "flow": 6,
     "rules": 7,
+    "rule_api": 8,
     "suppress": 8,
     "select": 8,
     "baseline": 8,

@@ -191,13 +191,18 @@ def test_advice_is_off_until_it_is_asked_for() -> None:
 
     class Manager:
         ignored: tuple[str, ...] = ()
+        selected: tuple[str, ...] = ()
 
         def extend_default_ignore(self, codes: list[str]) -> None:
             self.ignored = tuple(codes)
 
+        def extend_default_select(self, prefixes: tuple[str, ...]) -> None:
+            self.selected = prefixes
+
     manager = Manager()
     Plugin.add_options(manager)  # type: ignore[arg-type]
     assert manager.ignored == tuple(rule.code for rule in all_rules() if rule.severity.value == "advice")
+    assert manager.selected == ("TDL",)
 
 
 def test_results_are_kept_for_both(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ __all__ = [
     "DOCS_URL",
     "EXECUTIONS",
     "HEADINGS",
+    "OURS",
     "RAISED",
     "Identity",
     "Rule",

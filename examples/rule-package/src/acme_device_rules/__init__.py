@@ -1,0 +1,1 @@
+"""The house rules of Acme for code that runs on accelerators."""
