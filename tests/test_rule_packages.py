@@ -217,7 +217,7 @@ def test_processes_find_what_one_finds(linted: Path, installed: str) -> None:
         (linted / f"more_{number}.py").write_text(LINTED)
     one, two = (check("-j", jobs, "--output-format", "concise", cwd=linted, packages=installed) for jobs in ("1", "2"))
     assert (one.stdout, one.returncode) == (two.stdout, 1)
-    assert one.stdout.count(": ACM101") == 13
+    assert one.stdout.count("py:16:9: ACM101") == 13
 
 
 def test_flake8_shows_them_by_our_one_plugin(linted: Path, installed: str) -> None:
