@@ -237,6 +237,14 @@ class Filled(_OnPath):
     value: Tensor
 
 
+class Compared(_OnPath):
+    """One thing is held against another: ``left == right``."""
+
+    node: ast.Compare
+    left: Value
+    right: Value
+
+
 class Collected(_OnPath):
     """``torch.tensor(values)`` of a list that holds tensors which are not on the CPU."""
 

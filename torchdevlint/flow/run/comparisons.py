@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from torchdevlint.flow.events import Compared
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
@@ -33,6 +34,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if len(rights) > 1:
         return UNKNOWN
     symbol, right = node.ops[0], rights[0]
+    frame.machine.emit(Compared(frame, state, node, left, right))
     ordinal = None if isinstance(left, Const) else _ordinal_test(node, left, right)
     if ordinal is not None and (owner_of(frame.closure) is None or isinstance(left, Dev)):
         return ordinal

@@ -1,0 +1,311 @@
+"""A test of a tensor's place or type is never true on an accelerator.
+
+## What it does
+Finds tests that ask where a tensor is, or of what type it is, and that one answer is never given to:
+
+- `x.device == "cpu"`, `x.device != "cuda"` and `x.device in ("cpu", "cuda")`: a `torch.device` never equals a string;
+- `x.device == torch.device("cuda")`: the device of a tensor has a number, `cuda:0`, and the other one has none;
+- `isinstance(x, torch.LongTensor)` and `x.type() == "torch.LongTensor"`: that is a type of the CPU, whose counterpart
+  on a GPU is `torch.cuda.LongTensor`.
+
+The first two are reported where `x.device` surely is a `torch.device`: of a tensor, or one that the code made by
+`torch.device(..)`. The last is reported for tensors that are where the model, an argument or a device is.
+
+## Why is this bad?
+Nothing raises. The branch for that device is never taken, an `assert` stops the program, and with `!=` the branch is
+always taken. On a laptop the last kind of test is true, so that it is missed only where an accelerator is.
+
+## Example
+```python
+def to_numpy(x: torch.Tensor):
+    if x.device == "cuda":
+        x = x.cpu()
+    return x.detach()
+```
+
+## Use instead
+```python
+def to_numpy(x: torch.Tensor):
+    if x.device.type == "cuda":
+        x = x.cpu()
+    return x.detach()
+```
+`x.device.type` is a string without a number. Ask for the type of the elements by `x.dtype == torch.long`, and whether
+it is a tensor at all by `isinstance(x, torch.Tensor)`.
+
+## Fix safety
+The fix writes `.type` behind the device where it is compared with names of types alone, such as `"cpu"`. It is safe:
+the test then asks what it says. There is none for `"cuda:0"`, for strings that are kept in a variable, and for tests of
+types of tensors.
+
+## What it cannot see
+Devices that are parameters or options, which may be strings. It is silent where the same test, or for types of tensors
+the same function, asks for the other answer too.
+
+## References
+- [torch.device](https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device)
+- [torch.Tensor](https://docs.pytorch.org/docs/stable/tensors.html#data-types): the types of the CPU and of the GPU
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.events import Compared
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.devices import Device, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives, only
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
+from torchdevlint.model import Applicability, Report, Severity, Span
+from torchdevlint.rules.edits import added_after, fix
+from torchdevlint.rules.wording import code
+from torchdevlint.source.nodes import nodes_in
+
+SEVERITY = Severity.ERROR
+EXECUTION = None
+PROBE = '''
+"""The device of a tensor never equals the name of its type."""
+import torch
+
+NEEDS = "device"
+OBSERVES = {"equal": False}
+
+
+def flagged(device):
+    return {"equal": torch.ones(2, device=device).device == device.type}
+
+
+def repaired(device):
+    return {"equal": torch.ones(2, device=device).device.type == device.type}
+'''
+
+
+class NeverTrue(Fact, frozen=True):
+    """A comparison, or a call of `isinstance`, that never holds, or always if it is `negated`.
+
+    `asked` is the text of what is asked, and `wanted` that of what it is held against. `typed_at` is where ``.type``
+    makes the test right, if it does. `kind` says what is held against what: "string", "number" or "type". `where` is
+    the place of the tensor in words, for types, and `surely` whether it is an accelerator's, as far as this file goes.
+    """
+
+    kind: str
+    asked: str
+    wanted: str
+    negated: bool = False
+    typed_at: Span | None = None
+    where: str = ""
+    surely: bool = True
+
+
+_CPU_TYPES = torch_api.TENSOR_CLASSES - {"torch.Tensor", "torch.autograd.Variable"}
+_OF_GPU = re.compile(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
+"""What a function says that knows of the types of accelerators too."""
+
+
+def _note_comparison(event: Compared) -> None:
+    node, symbol = event.node, event.node.ops[0]
+    if not isinstance(symbol, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return
+    sides = [(node.left, event.left, node.comparators[0], event.right)]
+    if isinstance(symbol, (ast.Eq, ast.NotEq)):
+        sides.append((node.comparators[0], event.right, node.left, event.left))
+    for asked, value, wanted_node, wanted in sides:
+        kind = _kind(event.frame, event.state, asked, value, wanted, isinstance(symbol, (ast.In, ast.NotIn)))
+        if kind == "number" and not isinstance(symbol, ast.Eq):
+            continue  # what follows ``!=`` is a move, which does nothing to what is there
+        if kind and not _asks_more(event.frame, node, asked):
+            _record_comparison(event, kind, asked, wanted_node, wanted)
+            return
+
+
+def _record_comparison(event: Compared, kind: str, asked: ast.expr, wanted_node: ast.expr, wanted: Value) -> None:
+    machine, node = event.frame.machine, event.node
+    names = [each.value for each in _items(wanted) if isinstance(each, Const)]
+    literal = isinstance(wanted_node, ast.Constant) or isinstance(node.ops[0], (ast.In, ast.NotIn))
+    typed = kind == "string" and literal and all(name in torch_api.DEVICE_TYPES for name in names)
+    machine.record(
+        ("never true", node),
+        lambda: NeverTrue(
+            machine.span_of(node),
+            kind,
+            machine.text_of(asked),
+            machine.text_of(wanted_node),
+            isinstance(node.ops[0], (ast.NotEq, ast.NotIn)),
+            machine.span_of(asked) if typed and isinstance(asked, (ast.Name, ast.Attribute, ast.Call)) else None,
+        ),
+        event.state,
+    )
+
+
+def _kind(frame: Frame, state: State, asked: ast.expr, value: Value, wanted: Value, among: bool) -> str:
+    """What `asked` is held against, if that never agrees with it; empty if it may."""
+    held = _items(wanted) if among else [wanted]
+    if among and not (isinstance(wanted, Seq) and wanted.items):
+        return ""
+    if _is_type_of_tensor(frame, state, asked):
+        names = [each.value for each in held if isinstance(each, Const)]
+        known = len(names) == len(held) and all(name in _CPU_TYPES for name in names)
+        return "type" if known and not _knows_others(frame) else ""
+    if not isinstance(value, Dev) or value.number:
+        return ""
+    of_tensor = _makes_device(frame, state, asked)
+    if of_tensor is None:
+        return ""
+    if all(isinstance(each, Const) and isinstance(each.value, str) for each in held):
+        return "string"
+    return "number" if of_tensor and all(_is_cuda_alone(each) for each in held) else ""
+
+
+def _items(value: Value) -> list[Value]:
+    return list(value.items or ()) if isinstance(value, Seq) else [value]
+
+
+def _is_cuda_alone(value: Value) -> bool:
+    """Whether it is ``torch.device("cuda")``, without a number."""
+    return isinstance(value, Dev) and value.device == Device(Origin.LITERAL, "cuda") and not value.number
+
+
+def _makes_device(frame: Frame, state: State, node: ast.expr) -> bool | None:
+    """Whether an expression surely is a `torch.device`, and that of a tensor; None if it may be a string.
+
+    A name, or an attribute of `self`, is what it is bound to, where that is done once.
+    """
+    if isinstance(node, ast.Call):
+        return False if frame.evaluate(node.func, state) == Ref("torch.device") else None
+    if isinstance(node, ast.Attribute) and node.attr == "device" and dotted_path(node) != "self.device":
+        held = [each for _, each in alternatives(frame.evaluate(node.value, state), state.conditions)]
+        return True if all(isinstance(each, Tensor) and not each.opaque for each in held) else None
+    bound = _bound_to(frame, node)
+    return None if bound is None else _makes_device(frame, state, bound)
+
+
+def _bound_to(frame: Frame, node: ast.expr) -> ast.expr | None:
+    """What a name of the function or the module, or an attribute of `self`, is bound to, where that is done once."""
+    path, function = dotted_path(node), frame.function
+    if path is None:
+        return None
+    if path.startswith("self."):
+        values = [] if frame.owner is None else values_by_path(frame.owner.node).get(path, [])
+        return values[0] if len(values) == 1 and isinstance(values[0], ast.Call) else None
+    if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
+        return None
+    for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
+        bound = [each for each in bindings_in(scope).get(path, ()) if each[1]]
+        if bound:
+            values = values_by_path(scope).get(path, [])
+            return values[0] if len(values) == len(bound) == 1 else None
+    return None
+
+
+def _is_type_of_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether it is ``x.type()`` of a tensor that is not on the CPU."""
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "type":
+        return False
+    return _elsewhere(frame.evaluate(node.func.value, state)) is not None
+
+
+def _elsewhere(value: Value) -> Device | None:
+    """Where a tensor is, or what turns out to be one, if that is not the CPU as far as is known."""
+    held = only(value, Tensor) or only(value, Unknown)
+    device = held.device if isinstance(held, Tensor) and not held.opaque else getattr(held, "given", None)
+    return None if device is None or on_cpu(device) or device.origin is Origin.TOP else device
+
+
+def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
+    """Whether the test that holds the comparison asks for the same in another way too."""
+    text = frame.machine.text_of(asked)
+    for each in nodes_in(frame.function or frame.machine.tree, ast.BoolOp):
+        others = list(nodes_in(each, ast.Compare))
+        if node in others and any(text in frame.machine.text_of(one) and not _alike(one, node) for one in others):
+            return True
+    return False
+
+
+def _alike(one: ast.Compare, other: ast.Compare) -> bool:
+    """Whether both hold one thing against a string."""
+    return ast.dump(one.left) == ast.dump(other.left)
+
+
+def _knows_others(frame: Frame) -> bool:
+    scope = frame.function or frame.machine.tree
+    return _OF_GPU.search(frame.machine.text_of(scope)) is not None
+
+
+def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, _: Value) -> None:
+    """``isinstance(x, torch.LongTensor)``."""
+    if len(arguments.positional) != len(node.args) or len(node.args) != len(("object", "classes")):
+        return
+    (asked, value), (wanted_node, wanted) = arguments.positional
+    device, kinds = _elsewhere(value), _items(wanted)
+    if device is None or not kinds or not all(isinstance(each, Ref) and each.name in _CPU_TYPES for each in kinds):
+        return
+    if _knows_others(frame):
+        return
+    machine = frame.machine
+    argument = device.name if device.origin is Origin.ARGUMENT else None
+    machine.record(
+        ("never true", node),
+        lambda: NeverTrue(
+            machine.span_of(node),
+            "instance",
+            machine.text_of(asked),
+            machine.text_of(wanted_node),
+            where=device.describe(),
+            surely=argument is None,
+        ),
+        state,
+        argument,
+    )
+
+
+EVENTS = {Compared: _note_comparison}
+FUNCTIONS = {"builtins.isinstance": _note_instance}
+
+
+def check(fact: NeverTrue) -> Iterator[Report]:
+    asked, wanted = code(fact.asked), code(fact.wanted)
+    outcome = "always true" if fact.negated else "never true"
+    if fact.kind == "string":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} is a `torch.device`, which equals no string: the test is {outcome}",
+            symptom=f"no exception: the test is {outcome}",
+            help=f"compare {code(fact.asked + '.type')}, which is a string",
+            fix=fix(
+                Applicability.SAFE,
+                f"compare {code(fact.asked + '.type')}",
+                None if fact.typed_at is None else added_after(fact.typed_at, ".type"),
+            ),
+            severity=Severity.WARNING if "cpu" in fact.wanted else None,
+        )
+    elif fact.kind == "number":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} has a number, such as `cuda:0`, which {wanted} has not: the test is {outcome}",
+            symptom=f"no exception: the test is {outcome}",
+            help=f'compare {code(fact.asked + ".type")} with `"cuda"`',
+        )
+    else:
+        yield _about_types(fact, asked, wanted, outcome)
+
+
+def _about_types(fact: NeverTrue, asked: str, wanted: str, outcome: str) -> Report:
+    place = f", and {asked} is on {fact.where}" if fact.where else ""
+    return Report(
+        span=fact.at,
+        message=f"{wanted} is a type of the CPU{place}: there the test is {outcome}",
+        symptom=f"no exception: on an accelerator the test is {outcome}",
+        help="ask for the `dtype`, or for `torch.Tensor`",
+        severity=None if fact.surely else Severity.WARNING,
+    )
