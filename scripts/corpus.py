@@ -79,8 +79,13 @@ def folder(release: Release, cache: Path) -> Path:
     """The release's Python files, fetched and unpacked if they are not in the cache yet."""
     target = cache / "src" / release.label
     if not target.is_dir():
-        _unpack(_archive(release, cache / "downloads"), target)
+        _unpack(archive(release, cache), target)
     return target
+
+
+def archive(release: Release, cache: Path) -> Path:
+    """The release as it was published, fetched if it is not in the cache yet, with its SHA-256 as it is pinned."""
+    return _archive(release, cache / "downloads")
 
 
 def pin(requirement: str, chosen_set: str, cache: Path) -> Release:

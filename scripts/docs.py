@@ -1,10 +1,11 @@
 """Writes what is derived from the code.
 
-These are the pages of the rules, of their error texts and of the configuration, the README's table and what its
-commands print, and the rules in the navigation of the site.
+These are the pages of the rules, of their error texts, of the command line and of the configuration, the README's table
+and what its commands print, the report and the numbers on the first page, and the rules in the navigation of the site.
 
 python scripts/docs.py           writes what differs
 python scripts/docs.py --check   writes nothing, names what is stale, exits 1 if anything is
+python scripts/docs.py --run     makes the simulated run on the first page anew as well, which imports torch
 
 Where a rule cannot be loaded, a command of the README fails or a conflict is not resolved, nothing is written at all.
 """
@@ -20,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts import site  # noqa: E402
 from torchdevlint.config import Settings, Verify, options  # noqa: E402
 from torchdevlint.model import Severity  # noqa: E402
 from torchdevlint.rules import HEADINGS, OURS, RAISED, Rule, all_rules  # noqa: E402
@@ -149,8 +151,8 @@ SHOWN = re.compile(r"(```text\n\$ torchdevlint ([^\n]+)\n).*?(```)", re.DOTALL)
 CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 
-def output(arguments: str) -> str:
-    command = [sys.executable, "-m", "torchdevlint", *arguments.split(), "--isolated", "--color", "never"]
+def output(arguments: str, color: str = "never") -> str:
+    command = [sys.executable, "-m", "torchdevlint", *arguments.split(), "--isolated", "--color", color]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     if not done.stdout or done.returncode not in (0, 1):
         raise ValueError(f"`torchdevlint {arguments}` ended with {done.returncode}: {done.stderr.strip()}")
@@ -168,6 +170,23 @@ def readme(text: str) -> str:
     if not begin or not end:
         raise ValueError(f"README.md lacks the markers {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{table(own_rules(), 'docs/rules/')}\n{END}{after}"
+
+
+def landing(text: str) -> str:
+    """The first page with a real report in colour, and the numbers of the stored results.
+
+    The simulated run on it is made by ``--run``, since it imports torch. Raises ValueError as `readme` does.
+    """
+    report = site.terminal(f"torchdevlint {site.EXAMPLE}", output(site.EXAMPLE, color="always"))
+    return site.marked(site.marked(text, "report", report), "numbers", site.numbers())
+
+
+def simulated() -> str:
+    """What ``torchdevlint run`` says of the example, for the first page. Raises ValueError where it says nothing."""
+    program = f"python {site.EXAMPLE}"
+    command = [sys.executable, "-m", "torchdevlint", "run", "--color", "always", "--", *program.split()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    return site.simulated(program, done.stdout + done.stderr)
 
 
 def navigation(text: str) -> str:
@@ -234,9 +253,16 @@ def pages() -> dict[Path, str]:
         folder / "index.md": rule_index(),
         ROOT / "docs" / "configuration.md": configuration(),
         ROOT / "docs" / "errors.md": errors(),
-        ROOT / "mkdocs.yml": navigation((ROOT / "mkdocs.yml").read_text(encoding="utf-8")),
-        ROOT / "README.md": readme((ROOT / "README.md").read_text(encoding="utf-8")),
+        ROOT / "docs" / "cli.md": site.command_line(),
+        ROOT / "docs" / "scale.md": site.marked(_text("docs/scale.md"), "columns", site.columns()),
+        ROOT / "docs" / "index.md": landing(_text("docs/index.md")),
+        ROOT / "mkdocs.yml": navigation(_text("mkdocs.yml")),
+        ROOT / "README.md": readme(_text("README.md")),
     }
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def unconflicted(wanted: dict[Path, str]) -> dict[Path, str]:
@@ -261,9 +287,14 @@ def content(path: Path) -> str | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something is stale")
-    check = parser.parse_args().check
+    parser.add_argument("--run", action="store_true", help="also make the simulated run of the first page anew")
+    options = parser.parse_args()
+    check = options.check
     try:
         wanted = unconflicted(pages())
+        if options.run:
+            first = ROOT / "docs" / "index.md"
+            wanted[first] = site.marked(wanted[first], "run", simulated())
     except ValueError as error:
         print(f"nothing is written: {error}", file=sys.stderr)
         return 2

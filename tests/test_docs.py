@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from scripts import site
 from scripts.docs import error_texts, errors, navigation, pages, readme, stale, unconflicted
 from scripts.new_rule import scaffold
+from tests import forked
 from tests.casefile import read_file
 from tests.conftest import ROOT, python
+from torchdevlint.cli import COMMANDS
 from torchdevlint.model import Severity
 from torchdevlint.rules import HEADINGS, all_rules, by_code
 
@@ -149,3 +152,59 @@ def test_the_scaffold_refuses_what_cannot_be_a_rule(code: str, name: str, fact: 
 def test_the_numbers_of_verify_are_those_that_are_stored() -> None:
     done = python("scripts/verified.py", "table", "--check")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_simulated_run_on_the_first_page_is_real() -> None:
+    program = f"python {site.EXAMPLE}"
+    done = forked.python("-m", "torchdevlint", "run", "--color", "always", "--", *program.split())
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert site.between(page, "run") == site.simulated(program, done.stdout + done.stderr), (
+        "run: python scripts/docs.py --run"
+    )
+
+
+def test_a_program_without_a_report_is_refused() -> None:
+    with pytest.raises(ValueError, match="reported nothing: No module named 'torch'"):
+        site.simulated("python x.py", "No module named 'torch'")
+
+
+def test_a_terminal_is_html_that_says_what_it_says() -> None:
+    shown = site.terminal("x > y", "\x1b[1;31merror\x1b[0m: <a> & [b]\n\x1b[34m |\x1b[0m\n\n")
+    assert shown == (
+        '<pre class="terminal"><code><span class="ansi-dim">$</span> x &gt; y\n'
+        '<span class="ansi-bold ansi-red">error</span>: &lt;a&gt; &amp; [b]\n'
+        '<span class="ansi-blue"> |</span></code></pre>'
+    )
+    css = (ROOT / "docs" / "site.css").read_text(encoding="utf-8")
+    assert all(f".terminal .ansi-{color} " in css for color in site.COLORS[1:])
+
+
+def test_every_command_and_option_is_on_the_page() -> None:
+    page = site.command_line()
+    sections = dict(re.findall(r"^## `(.+?)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    assert list(sections) == [
+        *(f"torchdevlint {name}" for name in COMMANDS), "python -m torchdevlint.integrations.dask",
+    ]  # fmt: skip
+    said = forked.python("-m", "torchdevlint", "check", "--help").stdout
+    options = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", said, re.MULTILINE)) - {"--help"}
+    assert len(options) > 30
+    assert options == set(re.findall(r"^- `(?:-\w, )?(--[\w-]+)", sections["torchdevlint check"], re.MULTILINE))
+
+
+def test_the_numbers_of_the_first_page_are_those_that_are_stored() -> None:
+    """The tables of the other pages are made of the same data by other code."""
+    ecosystem = (ROOT / "docs" / "ecosystem.md").read_text(encoding="utf-8")
+    cells = [[cell.strip() for cell in row.split("|")] for row in site.between(ecosystem, "draws").splitlines()]
+    draws = [row for row in cells if row[4].endswith(" repositories")][-site.LAST_DRAWS :]
+    found, true, harmless = (sum(int(row[column]) for row in draws) for column in (6, 7, 8))
+    number, text = site.drawn()
+    assert number == f"{(true + harmless) * 100 // found} %"
+    assert f"of {found} findings hold" in text
+    second = ecosystem.split("### The second set", 1)[1]
+    assert f"| torchdevlint 0.1.0 | {site.fixes_found()[0]} | " in second
+    assert site.speed()[0].endswith(" times")
+
+
+def test_a_page_without_its_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="lacks the markers <!-- numbers:begin -->"):
+        site.marked("# nothing here", "numbers", "1")

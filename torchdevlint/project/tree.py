@@ -23,7 +23,7 @@ MOST_FILES = 3000
 _MOST_FOLDERS = 3000
 _LARGEST = 2_000_000
 """A file with more bytes is generated, or data."""
-_TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst", ".pyx")
+TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst", ".pyx")
 """What may name what the code defines. (Most files of ``.json`` and ``.txt`` are data.)"""
 _LARGEST_TEXT = 30_000_000
 """A notebook with more bytes is not read; the pictures in them take a lot."""
@@ -89,7 +89,7 @@ def files_below(root: str) -> tuple[File, ...] | None:
 @lru_cache(maxsize=64)
 def texts_below(root: str) -> tuple[File, ...] | None:
     """The files beside the code that may say the names which it defines, sorted by path; None if there are too many."""
-    return _below(root, _TEXTS)
+    return _below(root, TEXTS)
 
 
 def _below(root: str, suffixes: tuple[str, ...]) -> tuple[File, ...] | None:
