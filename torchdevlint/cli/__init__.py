@@ -20,6 +20,7 @@ COMMANDS = {
     "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
     "clean": ("torchdevlint.cli.clean", "Remove the kept results of `check`."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
+    "reveal": ("torchdevlint.cli.reveal", "Show what is believed of an expression, or why it is unknown."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
     "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),
     "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),

@@ -72,7 +72,7 @@ def analyse(
     application = Application(tree, source.text, project, callers)
 
     def found(default_changed: bool) -> list[Fact]:
-        table = TRANSFERS if recording is None else recording.of(TRANSFERS)
+        table = TRANSFERS if recording is None else recording.of(tree, TRANSFERS)
         machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.events, kinds, project)
         machine.default_changed = default_changed
         _run(machine)

@@ -46,25 +46,30 @@ class Seen(Frozen, frozen=True):
 class Recording:
     """What was seen of the expressions and targets of one file, by node; it may be read when the file was run."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
+    def __init__(self) -> None:
         self.machine: Machine | None = None
-        """The run that is remembered."""
+        """The run that is remembered, once it is over."""
+        self.tree: ast.Module | None = None
         self.seen: dict[ast.AST, dict[Rank, list[Seen]]] = {}
         self.before: dict[ast.AST, list[ast.AST]] = {}
         """The targets that are bound when a statement, or the body of a comprehension or lambda, begins."""
         self.after: dict[ast.AST, list[ast.AST]] = {}
         """Those that a statement binds."""
+        self.ran: set[ast.AST] = set()
+        """The statements that some path came to."""
         self.binder: dict[ast.AST, ast.AST] = {}
         """For each target what binds it: a statement, a function for its parameters, a comprehension."""
         self._repeated: set[ast.AST] = set()
         """What is inside of comprehensions, which may be run for each of several items."""
-        for node in inside(tree):
-            self._look_at(node)
 
-    def of(self, transfers: Transfers) -> dict[type, Callable[..., Any]]:
-        """The table for a run, which is remembered instead of any before it."""
+    def of(self, tree: ast.Module, transfers: Transfers) -> dict[type, Callable[..., Any]]:
+        """The table for a run of a file, which is remembered instead of any before it."""
         self.seen.clear()
+        self.ran.clear()
+        if self.tree is not tree:
+            self.tree = tree
+            for node in inside(tree):
+                self._look_at(node)
         found = {
             kind: self._statement(transfer) if issubclass(kind, ast.stmt) else self._expression(transfer)
             for kind, transfer in transfers.items()
@@ -95,9 +100,10 @@ class Recording:
         return evaluate
 
     def _statement(self, transfer: Callable[..., None]) -> Callable[..., None]:
-        before, after = self.before, self.after
+        before, after, ran = self.before, self.after, self.ran.add
 
         def execute(frame: Frame, node: ast.stmt, state: State) -> None:
+            ran(node)
             if node in before:
                 self._read(frame, before[node], state)
             transfer(frame, node, state)

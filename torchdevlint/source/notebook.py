@@ -99,6 +99,11 @@ class Notebook(Struct, frozen=True, dict=True):
         edits = (Edit(edit.content, _moved(edit.span, self._first(edit.cell) - 1)) for edit in fix.edits)
         return replace(fix, edits=tuple(edits))
 
+    def placed(self, span: Span) -> tuple[int, Span]:
+        """The number of the cell that a span of the module lies in, and the span there."""
+        cell = self._cell(span.row)
+        return cell.number, _in(cell, span)
+
     def _first(self, number: int | None) -> int:
         return next(cell.first for cell in self.cells if cell.number == number)
 

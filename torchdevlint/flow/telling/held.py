@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.scope.names import canonical
-from torchdevlint.flow.state.values import UNKNOWN, Choice, Cls, Const, Dev, Obj, Ref, Tensor, Text, Unknown, Value
+from torchdevlint.flow.state.devices import TOP
+from torchdevlint.flow.state.values import (
+    UNKNOWN,
+    Choice,
+    Cls,
+    Const,
+    Dev,
+    Library,
+    Obj,
+    Ref,
+    Tensor,
+    Text,
+    Unknown,
+    Value,
+)
 
+_BUILTINS = frozenset(dir(builtins))
 _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -26,6 +42,8 @@ class Held:
             return (Const(node.value),)
         if isinstance(node, ast.JoinedStr):
             return (Text(),)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _BUILTINS:
+            return (Ref(f"builtins.{node.id}"),)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             return tuple(dict.fromkeys(_member(each, node.attr) for each in self.of(node.value)))
         return ()
@@ -48,7 +66,11 @@ def lacks(value: Value) -> bool:
     if isinstance(value, Choice):
         return any(lacks(each) for _, each in value.alternatives)
     if isinstance(value, (Tensor, Dev)):
-        return value.device.origin.value == "top" and not value.device.name
+        return value.device == TOP
+    if isinstance(value, Obj):
+        return value.info.is_module and value.device == TOP
+    if isinstance(value, Library):
+        return value.module and value.inner is None and (value.device == TOP or (not value.name and not value.device))
     return isinstance(value, Unknown) and not value.made_by
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from torchdevlint.flow.recording import Recording, name_of
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.source.nodes import below
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -19,8 +20,8 @@ _SCOPES = (*FUNCTIONS, ast.Module, ast.ClassDef)
 class Places:
     """The nodes of a file with what is around them, and what binds the names in it."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.tree = recording.tree
+    def __init__(self, recording: Recording, tree: ast.Module) -> None:
+        self.tree = tree
         self.recording = recording
 
     @cached_property
@@ -43,7 +44,7 @@ class Places:
             yield node
         yield self.tree
 
-    def function_around(self, node: ast.AST) -> ast.AST | None:
+    def function_around(self, node: ast.AST) -> FunctionNode | None:
         return next((each for each in self.outward(node) if isinstance(each, FUNCTIONS)), None)
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
@@ -83,7 +84,8 @@ class Places:
     def _reaching(self, bound: list[ast.AST], use: ast.AST) -> list[ast.AST]:
         """The last one before a place that is on every path to it, and those after that one; else all before it."""
         around = {use, *self.outward(use)}
-        before = [each for each in bound if _position(each) < _position(use)]
+        binder_of = self.recording.binder
+        before = [each for each in bound if _position(each) < _position(use) and not _reads(binder_of[each], around)]
         reaching: list[ast.AST] = []
         for each in reversed(before):
             reaching.append(each)
@@ -92,6 +94,15 @@ class Places:
             if holder is not None and holder in around and not _in_other_arm(binder, use, holder, around):
                 break
         return reaching[::-1] or bound
+
+
+def _reads(binder: ast.AST, around: set[ast.AST]) -> bool:
+    """Whether a place is in what a binding reads before it binds, such as the right side of an assignment."""
+    if isinstance(binder, (ast.For, ast.AsyncFor)):
+        return binder.iter in around
+    if isinstance(binder, (ast.With, ast.AsyncWith)):
+        return any(each.context_expr in around for each in binder.items)
+    return isinstance(binder, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and binder in around
 
 
 def _in_other_arm(binder: ast.AST, use: ast.AST, holder: ast.AST, around: set[ast.AST]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from torchdevlint.flow.recording import name_of
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.limits import MAX_CALLS
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.others import Imported, is_elsewhere
 from torchdevlint.flow.state.values import Cls, Func, Library, Obj, Ref, Tensor, Unknown
@@ -28,18 +29,18 @@ class Reasons:
         self.held = held
         self.recording = held.recording
         self.machine = machine
-        self.places = Places(held.recording)
+        self.places = Places(held.recording, machine.tree)
 
     def of(self, node: ast.AST) -> Note:
         """The reason for a node of which nothing, or no place, is known; the span is where the knowledge ends."""
         said, at = self._why(node, frozenset())
-        return Note(", and ".join(dict.fromkeys(said)), self.machine.reading.source.span(at))
+        return Note("; ".join(dict.fromkeys(said)), self.machine.reading.source.span(at))
 
     def _why(self, node: ast.AST, passed: frozenset[ast.AST]) -> tuple[list[str], ast.AST]:
         if node in passed or len(passed) >= _MOST_HOPS:
             return [], node
         passed |= {node}
-        if self.held.one(node) is None and isinstance(node, ast.expr) and not _is_stored(node):
+        if self.held.one(node) is None and (not _is_stored(node) or self._is_skipped(node)):
             return [self._not_run(node)], node
         if _is_stored(node):
             return self._by_binding(node, passed)
@@ -122,9 +123,11 @@ class Reasons:
     def _argument(self, target: ast.arg, function: ast.AST | None) -> str:
         name = getattr(function, "name", "") or "a lambda"
         of = f"`{target.arg}` is an argument of {f'`{name}`' if name != 'a lambda' else name}"
+        if not isinstance(self.held.one(target) or Unknown(), Unknown):
+            return f"{of}, and whoever calls it decides where that is"
         if target.annotation is not None:
             return f"{of}, and its annotation {self.code(target.annotation)} says nothing of places"
-        return f"{of} that nothing says anything about"
+        return f"{of}, and nothing says what it is"
 
     def _call(self, node: ast.Call, passed: frozenset[ast.AST]) -> tuple[list[str], ast.AST] | None:
         callee, called = self.held.one(node.func), self.code(node.func, "()")
@@ -205,12 +208,23 @@ class Reasons:
 
     def _not_run(self, node: ast.AST) -> str:
         """Why nothing was seen of an expression."""
+        if not self._is_skipped(node):
+            return f"{self.code(node)} is not looked at where it stands"
         function = self.places.function_around(node)
-        if function is None or function in self.machine.looked_at or function in self.machine.entered:
-            return f"no path comes to {self.code(node)}"
+        body = [] if function is None or isinstance(function, ast.Lambda) else function.body
+        if function is None or any(each in self.recording.ran for each in body):
+            return f"no path comes to line {_row(node)}"
         if self.machine.calls_left <= 0:
-            return "there are more calls in this file than are followed"
-        return f"the function around {self.code(node)} was not run"
+            return f"there are more calls in this file than are followed ({MAX_CALLS})"
+        name = getattr(function, "name", None)
+        return f"nothing here calls the {'lambda' if name is None else f'function `{name}`'}, which is not run alone"
+
+    def _is_skipped(self, node: ast.AST) -> bool:
+        """Whether no path came to the statement that a node stands in, or the lambda around it was never run."""
+        function = self.places.function_around(node)
+        if isinstance(function, ast.Lambda):
+            return not self.held.of(function.body) if not isinstance(node, ast.arg) else True
+        return self.places.statement_of(node) not in self.recording.ran
 
     def code(self, node: ast.AST, behind: str = "") -> str:
         """The text of a node in backticks, in one line, with its middle left out if it is long."""
@@ -238,9 +252,9 @@ def _of_library(callee: Ref) -> str:
     if isinstance(callee, Imported):
         return "is of another file of the project, and what it gives is not known"
     if root == "torch":
-        return "gives what is not known to be in one place"
+        return "gives something whose kind or place is not known"
     if root == "builtins" or root in sys.stdlib_module_names or root == "numpy":
-        return "gives nothing that is on a device by itself"
+        return "gives nothing that has a device by itself"
     return f"is of a library that is not known (`{root}`)" if root else "is of a package that is not known"
 
 

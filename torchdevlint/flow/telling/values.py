@@ -130,7 +130,7 @@ def _unknown(value: Unknown, reading: Reading) -> tuple[str, str]:
     if value.made_by:
         return _kind_of(value.made_by), _a(f"`{value.made_by}`")
     place = words_for(value.given)
-    return "unknown", "unknown" if place is None else f"unknown; as far as it is tensors, they are on {place}"
+    return "unknown", "unknown" if place is None else f"unknown; if it is a tensor, it is on {place}"
 
 
 def _const(value: Const, reading: Reading) -> tuple[str, str]:
@@ -157,9 +157,10 @@ def _guard(value: Guard, reading: Reading) -> tuple[str, str]:
 
 def _ref(value: Ref, reading: Reading) -> tuple[str, str]:
     name = value.name.removeprefix("builtins.")
-    kind = "class" if name.rpartition(".")[2][:1].isupper() else "import"
-    where = ", of another file of the project" if isinstance(value, Imported) else ""
-    return kind, f"`{name}`{where}"
+    where = " of another file of the project" if isinstance(value, Imported) else ""
+    if name.rpartition(".")[2][:1].isupper():
+        return "class", f"the class `{name}`{where}"
+    return "import", f"`{name}`, {'built in' if name != value.name else f'imported{where}'}"
 
 
 def _device(value: Dev, reading: Reading) -> tuple[str, str]:
