@@ -142,6 +142,12 @@ def test_in_an_environment_of_its_own(environment: Path, linted: Path) -> None:
     assert "on by default; of acme-device-rules 1.0" in page
 
 
+def test_the_cases_of_the_example_hold(installed: str) -> None:
+    arguments = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests"))
+    done = python(*arguments, PYTHONPATH=f"{ROOT}:{installed}")
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_example_needs_what_is_public_only() -> None:
     for path in (EXAMPLE / "src").rglob("*.py"):
         imported = [node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import partial
@@ -42,7 +43,16 @@ ITS_OWN = frozenset({"TDL900", "TDL901"})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
 """Below either of these one process is done before a second one has started."""
-_LIBRARY = Library()
+
+
+class _Held(threading.local):
+    """What a thread keeps from one file to the next; analyses leave notes on trees, so that threads share none."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+
+
+_HELD = _Held()
 TOO_DEEP = "too deeply nested to be analysed"
 
 
@@ -73,20 +83,29 @@ def check_paths(
 
     The outcome depends neither on `jobs`, nor on the order of `files`, nor on what is in the `cache`.
     """
+    results = []
+    for result in each_checked(files, settings, jobs, cache):
+        results.append(result)
+        done()
+    return run_of(results)
+
+
+def each_checked(
+    files: Sequence[str], settings: Settings, jobs: int = 1, cache: Cache | None = None
+) -> Generator[FileResult, None, None]:
+    """The result for each of `files`, in order of their names, as soon as it and those before it are there."""
     forget()
     ordered = sorted(files)
     kept = {} if cache is None else {file: _from_cache(cache, file, settings) for file in ordered}
-    results = {file: result for file, result in kept.items() if result is not None}
-    for _ in results:
-        done()
-    missing = [file for file in ordered if file not in results]
+    missing = [file for file in ordered if kept.get(file) is None]
     with closing(_stream(missing, settings, jobs or automatic_jobs(missing))) as stream:
-        for file, (result, entry) in zip(missing, stream, strict=True):
-            results[file] = result
-            if cache is not None and entry is not None:
-                cache.put(os.path.abspath(file), entry)  # noqa: PTH100 (a link stays what it is)
-            done()
-    return run_of([results[file] for file in ordered])
+        for file in ordered:
+            result = kept.get(file)
+            if result is None:
+                result, entry = next(stream)
+                if cache is not None and entry is not None:
+                    cache.put(os.path.abspath(file), entry)  # noqa: PTH100 (a link stays what it is)
+            yield result
 
 
 def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
@@ -173,7 +192,7 @@ def _check(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple
 
 def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
-    module = _LIBRARY.held(path, digest)
+    module = _HELD.library.held(path, digest)
     codes = rules.usable(select.selected_for(settings, filename))
     try:
         if module is None:
@@ -217,7 +236,7 @@ def _check_document(
             path = os.path.abspath(filename)  # noqa: PTH100 (a link stays what it is)
             module = ModuleFile(path, Source(content.text, tree), tree, digest_of(data))
             if saved and content.notebook is None:
-                _LIBRARY.keep(module, len(data))
+                _HELD.library.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
         found = _analysed(text, module, filename, settings, codes, suppressions)
         if isinstance(found, Problem):
@@ -241,7 +260,7 @@ def _analysed(
 
     A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed.
     """
-    project = around(filename, _LIBRARY)
+    project = around(filename, _HELD.library)
     passes = may_hold_findings(data, rules.words(codes))
     passes = passes or (project is not None and may_import_findings(module, project))
     found = _reports(module.tree, module.source, filename, settings, codes, project) if passes else ([], [])

@@ -75,6 +75,16 @@ def declared_encoding(data: bytes) -> tuple[str, int] | None:
     return None
 
 
+def encoded(text: str) -> bytes:
+    """The bytes that an editor would save: in the encoding that the text declares, if that has all its characters."""
+    data = text.encode("utf-8", "surrogatepass")
+    encoding, _ = declared_encoding(data) or ("utf-8", 1)
+    try:
+        return text.encode(encoding)
+    except (LookupError, ValueError):
+        return data
+
+
 def _codec_name(encoding: str, row: int) -> str:
     try:
         return codecs.lookup(encoding).name

@@ -18,7 +18,7 @@ from torchdevlint.fix.text import fix_bytes
 from torchdevlint.model import Diagnostic, FileResult, Problem
 from torchdevlint.project.tree import forget
 from torchdevlint.source.notebook import sources
-from torchdevlint.source.text import Source, declared_encoding, decode
+from torchdevlint.source.text import Source, decode, encoded
 
 
 class Page(Struct, frozen=True, dict=True):
@@ -97,16 +97,6 @@ def lint(shown: Shown) -> Linted:
     except ConfigError as error:
         problem = Problem(None, f"torchdevlint: {error}")
         return Linted(shown, settings, FileResult(filename, problems=(problem,)))
-
-
-def encoded(text: str) -> bytes:
-    """The bytes that an editor would save: in the encoding that the text declares, if that has all its characters."""
-    data = text.encode("utf-8", "surrogatepass")
-    encoding, _ = declared_encoding(data) or ("utf-8", 1)
-    try:
-        return text.encode(encoding)
-    except (LookupError, ValueError):
-        return data
 
 
 def _saved(page: Page) -> dict[str, object]:
