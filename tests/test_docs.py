@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import site
-from scripts.docs import error_texts, errors, navigation, pages, readme, stale, unconflicted
+from scripts.docs import error_texts, errors, literal, navigation, pages, readme, stale, unconflicted
 from scripts.new_rule import scaffold
 from tests import forked
 from tests.casefile import read_file
@@ -17,6 +17,7 @@ from tests.conftest import ROOT, python
 from torchdevlint.cli import COMMANDS
 from torchdevlint.model import Severity
 from torchdevlint.rules import HEADINGS, all_rules, by_code
+from torchdevlint.symptoms import GROUPS, symptoms
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
@@ -103,16 +104,24 @@ def test_the_exceptions_that_a_rule_quotes() -> None:
     assert error_texts(by_code()["TDL011"]) == [], "it raises nothing"
 
 
-def test_an_exception_is_a_heading_once_and_names_every_rule_that_quotes_it() -> None:
+def test_the_page_of_error_texts_has_every_wording_and_names_its_rules() -> None:
     page = errors()
-    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert len(set(headings)) == len(headings)
-    (section,) = [
-        part for part in page.split("\n## ") if part.startswith("`AssertionError: Torch not compiled with CUDA")
+    headings = re.findall(r"^### (.+)$", page, re.MULTILINE)
+    assert len(set(headings)) == len(headings) == len(symptoms())
+    assert re.findall(r'^<a id="([\w-]+)"></a>$', page, re.MULTILINE) == [
+        one.name for group in GROUPS for one in symptoms() if one.group == group
     ]
-    assert re.findall(r"\[(TDL\d+)\]", section) == ["TDL012", "TDL501"]
-    assert "## `RuntimeError: Expected all tensors to be on the same device, but found at least two" in page
-    assert page.count("but found at least two devices, cuda:1 and cuda:0!") == 1, "another device is no other exception"
+    assert [w.example for one in symptoms() for w in one.wordings if literal(w.example) not in page] == []
+    (section,) = [
+        part for part in page.split("\n### ") if part.startswith("`AssertionError: Torch not compiled with CUDA")
+    ]
+    assert re.findall(r"\[(TDL\d+)\]", section) == ["TDL501", "TDL012", "TDL305"]
+
+
+def test_a_rule_cannot_quote_an_exception_that_is_no_symptom_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scripts.docs.error_texts", lambda rule: ["RuntimeError: no such text"])
+    with pytest.raises(ValueError, match="TDL001 quotes what torchdevlint/symptoms has not"):
+        errors()
 
 
 @pytest.mark.parametrize("fact", [None, "DiscardedMove"])

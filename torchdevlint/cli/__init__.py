@@ -21,6 +21,7 @@ COMMANDS = {
     "clean": ("torchdevlint.cli.clean", "Remove the kept results of `check`."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
     "reveal": ("torchdevlint.cli.reveal", "Show what is believed of an expression, or why it is unknown."),
+    "explain": ("torchdevlint.cli.explain", "Explain a traceback: what it means, and what causes it."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
     "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),
     "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),

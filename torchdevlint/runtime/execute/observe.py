@@ -18,7 +18,8 @@ from torchdevlint.runtime.execute.errors import LONGEST, text_of
 from torchdevlint.runtime.execute.machine import Machine
 from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
 from torchdevlint.runtime.execute.values import Setting, tensors_in
-from torchdevlint.runtime.record.recorder import DEVICE_ERROR, UNSUPPORTED, cut, story_of
+from torchdevlint.runtime.record.recorder import UNSUPPORTED, cut, story_of
+from torchdevlint.symptoms import is_of_places
 
 _OWN_CHECK = re.compile(
     r"same device\b.*\bcpu and (cuda|xpu|mps)|same device\b.*\b(cuda|xpu|mps)\S* and cpu", re.DOTALL
@@ -55,7 +56,7 @@ def of_error(error: BaseException, target: Target) -> Observation:
     story = story_of(error)
     if story is None and _OWN_CHECK.search(text) and _rows_of(error, target):
         return Observation(True, "", told)
-    if story is None and not DEVICE_ERROR.search(text):
+    if story is None and not is_of_places(text):
         return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
     steps = _steps_of(error)
     raised = _rows_of(error, target)

@@ -12,8 +12,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.operands import Origin, stories, tensors_in
-from torchdevlint.runtime.record.recorder import DEVICE_ERROR, Recorder
+from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.record.sites import Site, user_line
+from torchdevlint.symptoms import is_of_places
 
 WAITING = {
     "aten::_local_scalar_dense": "the value of one element, as in .item()",
@@ -56,7 +57,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
         try:
             out = func(*args, **kwargs)
         except (RuntimeError, ValueError, IndexError) as error:
-            if DEVICE_ERROR.search(str(error)):
+            if is_of_places(str(error)):
                 self.recorder.failed(error, list(stories(func, args, kwargs, origin_of)), name)
             raise
         first = next(tensors_in(args), None)

@@ -21,6 +21,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from torchdevlint.runtime.record.sites import Site, line_of, site_of, user_line
+from torchdevlint.symptoms import is_of_places
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.record.stragglers import Stragglers
@@ -39,14 +40,6 @@ LONGEST_TEXT = 4_000
 BETWEEN_WRITES = 5.0
 """Seconds after which a long run's record is written again, in case the process is killed."""
 
-DEVICE_ERROR = re.compile(
-    r"on the same device|is not on the expected device|at least two devices|not at the same device|on the same GPU"
-    r"|can't convert \S+ device type tensor to numpy|device type for generator|deserialize object on"
-    r"|indices should be either on|should be a 1D CPU int64 tensor|invalid device ordinal|in forked subprocess"
-    r"|[Ff]ound no NVIDIA driver|not compiled with CUDA|No CUDA GPUs are available|parameters and buffers on device"
-    r"|[Oo]nly dense CPU tensors can be pinned|device type \S+ but got|to be on device|input is on \w+"
-)
-"""What torch says where devices do not fit. For errors that no backend of ours raised: on real hardware."""
 OF_A_VECTOR = re.compile(r"only for scalar outputs|cannot be converted to Scalar")
 """What torch says to a loss that `DataParallel` has made a vector."""
 
@@ -153,7 +146,7 @@ class Recorder:
             return None
         story = story_of(error)
         of_a_vector = self.scalars_were_gathered and OF_A_VECTOR.search(str(error))
-        if story is None and (of_a_vector or DEVICE_ERROR.search(str(error))):
+        if story is None and (of_a_vector or is_of_places(str(error))):
             story = self._note(error, line_of(error.__traceback__))
         if story is None:
             return None

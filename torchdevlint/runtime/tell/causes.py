@@ -20,6 +20,7 @@ from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site, is_users
 from torchdevlint.runtime.tell.account import DeviceError
+from torchdevlint.symptoms import recognise
 
 NOT_CAUSES = frozenset({"TDL900", "TDL901"})
 
@@ -110,65 +111,6 @@ def _lines(place: object) -> Iterator[Site]:
             yield place.inside
 
 
-TEXTS: Sequence[tuple[str, str, str]] = (
-    (
-        r"can't convert \S+ device type tensor to numpy",
-        "TDL006",
-        "bring the tensor to the CPU first: `.cpu()`, with `.detach()` before it where gradients are recorded",
-    ),
-    (
-        r"deserialize object on",
-        "TDL201",
-        "say where the checkpoint is to go: `torch.load(path, map_location=device)`",
-    ),
-    (
-        r"device type for generator|device for generator",
-        "TDL306",
-        "give the sampler or the loader a generator of the device it asks for: `generator=torch.Generator(device)`",
-    ),
-    (
-        r"should be a 1D CPU int64 tensor",
-        "TDL013",
-        "give the lengths as a list or on the CPU: `lengths.cpu()`",
-    ),
-    (
-        r"indices should be either on",
-        "TDL007",
-        "bring the table to the device of the indices, as a buffer if it belongs to a module",
-    ),
-    (
-        r"in forked subprocess",
-        "TDL308",
-        "start the processes with `spawn`, or use the accelerator only after they were forked",
-    ),
-    (
-        r"parameters and buffers on device",
-        "TDL401",
-        "move the module to the first of `device_ids` before it is wrapped",
-    ),
-    (
-        r"only for scalar outputs|cannot be converted to Scalar",
-        "TDL403",
-        "`DataParallel` gives a vector with one number for each GPU: reduce it first, `loss.mean()`",
-    ),
-    (
-        r"can be pinned",
-        "TDL309",
-        "pin only what is on the CPU: leave the batch there until it comes out of the loader",
-    ),
-    (
-        r"no NVIDIA driver|not compiled with CUDA|No CUDA GPUs",
-        "TDL501",
-        'choose the device at run time: `device = "cuda" if torch.cuda.is_available() else "cpu"`',
-    ),
-    (
-        r"invalid device ordinal",
-        "TDL502",
-        "use a device that is there, or `cuda` without a number for the current one",
-    ),
-)
-"""What torch says, the rule that is about it, and what to do."""
-
 FIXES = {
     "TDL001": "assign what the move gives: `{name} = {name}.to({device})`; a tensor's `.to` does not change the tensor",
     "TDL003": "make the tensor where the model is: give its factory `device={device}`, or use `x.new_zeros(...)`",
@@ -197,7 +139,11 @@ def _situation(error: DeviceError) -> tuple[str | None, str]:
 
 
 def _of_text(error: DeviceError) -> tuple[str, str] | None:
-    return next(((code, fix) for pattern, code, fix in TEXTS if re.search(pattern, error.text)), None)
+    """What the text alone says, where it says which rule it is."""
+    recognised = recognise(error.text)
+    if recognised is None or not recognised.symptom.sure:
+        return None
+    return recognised.symptom.rules[0], recognised.symptom.help
 
 
 def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:
