@@ -22,6 +22,7 @@ from benchmarks.truth.normalise import normalise
 from benchmarks.truth.records import Stamp, by_case, read, stamps, write
 from benchmarks.truth.table import render
 from tests import forked
+from torchdevlint.symptoms import recognise
 
 pytestmark = pytest.mark.xdist_group("truth")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
@@ -241,3 +242,25 @@ def test_an_observation_has_no_addresses_and_is_json():
         "d": "torch.float16",
     }
     assert json.loads(json.dumps(seen)) == seen
+
+
+NOT_ABOUT_PLACES = {
+    "generators/rng-state-on-cuda": "the state of a generator has to be bytes",
+    "streams/event/elapsed-without-timing": "events",
+    "streams/event/elapsed-unrecorded": "events",
+    "streams/graph-capture": "what the simulation cannot do",
+    "memory/out-of-memory": "memory",
+    "amp/autocast/bce-is-refused": "types of numbers",
+    "amp/scaler/step-without-backward": "gradients",
+}
+"""Cases that raise on an accelerator alone, and say nothing of devices."""
+
+
+@forks
+def test_what_raises_on_accelerators_alone_is_in_the_table_of_error_texts(simulated: Run, control: Run) -> None:
+    raised = {name: seen["message"] for name, seen in simulated.observed.items() if seen["outcome"] == "raises"}
+    own = {name: text for name, text in raised.items() if control.observed.get(name, {}).get("message") != text}
+    assert len(own) > 300
+    found = {name: recognise(text) for name, text in own.items()}
+    unknown = {name for name, one in found.items() if one is None or not one.symptom.is_of_devices}
+    assert unknown == NOT_ABOUT_PLACES.keys() & own.keys()

@@ -104,7 +104,7 @@ def test_every_exception_that_a_rule_quotes_is_recognised_as_one_of_that_rule() 
         ),
         (
             "Input type (MPSFloatType) and weight type (torch.FloatTensor) should be the same",
-            {"device": "mps", "other": "cpu"},
+            {"argument": "Input", "device": "mps", "other": "cpu"},
         ),
         (
             (

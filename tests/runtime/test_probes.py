@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from torchdevlint.explain import pasted
 from torchdevlint.rules import all_rules
 from torchdevlint.runtime import backends
 from torchdevlint.runtime.child import Limits, run_all
@@ -32,6 +33,16 @@ def on_cpu(server: Server) -> Callable[[str], Judgement]:
     return cache(lambda code: probed([code], machine(), server, None, "cpu")[code])
 
 
+def assert_explained(code: str, judgement: Judgement) -> None:
+    """What a probe raised is a symptom of its rule, by its text and by its traceback."""
+    raised = judgement.evidence.exception
+    for text in (raised, judgement.evidence.traceback) if raised else ():
+        error, _ = pasted.read(text or "")
+        assert error is not None
+        assert error.recognised is not None, text
+        assert code in error.recognised.symptom.rules
+
+
 @each_probe
 def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(
     code: str, on_cpu: Callable[[str], Judgement]
@@ -43,6 +54,7 @@ def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(
     if PROBES[code].needs in ("cpu", "device"):
         assert judgement.verdict is Verdict.CONFIRMED, judgement
         assert judgement.reason.startswith(HOLDS)
+        assert_explained(code, judgement)
     else:
         assert judgement.verdict is Verdict.INCONCLUSIVE
         assert "the probe needs " in judgement.reason
@@ -56,6 +68,7 @@ def test_every_probe_confirms_on_simulated_accelerators(code: str, server: Serve
     judgement = probed([code], machine(), server, None, "simulated")[code]
     assert judgement.verdict is Verdict.CONFIRMED, judgement
     assert judgement.backend == "simulated"
+    assert_explained(code, judgement)
 
 
 @pytest.mark.parametrize("code", ON_ACCELERATORS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ class Frame(Struct, frozen=True):
     """One frame: a line of a file, or of a `cell` of a notebook (then `path` is empty, or that of no real file).
 
     `code` is the source of that line as the traceback shows it, without indentation; `mark` the 0-based range of
-    letters of it that Python has underlined.
+    letters of it that Python has underlined. `installed` is true of what lies beside torch.
     """
 
     path: str
@@ -24,6 +24,7 @@ class Frame(Struct, frozen=True):
     code: str = ""
     mark: tuple[int, int] | None = None
     cell: int | None = None
+    installed: bool = False
 
     @property
     def place(self) -> str:
@@ -31,7 +32,7 @@ class Frame(Struct, frozen=True):
 
     @property
     def is_users(self) -> bool:
-        return self.cell is not None or not LIBRARY.search(self.path)
+        return self.cell is not None or not (self.installed or LIBRARY.search(self.path))
 
 
 LIBRARY = re.compile(
@@ -44,6 +45,9 @@ LIBRARY = re.compile(
 )
 """Files of Python, of PyTorch, of installed packages, of launchers and debuggers."""
 
+_TORCH = re.compile(
+    r"(.+[/\\])torch[/\\](?:nn|utils|cuda|_tensor\.py|tensor\.py|functional\.py|serialization\.py|autograd)"
+)
 _PYTHON = re.compile(r'File "(?P<path>[^"]{1,1000})", line (?P<row>\d{1,9})(?:, in (?P<function>.{0,200}))?')
 _IPYTHON = re.compile(r"^\s*File (?P<path>[~./\\\w][^\"\n]{0,1000}?):(?P<row>\d{1,9}), in (?P<function>[\w.<>]+)?")
 _IPYTHON_7 = re.compile(
@@ -68,6 +72,13 @@ def user_frame(frames: Sequence[Frame]) -> Frame | None:
     return next((one for one in reversed(frames) if one.is_users), None)
 
 
+def _told_apart(frames: Sequence[Frame]) -> Iterator[Frame]:
+    """`frames`, where those of packages that lie beside torch are no user's: they were installed where it was."""
+    beside = {found[1] for one in frames if (found := _TORCH.match(one.path))}
+    for one in frames:
+        yield replace(one, installed=True) if one.path.startswith(tuple(beside)) else one
+
+
 def frames_of(window: Sequence[str], below: Sequence[str] = ()) -> tuple[Frame, ...]:
     """The frames in the lines of a traceback, the innermost last. `below` are lines behind the error, for pytest."""
     frames: list[Frame] = []
@@ -90,7 +101,7 @@ def frames_of(window: Sequence[str], below: Sequence[str] = ()) -> tuple[Frame, 
             found = _with_code(found, lines[index + 1 : index + 4])
         frames.append(found)
     frames += _behind(below, code)
-    return tuple(one for one in frames if one.row > 0)
+    return tuple(_told_apart([one for one in frames if one.row > 0]))
 
 
 def warned_at(line: str, following: Sequence[str]) -> Frame | None:

@@ -56,7 +56,7 @@ class Pasted(Struct, frozen=True):
     """One error of a text. `row` is its 1-based line there; `recognised` is None where it is not in the tables.
 
     `exception` is empty where only a text stands there. `frames` are those of its traceback, the innermost last; `user`
-    is the innermost of the user's own code, if any.
+    is the innermost of the user's own code, if any; `process` is what stands before the lines of one of several.
     """
 
     exception: str
@@ -65,6 +65,7 @@ class Pasted(Struct, frozen=True):
     recognised: Recognised | None = None
     frames: tuple[Frame, ...] = ()
     user: Frame | None = None
+    process: str = ""
 
     @property
     def said(self) -> str:
@@ -151,7 +152,7 @@ def _read(lines: Sequence[str], index: int, exception: str, said: str) -> Pasted
     ):
         recognised = rough
     shown = said if recognised is None or rough == recognised else whole
-    return Pasted(exception, " ".join(shown.split())[:LONGEST], index + 1, recognised)
+    return Pasted(exception, " ".join(shown.split())[:LONGEST], index + 1, recognised, process=stream(lines[index]))
 
 
 def _further(lines: Sequence[str], index: int) -> list[str]:

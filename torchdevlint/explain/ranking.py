@@ -12,7 +12,8 @@ from torchdevlint.explain.pasted import Pasted
 class Clue(NamedTuple):
     """What speaks for a rule: a pattern for each side of an error, all of which have to be found.
 
-    `where` is searched for in the paths and functions of the whole traceback; `why` completes "likely, since ...".
+    `where` is searched for in what stands before the lines, and in the paths, functions and code, of the whole
+    traceback; `why` completes "likely, since ...".
     """
 
     code: str
@@ -39,16 +40,14 @@ CLUES: Sequence[Clue] = (
     Clue("TDL010", 15, "a criterion is called in the line",
          line=r"\b(?:criterion|loss_f\w*|loss_func\w*|\w*criterion)\("),
     Clue("TDL005", 50, "a loss got its target on the CPU", argument=r"^(?:target|labels?)$", operation=_LOSS),
-    Clue("TDL005", 45, "the input of a linear layer is on the CPU", argument=r"^(?:mat1|input)$", devices="cpu"),
-    Clue("TDL005", 45, "what an embedding looks up is on the CPU", argument="^ind(?:ex|ices)$",
-         operation="index_select|embedding",
-         devices="cpu"),
+    Clue("TDL005", 45, "the input of a layer is on the CPU", argument=r"^(?:mat1|[Ii]nput)$", devices="cpu"),
+    Clue("TDL005", 45, "what is looked up in a table is on the CPU", argument="^ind(?:ex|ices)$", devices="cpu"),
     Clue("TDL005", 25, "the line calls a model with data",
          line=r"\b(?:self\.)?(?:model|net|\w*_model|encoder)\(.*" + _DATA),
     Clue("TDL102", 45, "the weight of a layer is on the CPU, and its input is not",
          argument=r"^(?:mat2|weight|bias|parameter)$", devices="cpu"),
     Clue("TDL105", 45, "the line makes a layer and calls it", line=r"\bnn\.[A-Z]\w*\([^()]*\)\("),
-    Clue("TDL102", 30, "the input of a layer is on a GPU, and its weight is not", argument=r"^(?:mat1|input)$",
+    Clue("TDL102", 45, "the input of a layer is on a GPU, and its weight is not", argument=r"^(?:mat1|[Ii]nput)$",
          devices=r"cuda|mps|xpu"),
     Clue("TDL003", 60, "the line of `forward` makes a tensor", line=_FACTORY, function=r"^(?:\w+\.)?forward$"),
     Clue("TDL014", 55, "the line makes a tensor and combines it", line=_FACTORY, function=r"^(?!(?:\w+\.)?forward$)\w"),
@@ -65,7 +64,9 @@ CLUES: Sequence[Clue] = (
     Clue("TDL312", 40, "the line names a generator", line=r"generator|Generator"),
     Clue("TDL306", 40, "a sampler draws the order of a data set", where=r"sampler\.py|random_split|dataset\.py"),
     Clue("TDL404", 50, "a process chooses its GPU by its rank", line=r"rank"),
-    Clue("TDL404", 40, "one process of several takes part", where=r"torch[/\\]distributed|torchrun"),
+    Clue("TDL404", 30, "a process chooses its GPU", where=r"\bset_device\b|local_rank"),
+    Clue("TDL404", 40, "one process of several takes part",
+         where=r"torch[/\\]distributed|torchrun|^\[?(?:rank|default)\d"),
     Clue("TDL502", 40, "the line names a GPU by its number", line=r"cuda:\d|\.cuda\(\d|device\(\d|set_device\(\d"),
     Clue("TDL012", 50, "the line names a device of CUDA", line=r"\.cuda\(|[\"']cuda"),
     Clue("TDL012", 30, "two GPUs take part", devices=r"cuda:[1-9]"),
@@ -73,7 +74,9 @@ CLUES: Sequence[Clue] = (
     Clue("TDL009", 60, "the line uses a legacy tensor type",
          line=r"\btorch\.(?:cuda\.)?(?:Float|Long|Int|Byte|Double|Half)Tensor"),
     Clue("TDL201", 30, "the line loads a checkpoint", line=r"torch\.load\("),
-    Clue("TDL310", 40, "the line hands a place on", line=r"map_location"),
+    Clue("TDL201", -60, "", line=r"map_location"),
+    Clue("TDL502", 20, "the place that is given in the line may be a GPU by its number", line=r"map_location"),
+    Clue("TDL310", 15, "the line hands a place on", line=r"map_location"),
     Clue("TDL305", 40, "a function of CUDA is given a device",
          line=r"torch\.cuda\.(?:set_device|device)\(|\.cuda\((?!\))"),
     Clue("TDL304", 60, "the line asks for `get_device()`", line=r"get_device\("),
@@ -82,6 +85,9 @@ CLUES: Sequence[Clue] = (
     Clue("TDL406", 30, "the line goes through a model", line=r"\b(?:model|net)\.\w+"),
     Clue("TDL107", 60, "the line asks for a `device`", line=r"\.device\b"),
 )  # fmt: skip
+
+
+_NONE = Clue("", 0, "")
 
 
 class Likely(NamedTuple):
@@ -103,7 +109,7 @@ def likely(error: Pasted) -> list[Likely]:
 
 
 def _reason(clues: Sequence[Clue]) -> str:
-    return max(clues, key=lambda clue: clue.weight).why if clues else ""
+    return max((clue for clue in clues if clue.why), key=lambda clue: clue.weight, default=_NONE).why
 
 
 def _fits(clue: Clue, error: Pasted) -> bool:
@@ -116,7 +122,7 @@ def _fits(clue: Clue, error: Pasted) -> bool:
         "line": raised.code if raised is not None else "",
         "function": raised.function if raised is not None else "",
         "devices": seen.device,
-        "where": " ".join(f"{frame.path} {frame.function}" for frame in error.frames),
+        "where": " ".join([error.process, *(f"{frame.path} {frame.function} {frame.code}" for frame in error.frames)]),
     }
     wanted = {side: getattr(clue, side) for side in sides if getattr(clue, side)}
     return all(re.search(pattern, sides[side]) for side, pattern in wanted.items())

@@ -44,14 +44,20 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "torch/csrc/autograd/engine.cpp",
             ),
             Wording(
-                r"attempting to assign a gradient (?:of device type '(?P<device>\w+)' to a tensor of device type "
-                r"'(?P<other>\w+)'|"
-                r"located on device)",
-                "RuntimeError: attempting to assign a gradient of device type 'cpu' to a tensor of device type "
-                "'cuda'. Please "
-                "ensure that the gradient and the tensor are on the same device",
+                r"attempting to assign a gradient with device type '(?P<device>\w+)' to a tensor with device type "
+                r"'(?P<other>\w+)'",
+                "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type "
+                "'cuda'. Please ensure that the gradient and the tensor are on the same device",
                 "",
-                "torch/csrc/autograd/python_variable.cpp",
+                "aten/src/ATen/core/TensorBase.cpp",
+            ),
+            Wording(
+                r"attempting to assign a gradient (?:located|to a tensor located) on device with index",
+                "RuntimeError: attempting to assign a gradient located on device with index 'cuda:1' to a tensor "
+                "located "
+                "on device with index 'cuda:0'. Please ensure that the gradient and the tensor are on the same device",
+                "",
+                "aten/src/ATen/core/TensorBase.cpp",
             ),
         ),
     ),
@@ -181,6 +187,13 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
                 "since 1.7",
                 "aten/src/ATen/native/PackedSequence.cpp",
+            ),
+            Wording(
+                r"batch_sizes should always be on CPU",
+                "ValueError: batch_sizes should always be on CPU. Instances of PackedSequence should never be created "
+                "manually.",
+                "",
+                "torch/nn/utils/rnn.py",
             ),
         ),
         sure=True,

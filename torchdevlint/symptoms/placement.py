@@ -177,6 +177,44 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "aten/src/ATen/native/LinearAlgebraUtils.h",
             ),
             Wording(
+                rf"[Ee]xpected input and (?P<argument>\w+) to be on same device, but input is on "
+                rf"(?P<other>{_DEVICE}) and "
+                rf"\w+ is on (?P<device>{_DEVICE})",
+                "RuntimeError: grid_sampler(): expected input and grid to be on same device, but input is on cuda:0 "
+                "and "
+                "grid is on cpu",
+                "",
+                "aten/src/ATen/native/GridSamplerUtils.h",
+            ),
+            Wording(
+                r"(?P<operation>meshgrid) expects all tensors to have the same device",
+                "RuntimeError: meshgrid expects all tensors to have the same device",
+                "",
+                "aten/src/ATen/native/TensorShape.cpp",
+            ),
+            Wording(
+                r"Found two parameters on different devices",
+                "TypeError: Found two parameters on different devices, this is currently not supported.",
+                "",
+                "torch/nn/utils/convert_parameters.py",
+            ),
+            Wording(
+                r"Attempted to set the storage of a tensor on device \"(?P<other>[^\"]+)\" to a storage on different "
+                r"device "
+                r"\"(?P<device>[^\"]+)\"",
+                'RuntimeError: Attempted to set the storage of a tensor on device "cuda:0" to a storage on different '
+                'device '
+                '"cpu". This is no longer allowed; the devices must match',
+                "",
+                "aten/src/ATen/native/TensorShape.cpp",
+            ),
+            Wording(
+                rf"[Ee]xpected (?P<other>{_KIND}) \(got (?P<device>{_KIND})\)",
+                "TypeError: expected torch.FloatTensor (got torch.cuda.FloatTensor)",
+                "",
+                "torch/csrc/utils/tensor_new.cpp",
+            ),
+            Wording(
                 r"Trying to pass too many CPU scalars to non-CPU kernel",
                 "RuntimeError: Trying to pass too many CPU scalars to non-CPU kernel!",
                 "",
@@ -205,7 +243,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
         ("TDL005", "TDL102", "TDL105", "TDL003", "TDL001", "TDL012", "TDL310"),
         (
             Wording(
-                rf"Input type \((?P<device>{_KIND})\) and weight type \((?P<other>{_KIND})\) should be the same or "
+                rf"(?P<argument>Input) type \((?P<device>{_KIND})\) and weight type \((?P<other>{_KIND})\) should be "
+                rf"the same or "
                 rf"input should be a "
                 r"MKLDNN tensor",
                 "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the "
@@ -215,14 +254,16 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "aten/src/ATen/native/Convolution.cpp",
             ),
             Wording(
-                rf"Input type \((?P<device>{_KIND})\) and weight type \((?P<other>{_KIND})\) should be the same",
+                rf"(?P<argument>Input) type \((?P<device>{_KIND})\) and weight type \((?P<other>{_KIND})\) should be "
+                rf"the same",
                 "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the "
                 "same",
                 "",
                 "aten/src/ATen/native/Convolution.cpp",
             ),
             Wording(
-                rf"Input type \((?P<other>{_KIND})\) and bias type \((?P<device>{_KIND})\) should be the same",
+                rf"Input type \((?P<other>{_KIND})\) and (?P<argument>bias) type \((?P<device>{_KIND})\) should be "
+                rf"the same",
                 "RuntimeError: Input type (torch.cuda.FloatTensor) and bias type (torch.FloatTensor) should be the "
                 "same",
                 "",

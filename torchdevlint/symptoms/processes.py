@@ -53,7 +53,7 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "aten/src/ATen/cuda/CUDAContext.cpp",
             ),
             Wording(
-                r"[Dd]evice(?: index)? is out of range|out of index range \[0, \d+\)",
+                r"[Dd]evice(?:[ _]index)? is (?:out of range|invalid)|out of index range \[0, \d+\)",
                 "RuntimeError: The device index is out of range. It must be in [0, 1), but got 1.",
                 "",
                 "c10/xpu/XPUFunctions.h",
