@@ -229,6 +229,7 @@ def only_ours():
 COMMANDS = {
     "check": "from torchdevlint.cli import main; main(['check', '--isolated', '--no-cache', 'linted.py'])",
     "rule": f"from torchdevlint.cli import main; main(['rule', {all_rules()[0].code if all_rules() else ''!r}])",
+    "explain": "from torchdevlint.cli import main; main(['explain', '--isolated', 'job.log'])",
     "server": "from torchdevlint.cli import main; main(['server'])",
     "version": "from torchdevlint.cli import main; main(['--version'])",
     "flake8": (
@@ -242,6 +243,10 @@ WATCHED = ("torch", "libcst", "numpy")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) -> None:
     (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
+    (tmp_path / "job.log").write_text(
+        '  File "linted.py", line 3, in <module>\n    state = torch.load(\'model.pt\')\n'
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.\n"
+    )
     code = (
         f"import sys\n{ONLY_OURS}\n"
         f"try:\n    {COMMANDS[command]}\n"

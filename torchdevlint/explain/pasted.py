@@ -117,6 +117,8 @@ def _errors(lines: Sequence[str]) -> Iterator[Pasted]:
         named = any(word in line for word in _WORDS)
         if not named and (not short or index in continued):
             continue
+        if not short and "\x1b" not in line and not _HEAD.search(line):
+            continue
         cleaned = clean(line)
         head = _HEAD.search(cleaned) if named and not _NOT_RAISED.search(cleaned) else None
         if head is not None:

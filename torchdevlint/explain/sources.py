@@ -10,9 +10,12 @@ from msgspec import Struct
 
 from torchdevlint.explain.frames import Frame
 from torchdevlint.report import lines_of_file
+from torchdevlint.report.summary import count
 
 MOST_FILES = 50_000
 """Names in the folder below which a file is looked for by its name."""
+CUT = 60
+"""Letters of a line from which on what shows tracebacks may have cut it."""
 SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "venv", "env", "build", "dist"})
 
 
@@ -96,18 +99,22 @@ def _shown(path: Path) -> str:
 
 
 def _at(frame: Frame, filename: str) -> Located:
-    lines = lines_of_file(filename)
+    lines = list(lines_of_file(filename))
+    while lines and not lines[-1].strip():
+        lines.pop()
     wanted = " ".join(frame.code.split())
     here = " ".join(lines[frame.row - 1].split()) if frame.row <= len(lines) else None
     if here is not None and (not wanted or _same(here, wanted)):
         return Located(filename, frame.row)
     same = [row for row, line in enumerate(lines, 1) if wanted and " ".join(line.split()) == wanted]
-    since = f"the file has changed since: it has {len(lines)} lines" if here is None else "the file has changed since"
+    since = "the file has changed since"
+    if here is None:
+        since = f"{since}: it has {count(len(lines), 'line', 'lines')}"
     if len(same) == 1:
         return Located(filename, same[0], f"{since}, and this code is in line {same[0]} now")
     return Located(filename, None, f"{since}, and this code is not in it any more" if wanted else since)
 
 
 def _same(here: str, wanted: str) -> bool:
-    """Whether a line is the code that a traceback shows, which may be a part of it or more than it."""
-    return here == wanted or here.startswith(wanted) or wanted.startswith(here)
+    """Whether a line is the code that a traceback shows; of a long one it may show the beginning."""
+    return here == wanted or (len(wanted) >= CUT and here.startswith(wanted))
