@@ -37,10 +37,16 @@ SIGNATURES = {
         "(text: str | bytes, filename: PathName | None = None, settings: Settings | None = None) -> FileResult"
     ),
     "fix_source": "(text: str, filename: PathName | None = None, settings: Settings | None = None) -> FixedSource",
+    "reveal_source": (
+        "(text: str | bytes, filename: PathName | None = None, settings: Settings | None = None, *, row: int | None ="
+        " None, column: int | None = None, cell: int | None = None) -> tuple[Belief, ...]"
+    ),
     "load_settings": "(path: PathName = '.', *, config: PathName | None = None) -> Settings",
 }
 FIELDS = {
     "Diagnostic": ("filename span code name message severity symptom help url noqa_row related fix cell cause also"),
+    "Belief": ("span text kind description device dimensions notes alternatives unknown_because assigned when cell"),
+    "Note": "message span",
     "Edit": "content span cell",
     "FileResult": "filename diagnostics problems silenced unread",
     "Fix": "applicability message edits",
@@ -306,3 +312,14 @@ def test_rules_are_told_as_the_command_line_tells_them() -> None:
     one = next(rule for rule in rules if rule.code == "TDL201")
     assert one.explanation.startswith(one.summary)
     assert (one.default, one.preview, one.name) == (True, False, "load-without-map-location")
+
+
+def test_what_is_believed_is_told_as_the_command_line_tells_it() -> None:
+    text = "import torch\n\nx = torch.zeros(2, device='cuda')\n"
+    (target, *_) = torchdevlint.reveal_source(text, row=3, column=1)
+    assert (target.text, target.kind, target.device) == ("x", "tensor", "cuda")
+    assert target in torchdevlint.reveal_source(text)
+    with pytest.raises(ValueError, match="line 1: "):
+        torchdevlint.reveal_source("def f(:")
+    with pytest.raises(ValueError, match="too deeply nested"):
+        torchdevlint.reveal_source("x = " + "-" * 5000 + "1")

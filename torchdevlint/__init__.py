@@ -11,12 +11,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchdevlint.api import (
         Applicability,
+        Belief,
         ConfigError,
         Diagnostic,
         Edit,
         FileResult,
         Fix,
         FixedSource,
+        Note,
         Problem,
         Related,
         RuleInfo,
@@ -28,16 +30,19 @@ if TYPE_CHECKING:
         check_source,
         fix_source,
         load_settings,
+        reveal_source,
     )
 
 __all__ = [
     "Applicability",
+    "Belief",
     "ConfigError",
     "Diagnostic",
     "Edit",
     "FileResult",
     "Fix",
     "FixedSource",
+    "Note",
     "Problem",
     "Related",
     "RuleInfo",
@@ -50,6 +55,7 @@ __all__ = [
     "check_source",
     "fix_source",
     "load_settings",
+    "reveal_source",
 ]
 
 

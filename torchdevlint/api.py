@@ -29,26 +29,31 @@ from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.discover import Discovery, discover, reported
 from torchdevlint.model import (
     Applicability,
+    Belief,
     Diagnostic,
     Edit,
     FileResult,
     Fix,
+    Note,
     Problem,
     Related,
     Severity,
     Span,
 )
 from torchdevlint.project.tree import forget
-from torchdevlint.source.text import decode, encoded
+from torchdevlint.source.text import UndecodableError, decode, encoded
+from torchdevlint.syntax.errors import InvalidSyntaxError, TooDeepError
 
 __all__ = [
     "Applicability",
+    "Belief",
     "ConfigError",
     "Diagnostic",
     "Edit",
     "FileResult",
     "Fix",
     "FixedSource",
+    "Note",
     "Problem",
     "Related",
     "RuleInfo",
@@ -60,6 +65,7 @@ __all__ = [
     "check_source",
     "fix_source",
     "load_settings",
+    "reveal_source",
 ]
 
 PathName = str | os.PathLike[str]
@@ -166,6 +172,35 @@ def fix_source(text: str, filename: PathName | None = None, settings: Settings |
     fixed = fix_bytes(data, name, settings)
     new = text if fixed.content == data else ("\ufeff" if text.startswith("\ufeff") else "") + decode(fixed.content)
     return FixedSource(new, fixed.result, dict(sorted(fixed.applied.items())))
+
+
+def reveal_source(
+    text: str | bytes,
+    filename: PathName | None = None,
+    settings: Settings | None = None,
+    *,
+    row: int | None = None,
+    column: int | None = None,
+    cell: int | None = None,
+) -> tuple[Belief, ...]:
+    """What `torchdevlint reveal` tells of a file, were this its content: of every expression, in the order of the text.
+
+    With a `row`, of the outermost ones that begin there; with a `column` as well, of all that are at that place, the
+    innermost first. In a notebook a row is one of a `cell`. All count from 1.
+
+    Raises ValueError, which says where, for a text that cannot be analysed, and ConfigError as `check_source` does.
+    """
+    from torchdevlint import beliefs
+
+    name, settings = _named(filename), _settings_for(filename, settings)
+    forget()
+    try:
+        held = beliefs.of_bytes(text if isinstance(text, bytes) else encoded(text), name, settings)
+        return held.all if row is None else held.at(row, column, cell)
+    except (UndecodableError, InvalidSyntaxError) as error:
+        raise ValueError(f"line {error.row}: {error.reason}") from error
+    except (TooDeepError, RecursionError, MemoryError) as error:
+        raise ValueError(engine.TOO_DEEP) from error
 
 
 def load_settings(path: PathName = ".", *, config: PathName | None = None) -> Settings:
