@@ -5,10 +5,11 @@ Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and th
 something in reach says which device is meant: a `device` parameter or name, `self.device`, `args.device`, a device that
 was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
 accelerator and goes back there, a model that the object was given and does not move, or a tensor argument or layer that
-the result is combined with. Likewise a call that leaves a parameter `device="cuda"` as it is and gives a tensor, a
-move that ignores the flag which decides the other moves of its function, and a `torch.cuda.Stream()` beside moves to
-`self.device`. Where another function combines them, whose names mean nothing at the literal, the finding names the
-variable, attribute or function by which the two come together.
+the result is combined with. Likewise a call that leaves a parameter `device="cuda"` as it is and gives a tensor, a move
+that ignores the flag which decides the other moves of its function, and a `torch.cuda.Stream()` beside moves to
+`self.device`; and a buffer as large as an argument that goes into a foreign kernel together with it. Where another
+function combines them, whose names mean nothing at the literal, the finding names the variable, attribute or function
+by which the two come together.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere

@@ -65,7 +65,7 @@ def _note_placed(event: Placed) -> None:
     if found is None and not guarded:
         found = at_hand(frame, state, node)
     if found is not None and not _is_made_by(frame, found, node):
-        _record(frame, state, node, text, found)
+        record(frame, state, node, text, found)
 
 
 def _stands_under_question(frame: Frame, node: ast.Call) -> bool:
@@ -101,7 +101,7 @@ def _note_meeting(event: Met) -> None:
             text = _device_of(frame, state, node, given, place)
             found = by_operand(frame, (place, put), (node, given), text)
             if found is not None:
-                _record(frame, state, place, names_cuda(place) or "", found)
+                record(frame, state, place, names_cuda(place) or "", found)
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -114,7 +114,7 @@ def _note_layer(event: LayerCalled) -> None:
         place = literal_place(frame, value) if isinstance(value, Tensor) else None
         found = None if place is None else by_layer(frame, (place, put), node, path)
         if place is not None and found is not None:
-            _record(frame, state, place, names_cuda(place) or "", found)
+            record(frame, state, place, names_cuda(place) or "", found)
 
 
 def _note_default(event: FunctionCalled) -> None:
@@ -132,7 +132,7 @@ def _note_default(event: FunctionCalled) -> None:
             found = Given(
                 _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"
             )
-            _record(frame, state, node, text, found)
+            record(frame, state, node, text, found)
 
 
 def _note_stream(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -144,7 +144,7 @@ def _note_stream(frame: Frame, state: State, node: ast.Call, name: str, argument
     for each in devices_in(frame.function):
         path = dotted_path(each) or ""
         if path == "self.device" and "current_device" not in frame.machine.words:
-            _record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
+            record(frame, state, node, f"{name}()", Given(path, f"`{path}` is where the tensors go", each, "stream"))
             return
 
 
@@ -197,7 +197,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
     return f"{text}.device" if dotted_path(node) is not None else f"({text}).device"
 
 
-def _record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
+def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explain(*hardcoded.keys_of(node))
     if is_of_what_moves(found.text, node):

@@ -1,0 +1,92 @@
+"""Tensors on CUDA by name that go into a foreign kernel together with the argument that gave them their size (TDL012).
+
+A kernel of an extension gets all of its tensors where the first one is. A buffer that is made as large as an argument,
+and is filled beside it, has to be there too; `torch.cuda.FloatTensor(n)` and ``.cuda()`` are the current GPU.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.checks.given_devices import Given
+from torchdevlint.flow.checks.placement import literal_place, record
+from torchdevlint.flow.events import Called, Placed
+from torchdevlint.flow.run.unknown_calls import is_known
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.followed_devices import root_of
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.naming_cuda import names_cuda
+from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.machine import FunctionNode
+from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
+from torchdevlint.source.nodes import inside, nodes_in
+
+
+def _note_placed(event: Placed) -> None:
+    if event.device.origin is Origin.LITERAL and event.device.name == "cuda":
+        event.frame.machine.observe(Called, _note_call)
+
+
+def _note_call(event: Called) -> None:
+    """``ext.gather(features, idx, buffer)``: something foreign gets a buffer and what it is as large as."""
+    frame, node = event.frame, event.node
+    if frame.function is None or not _is_foreign(event.function, node):
+        return
+    for _, value in event.arguments.pairs:
+        place = literal_place(frame, value) if isinstance(value, Tensor) else None
+        if place is None:
+            continue
+        for at, given in event.arguments.pairs:
+            name = root_of(at)
+            if name is None or not _came_in(given) or name not in argument_names(frame.function):
+                continue
+            if _is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
+                found = Given(f"{name}.device", f"`{name}` is used with it", at)
+                record(frame, event.state, place, names_cuda(place) or "", found)
+                return
+
+
+def _is_foreign(called: Value, node: ast.Call) -> bool:
+    """Whether what is called is of no Python library that is known, nor of this file.
+
+    What is launched as ``kernel[grid](..)`` is launched on the current GPU.
+    """
+    if not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return False
+    if isinstance(called, Ref):
+        path = dotted_path(node.func) or ""
+        return not is_known(called.name) and "." in (called.name + path)
+    return isinstance(called, Unknown)
+
+
+def _came_in(value: Value) -> bool:
+    """Whether it is an argument as it came, or made of one."""
+    place = value.device if isinstance(value, Tensor) else value.given if isinstance(value, Unknown) else None
+    return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
+
+
+def _is_as_large(function: ast.AST, place: ast.expr, name: str) -> bool:
+    """Whether the size of what is made at `place` is asked of the argument `name`, there or some lines before."""
+    used = _names_in(place)
+    if name in used:
+        return True
+    for assignment in nodes_in(function, ast.Assign):
+        bound = {each for target in assignment.targets for each in _names_in(target)}
+        if bound & used and name in _names_in(assignment.value):
+            return True
+    return False
+
+
+def _is_bound_anew(function: FunctionNode, name: str) -> bool:
+    """Whether the argument is replaced by something that is not made of it."""
+    values = [each.value for each in assignments_by_path(function).get(name, ())]
+    bound = [each for each in bindings_in(function).get(name, ()) if each[1]]
+    return len(bound) > len(values) or any(name not in _names_in(each) for each in values)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {each.id for each in inside(node) if isinstance(each, ast.Name)}
+
+
+EVENTS = {Placed: _note_placed}
