@@ -2,7 +2,8 @@
 
 ## What it does
 Finds statements such as `labels.to(device)`, `x.cuda()` or `mask.double()` whose receiver is a tensor. These methods
-return a *new* tensor and leave the receiver as it is, so a statement that drops the result does nothing.
+return a *new* tensor and leave the receiver as it is, so a statement that drops the result does nothing. The values of
+a state dict are tensors, and so is an entry of a batch that the code asks for its device before.
 
 ## Why is this bad?
 The tensor stays where it was. On a machine without an accelerator nobody notices; on one with an accelerator the next

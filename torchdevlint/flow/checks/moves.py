@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.checks import dead_moves, lost_moves
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
+from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.encoded import is_encoding
 from torchdevlint.flow.kinds.model_inputs import holds_graphs, shown_by
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
@@ -158,10 +159,24 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
     if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
         steps = found[0].steps  # type: ignore[attr-defined]
         return frame.machine.evidence(steps[:1])
+    if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
+        return _asked_for_device(frame, node)
     if not isinstance(value, Unknown):
         return None
     evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
     return evidence if evidence is not None else _shown_by_model(frame, node, state)
+
+
+def _asked_for_device(frame: Frame, node: ast.Subscript) -> Evidence | None:
+    """``if batch[k].device != device: batch[k].to(device)``: a tensor, since what else a loader gives has no device."""
+    asked = ast.dump(node)
+    for test in nodes_in(frame.function or frame.machine.tree, ast.If):
+        if is_inside(node, test):
+            for each in nodes_in(test.test, ast.Attribute):
+                if each.attr == "device" and ast.dump(each.value) == asked:
+                    text = f"`{frame.machine.text_of(node)}` is asked for its device here"
+                    return ((text, frame.machine.span_of(each)),)
+    return None
 
 
 def _shown_by_model(frame: Frame, node: ast.expr, state: State) -> Evidence | None:

@@ -7,9 +7,22 @@ import ast
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU, HOST
+from torchdevlint.flow.state.devices import CPU, HOST, TOP
+from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import UNKNOWN, Library, Loaded, Obj, StateDict, Unknown, Value
+from torchdevlint.flow.state.values import (
+    TEXT,
+    UNKNOWN,
+    Library,
+    Loaded,
+    Obj,
+    Seq,
+    StateDict,
+    Step,
+    Tensor,
+    Unknown,
+    Value,
+)
 
 _PARTS = frozenset({"get", "pop", "copy", "items", "values", "state_dict", "float"})
 _KEEPING_PLACE = torch_api.METHOD_TENSOR.difference(torch_api.DEVICE_METHODS, {"to"})
@@ -24,6 +37,9 @@ def load(frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value
 
 def call_method(callee: ast.Attribute, receiver: Value) -> Value:
     """What a method of a checkpoint or a state dict gives: what is taken out of a checkpoint is part of it."""
+    if isinstance(receiver, StateDict) and callee.attr in ("items", "values"):
+        each = Tensor(TOP, None, (), (Step("a tensor of a state dict", callee),))
+        return Seq(None, sequence([TEXT, each]) if callee.attr == "items" else each)
     if isinstance(receiver, Loaded) and callee.attr in _PARTS:
         return receiver
     if isinstance(receiver, Loaded) and receiver.host and callee.attr in _KEEPING_PLACE:

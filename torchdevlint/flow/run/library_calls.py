@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.events import LibraryCalled
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.run import checkpoint_values, distributions, host_made, metrics
+from torchdevlint.flow.run import checkpoint_values, distributions, einops_calls, host_made, metrics
 from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
@@ -95,6 +95,8 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     if metrics.compares(name) and tail[:1].isupper():
         return Library(name, True, made_at=node)
     metrics.compare(frame, state, node, name, arguments)
+    if name.startswith("einops."):
+        return einops_calls.call(frame, state, node, name, arguments)
     if name.startswith("torch.ops."):
         _custom_operation(frame, state, node, name, arguments)
     if libraries.makes_pretrained_model(name, arguments.keywords):

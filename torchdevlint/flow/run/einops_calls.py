@@ -1,0 +1,47 @@
+"""einops: operations on tensors whose patterns say how many dimensions come out."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.tensor_methods import surely_tensor, tensor_operands
+from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.joins import distribute
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Const, Seq, Tensor, Value
+
+_REORDERING = frozenset({"rearrange", "repeat", "reduce"})
+_AXES = re.compile(r"\([^()]*\)|\.\.\.|\w+")
+
+
+def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    """What ``einops.rearrange(x, pattern, ..)`` and its kin give; lists of tensors are stacked first."""
+    tail = name.rpartition(".")[2]
+    if tail == "einsum" and len(arguments.positional) > 1:
+        operands = [surely_tensor(*each) for each in arguments.positional[:-1]]
+        result = combine(frame, state, node, "`einops.einsum()`", operands, strict=True)
+        return _shaped(result, arguments.positional[-1][1])
+    given = arguments.get(0, "tensor")
+    if tail not in _REORDERING or given is None:
+        return UNKNOWN
+    pattern = arguments.value(1, "pattern")
+    if not isinstance(given[1], Seq):
+        return _shaped(surely_tensor(*given)[1], pattern)
+    return _shaped(combine(frame, state, node, f"`einops.{tail}()`", tensor_operands(*given), strict=True), pattern)
+
+
+def _shaped(value: Value, pattern: Value) -> Value:
+    """A tensor with the dimensions that a pattern ends with; anything else is as it was."""
+    if isinstance(value, Choice):
+        return distribute(value, lambda each: _shaped(each, pattern))
+    if not isinstance(value, Tensor):
+        return value
+    text = pattern.value if isinstance(pattern, Const) and isinstance(pattern.value, str) else ""
+    axes = _AXES.findall(text.partition("->")[2])
+    ndim = AT_LEAST_1 if "..." in axes or not axes else len(axes)
+    return replace(value, ndim=ndim if text else None, parameter=False, opaque=False)
