@@ -15,7 +15,7 @@ from torchdevlint.flow.run.moves import method_device, number_of_device, to_devi
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
@@ -118,7 +118,8 @@ def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.exp
     if path is None and on_cpu(device):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     if path is None:
-        return Library("", True, device, placed=step) if _constructs(frame, state, receiver) else Unknown(given=device)
+        made = _constructs(frame, state, receiver) or _is_called_by_name(frame, node, receiver)
+        return Library("", True, device, placed=step) if made else Unknown(given=device)
     if not _is_called(frame, receiver, path):
         return Tensor(device, None, (), (step,), moved=True, opaque=True)
     moved = Library("", True, device, placed=step)
@@ -149,6 +150,15 @@ def _constructs(frame: Frame, state: State, node: ast.expr) -> bool:
         return False
     name = callee.name.removesuffix(".from_pretrained").rpartition(".")[2].lstrip("_")
     return name[:1].isupper() and not name.isupper() and "Pipeline" not in name
+
+
+def _is_called_by_name(frame: Frame, node: ast.Call, receiver: ast.expr) -> bool:
+    """``net = create_model(..).to(device)``, where `net` is called or asked for parameters: it is a Module."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(receiver, ast.Call) or scope is None:
+        return False
+    target = targets_by_value(scope).get(node)
+    return target is not None and _is_called(frame, target, dotted_path(target) or "")
 
 
 def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:

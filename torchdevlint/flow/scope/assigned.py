@@ -30,3 +30,13 @@ def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
         if path is not None and found.setdefault(path, [])[-1:] != [value]:  # as in ``a = a = value``
             found[path].append(value)
     return found
+
+
+@once_a_node
+def targets_by_value(scope: ast.AST) -> dict[ast.expr, ast.expr]:
+    """The name or attribute that each value of an assignment to one alone goes to."""
+    return {
+        node.value: node.targets[0]
+        for node in nodes_in(scope, ast.Assign)
+        if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Name, ast.Attribute))
+    }
