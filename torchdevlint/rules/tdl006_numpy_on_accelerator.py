@@ -3,8 +3,9 @@
 ## What it does
 Finds `.numpy()`, `np.array(t)`, `np.concatenate(outputs)` and other functions of NumPy, assignments into its arrays,
 and calls of matplotlib, scikit-learn, pandas and Pillow, on a tensor that was moved to an accelerator, that a moved
-model computed, or that comes into the `forward` of a Module or an autograd Function. A function that gives the device
-of its argument to what it makes expects any device, so that its `.numpy()` is found too.
+model computed, or that comes into the `forward` of a Module or an autograd Function. What a Module gives in its other
+methods is where its parameters are, and what one method appends to a list on `self` is what another one finds there. A
+function that gives the device of its argument to what it makes expects any device, so that its `.numpy()` is found too.
 
 ## Why is this bad?
 A NumPy array lives in the memory of the host, so PyTorch refuses to make one from memory of a device:

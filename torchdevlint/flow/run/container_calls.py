@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from torchdevlint.flow.run import appended
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import element_of, join, sequence
@@ -51,6 +52,8 @@ def container_method(
     if name in ("append", "extend", "insert", "add", "appendleft") and arguments.positional:
         added = arguments.positional[-1][1]
         value = element_of(added) if name == "extend" else added
+        if name == "append":
+            appended.note(frame, callee.value, value)
         grown = (
             _append(receiver, value)
             if name == "append"

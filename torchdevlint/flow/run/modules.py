@@ -227,10 +227,11 @@ def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -
 
 
 def _is_there(value: Value, device: Device) -> bool:
-    """Whether a value is a tensor there, or came from an input that is."""
-    if isinstance(value, Unknown):
-        return value.given == device
-    return isinstance(value, Tensor) and (value.device == device or value.opaque)
+    """Whether a value is a tensor there, or came from an input that is, or has to be for layers of the model."""
+    place = value.given if isinstance(value, Unknown) else value.device if isinstance(value, Tensor) else None
+    if place == device or (isinstance(value, Tensor) and value.opaque):
+        return True
+    return device == MODEL and place is not None and place.origin is Origin.ARGUMENT
 
 
 def follows_input(operands: Operands) -> Value:

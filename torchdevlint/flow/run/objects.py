@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
@@ -41,8 +43,11 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
         return accessor
     value: Value | None = None
     for each in info.mro:
-        _evaluate_writers(frame, each, info, name)
+        _evaluate(frame, each.writers.get(name, ()), each, info)
         found = each.attributes.get(name)
+        if appended.begins_empty(found) and found is not None:
+            _evaluate(frame, appended.appenders(each, name), each, info)
+            found = appended.filled(each, name, found)
         if found is not None:
             value = found if value is None else join(value, found)
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
@@ -52,11 +57,12 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     return info.method(name, receiver) or UNKNOWN
 
 
-def _evaluate_writers(frame: Frame, info: ClassInfo, concrete: ClassInfo, name: str) -> None:
+def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
+    """Run methods that write to `self`, if they have not been run, to learn what they leave there."""
     machine = frame.machine
     if len(machine.active) >= _MAX_ACTIVE:
         return
-    for method in info.writers.get(name, ()):
+    for method in methods:
         if method in info.evaluated or method in machine.active:
             continue
         info.evaluated.add(method)

@@ -91,6 +91,12 @@ def _padded(frame: Frame, state: State, node: ast.Call, arguments: Arguments) ->
     return replace(first, ndim=AT_LEAST_1) if isinstance(first, Tensor) else UNKNOWN
 
 
+def _vector(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``parameters_to_vector(module.parameters())``: it is where the parameters are."""
+    each = element_of(arguments.value(0, "parameters"))
+    return Tensor(each.device, 1, (), each.steps) if isinstance(each, Tensor) else UNKNOWN
+
+
 def _environment_get(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """``os.environ.get("RANK")``."""
     return ranks.of_environment(node, arguments.value(0, "key"))
@@ -263,6 +269,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.get_device": _get_device,
     "torch.accelerator.current_accelerator": _current_accelerator,
     "torch.utils.checkpoint.checkpoint": _checkpointed,
+    "torch.nn.utils.parameters_to_vector": _vector,
+    "torch.nn.utils.convert_parameters.parameters_to_vector": _vector,
     "torch.nn.utils.rnn.pack_padded_sequence": _packed,
     "torch.nn.utils.rnn.pad_packed_sequence": _unpacked,
     "torch.nn.utils.rnn.pad_sequence": _padded,

@@ -44,6 +44,8 @@ class ClassInfo:
         self.settings = settings
         self.attributes: dict[str, Value] = {}
         """What `self.x` holds, joined over the methods that write it; class-level names too."""
+        self.appended: dict[str, dict[ast.AST, Value]] = {}
+        """What methods append to the lists that `self` keeps, by name and place."""
         self.evaluated: set[ast.AST] = set()
         """Methods whose writes to `self` are in `attributes`."""
         self.assigned_at: dict[str, ast.AST] = {}

@@ -1,0 +1,54 @@
+"""Lists that an object keeps: what its methods append to one is what another method finds in it."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.joins import blurred, join_all
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Seq, Value
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+def note(frame: Frame, node: ast.expr, value: Value) -> None:
+    """``self.outputs.append(x)``, where `node` is the list."""
+    name = _own(node)
+    if name is not None and frame.owner is not None:
+        frame.owner.appended.setdefault(name, {})[node] = value
+
+
+def begins_empty(value: Value | None) -> bool:
+    """Whether every method that assigns the list makes it an empty one."""
+    return isinstance(value, Seq) and value.items == ()
+
+
+def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:
+    """The methods of a class that append to the list ``self.name``."""
+    return _appenders(info.node).get(name, ())
+
+
+def filled(info: ClassInfo, name: str, empty: Value) -> Value:
+    """The list with what was appended to it, if that is one kind of thing."""
+    values = list(info.appended.get(name, {}).values())
+    element = blurred(join_all(values))
+    return empty if element == UNKNOWN else Seq(None, element, tuple(dict.fromkeys(values))[:MAX_MEMBERS])
+
+
+@once_a_node
+def _appenders(node: ast.ClassDef) -> dict[str, tuple[ast.AST, ...]]:
+    found: dict[str, dict[ast.AST, None]] = {}
+    for method in node.body:
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for call in nodes_in(method, ast.Call):
+                appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+                name = _own(call.func.value) if appends else None  # type: ignore[attr-defined]
+                if name is not None:
+                    found.setdefault(name, {})[method] = None
+    return {name: tuple(methods) for name, methods in found.items()}
+
+
+def _own(node: ast.expr) -> str | None:
+    """`x` in ``self.x``."""
+    return node.attr if isinstance(node, ast.Attribute) and dotted_path(node.value) == "self" else None
