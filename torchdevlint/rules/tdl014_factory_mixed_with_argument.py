@@ -4,10 +4,10 @@
 Finds `torch.arange(...)`, `torch.ones(...)`, `torch.tensor(...)` and every other factory without `device=` in code
 outside of `forward`: losses, metrics, masks, index helpers, samplers, methods that are not part of the forward pass,
 and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
-with what comes out of an argument (`prediction["boxes"]`), or with something that was made on a device that the
-function was given; when it is filled from an argument, slice by slice, and returned; and when it is returned for a
-special case by content (`if not len(boxes): return torch.zeros(0, 4)`) where the other `return` gives what is made of
-an argument.
+with what comes out of an argument (`prediction["boxes"]`, or an attribute that is asked for its shape), or with
+something that was made on a device that the function was given; when it is filled from an argument, slice by slice, and
+returned; and when it is returned for a special case by content (`if not len(boxes): return torch.zeros(0, 4)`) where
+the other `return` gives what is made of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,

@@ -15,7 +15,7 @@ from torchdevlint.flow.state.joins import distribute, is_number, only, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, NONE, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
 
 
 def is_factory(name: str) -> bool:
@@ -119,6 +119,10 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         known, ndim = array_dimensions(frame, state, arguments.positional[0][0])
         if known:
             return created(frame, state, node, name, ndim, device)
+        if _is_option(arguments.positional[0][0]):
+            return created(frame, state, node, name, None, device)
+    if isinstance(data, Choice):
+        data = _without_none(data)
     if isinstance(data, Tensor):
         return data if device == DEFAULT else created(frame, state, node, name, data.ndim, device)
     if isinstance(data, Choice) or (isinstance(data, Unknown) and device == DEFAULT):
@@ -132,6 +136,35 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     ):
         frame.machine.emit(Collected(frame, state, node))
     return created(frame, state, node, name, data_ndim(data), device)
+
+
+_OPTIONS = frozenset("config cfg conf args opt opts options hparams hps hyp settings".split())
+"""What programs call the numbers and texts that they are told."""
+
+
+def _is_option(node: ast.expr) -> bool:
+    """``self.config["anchors"]``, ``args.betas``: whoever wraps it in a tensor was not given one."""
+    if not isinstance(node, (ast.Attribute, ast.Subscript)) or not _is_named(node):
+        return False
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name.lstrip("_") in _OPTIONS:
+            return True
+    return False
+
+
+def _is_named(node: ast.Attribute | ast.Subscript) -> bool:
+    """Whether it is looked up by a name: ``args[0]`` is an argument."""
+    if isinstance(node, ast.Attribute):
+        return True
+    return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+
+
+def _without_none(data: Choice) -> Value:
+    """What is given where it is not None, if that is one thing: numbers, as in ``q: list[float] | None = None``."""
+    held = [each for _, each in data.alternatives if each != NONE]
+    return held[0] if len(held) == 1 and (is_number(held[0]) or isinstance(held[0], Seq)) else data
 
 
 def _maybe_tensor(arguments: Arguments) -> bool:

@@ -6,8 +6,8 @@ import ast
 
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
-from torchdevlint.flow.scope.names import positional_names
-from torchdevlint.flow.scope.uses import Uses, uses_in
+from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
+from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -32,14 +32,20 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     given = value.given if isinstance(value, Unknown) else None
     if given is None or given.origin not in (Origin.ARGUMENT, Origin.MODEL) or frame.function is None:
         return value
-    used = uses_in(frame.function)
+    used, asked = uses_in(frame.function), asked_in(frame.function)
     for name in _calculated_with(at):
+        if "." in name or "[" in name:
+            if asked.get(name, set()) & _OF_ARRAYS:
+                return given_tensor(given, at)
+            continue
         uses = used.get(name) or Uses()
         if uses.is_container or uses.called:
             continue
         if given == MODEL and name in _first_input(frame):
             return given_tensor(given, at)
         if uses.attributes & _OF_ARRAYS:
+            if name not in argument_names(frame.function):
+                return given_tensor(given, at)
             place = place_of_argument(frame, name)
             return value if place == TOP else given_tensor(place, at)
     return value
@@ -53,11 +59,12 @@ def _first_input(frame: Frame) -> list[str]:
 
 
 def _calculated_with(node: ast.expr) -> list[str]:
-    """The names in ``a * x - b``, ``~(x > 0)``."""
+    """The names in ``a * x - b``, ``~(x > 0)``, and paths such as ``system.momenta`` and ``batch["x"]``."""
     if isinstance(node, ast.BinOp):
         return [*_calculated_with(node.left), *_calculated_with(node.right)]
     if isinstance(node, ast.Compare) and len(node.comparators) == 1:
         return [*_calculated_with(node.left), *_calculated_with(node.comparators[0])]
     if isinstance(node, ast.UnaryOp):
         return _calculated_with(node.operand)
-    return [node.id] if isinstance(node, ast.Name) else []
+    path = dotted_path(node)
+    return [] if path is None else [path]
