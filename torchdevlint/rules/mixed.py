@@ -68,6 +68,16 @@ def is_one_of_two(fact: MixedDevices) -> bool:
     return fact.operation == "another `return`"
 
 
+def is_together(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: both are returned, in one tuple or dict."""
+    return fact.operation == "the same `return`"
+
+
+def _meets_later(fact: MixedDevices) -> bool:
+    """Whether nothing raises here, since the operands only leave the function."""
+    return is_returned(fact) or is_one_of_two(fact) or is_together(fact)
+
+
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
     """A report that starts where the tensor is made, which is what has to change."""
     return Report(
@@ -104,7 +114,7 @@ def made_there(fact: MixedDevices) -> Fix | None:
         message = f"add `{argument}`"
         edits = (argument_added(first.text, first.span, argument),)
     found = tuple(each for each in edits if each is not None)
-    safe = fact.one_input and not first.random and not is_returned(fact) and not is_one_of_two(fact)
+    safe = fact.one_input and not first.random and not _meets_later(fact)
     return Fix(Applicability.SAFE if safe else Applicability.UNSAFE, message, found) if found else None
 
 
@@ -123,6 +133,8 @@ def claim(fact: MixedDevices, first: Creation) -> str:
         return f"{made}, which is returned, filled with values from {fact.other.device}"
     if is_one_of_two(fact):
         return f"{made}, which is returned in one case, and {code(fact.other.text)} on {fact.other.device} in another"
+    if is_together(fact):
+        return f"{made}, which is returned beside {code(fact.other.text)} on {fact.other.device}"
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
@@ -132,6 +144,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is returned is silently on the CPU, filled copy by copy"
     if is_one_of_two(fact):
         return "nothing raises here: where the result is depends on the input, and what it meets later may not be there"
+    if is_together(fact):
+        return "nothing raises here: what is returned is in two places, and whoever takes it expects one"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _GRADIENTS:
@@ -149,7 +163,7 @@ def symptom(fact: MixedDevices) -> str:
 def notes(fact: MixedDevices) -> tuple[Note, ...]:
     """Where the operands meet, further factories, and where each side got its device; not the first creation."""
     first, *further = fact.creations
-    if is_returned(fact) or is_one_of_two(fact):
+    if _meets_later(fact):
         meeting = f"{code(fact.stayed.text)} is returned here"
     else:
         meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"

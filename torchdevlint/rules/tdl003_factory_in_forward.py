@@ -6,9 +6,10 @@ Finds `torch.zeros(...)`, `torch.arange(...)`, `torch.tensor(...)` and every oth
 is combined with something that lives on the model's device, or is given to one of the model's layers, whatever class
 that has. The report starts at the creation, which has to change.
 
-What is returned counts as combined in two cases: a buffer that was filled, slice by slice, from the model's device;
-and the result of a special case by content, such as `return torch.zeros(0, 4)` where nothing was found, when the other
-`return` gives something on the model's device.
+What is returned counts as combined in three cases: a buffer that was filled, slice by slice, from the model's device;
+the result of a special case by content, such as `return torch.zeros(0, 4)` where nothing was found, when the other
+`return` gives something on the model's device; and a mask or noise as large as an input, which `forward` returns beside
+it in one tuple or dict. Lengths, steps and indices are left alone there.
 
 ## Why is this bad?
 A factory makes its tensor on the default device, which is the CPU. `model.to("cuda")` moves parameters and buffers

@@ -1,0 +1,98 @@
+"""Tensors that `forward` makes on the CPU and gives away beside its inputs: returned with them, or to one layer.
+
+As large as an input, they are meant to be where that is. Lengths, steps and counters are often kept on the CPU, and so
+are tables of data; what has one dimension and is given to a layer may be such.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.events import LayerCalled, Mixed, Returned
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
+from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Map, Seq, Tensor, Value
+from torchdevlint.source.nodes import inside, nodes_in
+
+_FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
+"""Factories of what is calculated with; ranges and drawn numbers are as often indices."""
+_KEPT_ON_CPU = re.compile(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|id", re.IGNORECASE)
+_WHOLE_NUMBERS = re.compile(r"long|int|short|uint")
+_OF_SIZES = frozenset({"shape", "size"})
+_MATRIX = 2
+
+Part = tuple[ast.expr, Tensor]
+
+
+def _note_returned(event: Returned) -> None:
+    """``return x, torch.ones(x.shape[0], 4)``, ``return {"x": x, "mask": mask}``."""
+    frame, node = event.frame, event.node
+    if frame.context == "forward" and frame.entry.kind == "forward":
+        _look(frame, event.state, node, "the same `return`", list(_parts(node, event.value)), 1)
+
+
+def _note_layer(event: LayerCalled) -> None:
+    """``self.proj(x, torch.rand(x.shape[0], 3))``, for a layer of a class that is not known."""
+    frame, node = event.frame, event.node
+    if frame.context != "forward" or event.owner is None or frame.depth:
+        return
+    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor)]
+    _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX)
+
+
+def _look(frame: Frame, state: State, node: ast.AST, operation: str, parts: list[Part], least: int) -> None:
+    function = frame.function
+    there = [each for each in parts if each[1].device == MODEL and each[1].ndim != 0]
+    if not there or function is None:
+        return
+    for at, value in parts:
+        made = value.device == DEFAULT and bool(value.creations) and value.ndim is not None
+        enough = value.ndim is not None and (value.ndim >= least or value.ndim < 0)
+        if made and enough and _is_meant_there(frame, function, at, value):
+            frame.machine.emit(Mixed(frame, state, node, operation, (at, value), there[0]))
+
+
+def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
+    """The tensors of a tuple or dict that is written out, each with its expression."""
+    pairs: list[tuple[ast.expr, Value]] = []
+    if isinstance(node, ast.Tuple) and isinstance(value, Seq) and value.items is not None:
+        pairs = list(zip(node.elts, value.items, strict=False)) if len(node.elts) == len(value.items) else []
+    elif isinstance(node, ast.Dict) and isinstance(value, Map):
+        held = dict(value.items)
+        named = zip(node.keys, node.values, strict=True)
+        pairs = [(each, held[key.value]) for key, each in named if isinstance(key, ast.Constant) and key.value in held]
+    yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
+
+
+def _is_meant_there(frame: Frame, function: FunctionNode, at: ast.expr, value: Tensor) -> bool:
+    """Whether all that it was made by is as large as something of the function, and is no length or index."""
+    name = dotted_path(at)
+    if name is not None and _KEPT_ON_CPU.search(name):
+        return False
+    return all(_is_sized(function, site.node) for site in value.creations)
+
+
+def _is_sized(function: FunctionNode, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or (dotted_path(node.func) or "").rpartition(".")[2] not in _FILLED:
+        return False
+    dtypes = [dotted_path(each.value) or "" for each in node.keywords if each.arg == "dtype"]
+    if any(is_dtype_name(f"torch.{each.rpartition('.')[2]}") and _WHOLE_NUMBERS.search(each) for each in dtypes):
+        return False
+    sizes = {each.id for argument in node.args for each in inside(argument) if isinstance(each, ast.Name)}
+    if any(_asks_for_size(argument) for argument in node.args):
+        return True
+    bound = (each for each in nodes_in(function, ast.Assign) if _asks_for_size(each.value))
+    targets = (target for each in bound for target in each.targets)
+    names = {one.id for target in targets for one in inside(target) if isinstance(one, ast.Name)}
+    return not names.isdisjoint(sizes)
+
+
+def _asks_for_size(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Attribute) and each.attr in _OF_SIZES for each in inside(node))
+
+
+EVENTS = {Returned: _note_returned, LayerCalled: _note_layer}
