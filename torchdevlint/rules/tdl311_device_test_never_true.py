@@ -40,7 +40,8 @@ types of tensors.
 
 ## What it cannot see
 Devices that are parameters or options, which may be strings. It is silent where the same test, or for types of tensors
-the same function, asks for the other answer too.
+the same function, asks for the other answer too, and where a function refuses an argument unless it is of such a type:
+it is for tensors of the CPU.
 
 ## References
 - [torch.device](https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device)
@@ -62,13 +63,13 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, only
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = None
@@ -254,6 +255,8 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
         return
     machine = frame.machine
     argument = device.name if device.origin is Origin.ARGUMENT else None
+    if argument is not None and frame.function is not None and ast.dump(asked) in _demanded(frame.function):
+        return
     machine.record(
         ("never true", node),
         lambda: NeverTrue(
@@ -267,6 +270,19 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
         state,
         argument,
     )
+
+
+@once_a_node
+def _demanded(function: FunctionNode) -> frozenset[str]:
+    """What a function refuses unless it is of a type: ``assert isinstance(x, ..)``, ``if not ..: raise``.
+
+    Whoever calls it brings a tensor of the CPU.
+    """
+    tests = [each.test for each in nodes_in(function, ast.Assert)]
+    refused = [each.test for each in nodes_in(function, ast.If) if isinstance(each.body[-1], ast.Raise)]
+    tests += [each.operand for each in refused if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not)]
+    calls = (each for test in tests for each in inside(test) if isinstance(each, ast.Call) and each.args)
+    return frozenset(ast.dump(each.args[0]) for each in calls if dotted_path(each.func) == "isinstance")
 
 
 EVENTS = {Compared: _note_comparison}
