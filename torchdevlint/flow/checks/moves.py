@@ -12,7 +12,7 @@ from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.encoded import is_encoding
-from torchdevlint.flow.kinds.model_inputs import holds_graphs, shown_by
+from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -160,31 +160,18 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
         steps = found[0].steps  # type: ignore[attr-defined]
         return frame.machine.evidence(steps[:1])
     if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
-        return _asked_for_device(frame, node)
+        return _shown(frame, node, asked_for_device(frame, node))
     if not isinstance(value, Unknown):
         return None
     evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
-    return evidence if evidence is not None else _shown_by_model(frame, node, state)
+    return evidence if evidence is not None else _shown(frame, node, shown_by(frame, node, state))
 
 
-def _asked_for_device(frame: Frame, node: ast.Subscript) -> Evidence | None:
-    """``if batch[k].device != device: batch[k].to(device)``: a tensor, since what else a loader gives has no device."""
-    asked = ast.dump(node)
-    for test in nodes_in(frame.function or frame.machine.tree, ast.If):
-        if is_inside(node, test):
-            for each in nodes_in(test.test, ast.Attribute):
-                if each.attr == "device" and ast.dump(each.value) == asked:
-                    text = f"`{frame.machine.text_of(node)}` is asked for its device here"
-                    return ((text, frame.machine.span_of(each)),)
-    return None
-
-
-def _shown_by_model(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
-    shown = shown_by(frame, node, state)
-    if shown is None:
+def _shown(frame: Frame, node: ast.expr, place: ast.AST | None) -> Evidence | None:
+    if place is None:
         return None
     text = f"`{frame.machine.text_of(node)}` is a tensor by what is done here"
-    return ((text, frame.machine.span_of(shown)),)
+    return ((text, frame.machine.span_of(place)),)
 
 
 def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:

@@ -19,7 +19,7 @@ from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in
 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
@@ -187,3 +187,11 @@ def _is_loss(frame: Frame, call: ast.Call, state: State) -> bool:
         if each.value is call and isinstance(target, ast.Name) and scope is not None:
             return "backward" in (uses_in(scope).get(target.id) or Uses()).attributes
     return False
+
+
+def asked_for_device(frame: Frame, node: ast.Subscript) -> ast.AST | None:
+    """Where ``if batch[k].device != device: batch[k].to(device)`` asks: what else a loader gives has no device."""
+    asked, scope = ast.dump(node), frame.function or frame.machine.tree
+    tests = (each.test for each in nodes_in(scope, ast.If) if is_inside(node, each))
+    read = (each for test in tests for each in inside(test) if isinstance(each, ast.Attribute))
+    return next((each for each in read if each.attr == "device" and ast.dump(each.value) == asked), None)
