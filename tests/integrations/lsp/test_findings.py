@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from lsprotocol import types
 
 from tests.integrations.lsp.editor import LOAD, Editor, running
-from torchdevlint.integrations.lsp.places import Places
 
 
 def test_a_finding_has_all_that_the_command_line_says(editor: Editor) -> None:
@@ -98,14 +96,6 @@ def test_positions_count_utf16_units(editor: Editor) -> None:
 def test_a_form_feed_is_no_new_line(editor: Editor) -> None:
     uri = editor.open("feed.py", "import torch\n\f\nstate = torch.load('\u2028model.pt')\n")
     assert [each.range.start.line for each in editor.found(uri)] == [2]
-
-
-@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 12), ("utf-16", 10), ("utf-32", 9)])
-def test_places_in_each_encoding(encoding: str, column: int) -> None:
-    places = Places(("a", "x = '\U0001f525', b"), encoding)
-    assert places.position(2, 10) == types.Position(1, column)
-    assert places.position(3, 7) == places.position(2, 99) == places.position(99, 1)
-    assert Places((), encoding).position(1, 1) == types.Position(0, 0)
 
 
 def test_the_encoding_is_the_first_that_both_sides_know(tmp_path: Path) -> None:
