@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -61,16 +61,16 @@ class Beliefs:
         return belief if notebook is None else _in_cell(belief, notebook)
 
 
-def of_bytes(data: bytes, filename: str, settings: Settings) -> Beliefs:
+def of_bytes(data: bytes, filename: str, settings: Settings, pulse: Callable[[], None] | None = None) -> Beliefs:
     """What is believed of a file with this content; `filename` need not exist, but what is beside it is looked into.
 
     Raises UndecodableError and InvalidSyntaxError for what is no Python, TooDeepError, RecursionError and MemoryError
-    for what is nested too deeply.
+    for what is nested too deeply; and what `pulse` raises, which is called before each statement that is run.
     """
     document = parsed(content_of(data, filename))
     if document.tree is None:
         raise document.errors[0]
-    source, recording = Source(document.content.text, document.tree), Recording()
+    source, recording = Source(document.content.text, document.tree), Recording(pulse)
     analyse(document.tree, source, settings, project=around(filename, Library()), recording=recording)
     return Beliefs(document.content, recording)
 

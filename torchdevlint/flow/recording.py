@@ -46,7 +46,9 @@ class Seen(Frozen, frozen=True):
 class Recording:
     """What was seen of the expressions and targets of one file, by node; it may be read when the file was run."""
 
-    def __init__(self) -> None:
+    def __init__(self, pulse: Callable[[], None] | None = None) -> None:
+        self.pulse = pulse
+        """Called before each statement, so that who no longer waits can raise something."""
         self.machine: Machine | None = None
         """The run that is remembered, once it is over."""
         self.tree: ast.Module | None = None
@@ -100,9 +102,11 @@ class Recording:
         return evaluate
 
     def _statement(self, transfer: Callable[..., None]) -> Callable[..., None]:
-        before, after, ran = self.before, self.after, self.ran.add
+        before, after, ran, pulse = self.before, self.after, self.ran.add, self.pulse
 
         def execute(frame: Frame, node: ast.stmt, state: State) -> None:
+            if pulse is not None:
+                pulse()
             ran(node)
             if node in before:
                 self._read(frame, before[node], state)

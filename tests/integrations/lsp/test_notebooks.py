@@ -175,7 +175,7 @@ def test_the_page_of_a_rule_in_a_cell(editor: Editor) -> None:
     hover = editor.hover(f"{book}#2", 1, 3)
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
-    assert hover.contents.value.startswith("# TDL001 ")
+    assert "\n# TDL001 " in hover.contents.value
     assert hover.range is not None
     assert hover.range.start == types.Position(1, 0)
     assert editor.hover(f"{book}#1", 1, 3) is None

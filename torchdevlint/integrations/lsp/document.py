@@ -56,6 +56,10 @@ class Shown(Struct, frozen=True, dict=True):
         """The page that a finding names by its cell."""
         return self.pages[cell - 1 if cell else 0]
 
+    def of_uri(self, uri: str) -> Page | None:
+        """The page of this URI, if there is one."""
+        return next((page for page in self.pages if page.uri == uri), None)
+
     def lines(self, _filename: str, cell: int | None = None, /) -> Sequence[str]:
         return self.page(cell).lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lsprotocol.types import Position, Range
 from msgspec import Struct
@@ -56,6 +56,20 @@ def rows_of(text: str) -> tuple[str, ...]:
     The last one has none, and may be empty, so that the rows are those that an editor shows.
     """
     return tuple(_ROW_END.split(text))
+
+
+def moved(old: Sequence[str], new: Sequence[str]) -> Callable[[int], int | None]:
+    """Where a row of an old text, from 1, is in a new one; None for those between the first and last that changed."""
+    shorter = min(len(old), len(new))
+    before = next((row for row in range(shorter) if old[row] != new[row]), shorter)
+    behind = next((row for row in range(shorter - before) if old[-1 - row] != new[-1 - row]), shorter - before)
+
+    def place(row: int) -> int | None:
+        if row <= before:
+            return row
+        return row + len(new) - len(old) if row > len(old) - behind else None
+
+    return place
 
 
 def touches(one: Range, other: Range) -> bool:

@@ -37,7 +37,7 @@ class PreferenceError(ValueError):
 
 def preferences(sent: object) -> Preferences:
     """The settings that an editor sends, alone or under the name of this tool. Raises PreferenceError."""
-    if isinstance(sent, Mapping) and isinstance(sent.get(SECTION), Mapping):
+    if isinstance(sent, Mapping) and SECTION in sent:
         sent = sent[SECTION]
     if not isinstance(sent, Mapping):
         return Preferences()

@@ -13,7 +13,8 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint.integrations.lsp.findings import diagnostics
-from torchdevlint.integrations.lsp.session import Session, StaleError
+from torchdevlint.integrations.lsp.latest import StaleError
+from torchdevlint.integrations.lsp.session import Session
 
 Report = types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport
 

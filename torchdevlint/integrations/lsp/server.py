@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint import __version__
-from torchdevlint.integrations.lsp import answers, pulled, settings
+from torchdevlint.integrations.lsp import beliefs, fixes, pulled, settings
 from torchdevlint.integrations.lsp.client import client_of
 from torchdevlint.integrations.lsp.session import Session
 from torchdevlint.integrations.lsp.texts import Texts
@@ -50,7 +50,8 @@ def create() -> LanguageServer:
     _begin(server, session)
     _keep_texts(server, session)
     _keep_notebooks(server, session)
-    answers.register(server, session)
+    fixes.register(server, session)
+    beliefs.register(server, session)
     pulled.register(server, session)
     return server
 

@@ -9,14 +9,14 @@ from functools import partial
 from typing import TypeVar
 
 from lsprotocol import types
-from msgspec import Struct
-from pygls.exceptions import JsonRpcContentModified
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint.integrations.lsp.actions import AsTheClientTakesIt, Edits
+from torchdevlint.integrations.lsp.believed import Believed, believe
 from torchdevlint.integrations.lsp.client import Client
 from torchdevlint.integrations.lsp.document import Linted, Page, Shown, lint
 from torchdevlint.integrations.lsp.findings import diagnostics
+from torchdevlint.integrations.lsp.latest import Latest, StaleError
 from torchdevlint.integrations.lsp.preferences import Preferences
 from torchdevlint.integrations.lsp.texts import Texts
 from torchdevlint.integrations.lsp.worker import Urgency, Worker
@@ -24,18 +24,6 @@ from torchdevlint.integrations.lsp.worker import Urgency, Worker
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-
-
-class StaleError(JsonRpcContentModified):
-    """What was asked about is no longer what is shown."""
-
-
-class Asked(Struct, frozen=True):
-    """What is being linted, and the round of settings and saved files that it was asked for in."""
-
-    shown: Shown
-    round: int
-    result: asyncio.Future[Linted]
 
 
 class Session:
@@ -50,9 +38,8 @@ class Session:
         self.texts = Texts()
         self.preferences = Preferences()
         self.worker = Worker()
-        self.round = 0
-        self._linted: dict[str, Linted] = {}
-        self._asked: dict[str, Asked] = {}
+        self.findings: Latest[Linted] = Latest(self._shown, self._lint)
+        self.beliefs: Latest[Believed] = Latest(self._shown, self._believe)
         self._pending: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._changed: dict[str, float] = {}
@@ -73,8 +60,8 @@ class Session:
 
     def schedule_all(self, pause: float = 0) -> None:
         """Lint all that is open, since a file or a setting has changed that it may depend on."""
-        self.round += 1
-        self._linted.clear()
+        self.findings.new_round()
+        self.beliefs.new_round()
         self.schedule(self.texts.units, pause)
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -85,16 +72,16 @@ class Session:
         await asyncio.sleep(pause)
         if self.client.pulls and self.client.refreshes:
             self.server.workspace_diagnostic_refresh(None)
-        if self.client.refreshes_hints and self.preferences.inlay_hints.enable:
+        if self.client.refreshes_hints:
             self.server.workspace_inlay_hint_refresh(None)
 
     def close(self, unit: str, uris: Iterable[str]) -> None:
         """A document or a notebook with these cells is no longer open."""
         self._forget(unit)
-        if (asked := self._asked.pop(unit, None)) is not None:
-            asked.result.cancel()
-        for known in (self._linted, self._told, self._changed):
-            known.pop(unit, None)
+        self.findings.forget(unit)
+        self.beliefs.forget(unit)
+        self._told.pop(unit, None)
+        self._changed.pop(unit, None)
         self.clear(uris)
 
     def clear(self, uris: Iterable[str]) -> None:
@@ -110,54 +97,34 @@ class Session:
         """
         unit = self.texts.unit(uri)
         shown = self.texts.shown(unit)
-        page = None if shown is None else next((page for page in shown.pages if page.uri == uri), None)
+        page = None if shown is None else shown.of_uri(uri)
         if shown is None or page is None:
             return None
         if settled:
-            await asyncio.sleep(self._changed.get(unit, 0) - asyncio.get_running_loop().time())
-            self._expect(unit, shown)
-        return await self._of(unit, shown), page
+            await self.settled(unit, shown)
+        return await self.findings.of(unit, shown), page
+
+    async def settled(self, unit: str, shown: Shown) -> None:
+        """Return when a text has been as it is for the pause after a change. Raises StaleError if it changes."""
+        await asyncio.sleep(self._changed.get(unit, 0) - asyncio.get_running_loop().time())
+        self.findings.expect(unit, shown)
 
     def expect(self, uri: str, linted: Linted) -> None:
         """Raises StaleError if what was linted with a document is no longer what is shown."""
-        self._expect(self.texts.unit(uri), linted.shown)
+        self.findings.expect(self.texts.unit(uri), linted.shown)
 
     async def work(self, function: Callable[..., T], *arguments: object, urgency: Urgency = Urgency.FINDINGS) -> T:
         """The result of a function, in the thread that lints."""
         return await self.worker.submit(partial(function, *arguments), urgency)
 
-    def _expect(self, unit: str, shown: Shown) -> None:
-        if self.texts.shown(unit) != shown:
-            raise StaleError
+    def _shown(self, unit: str) -> Shown | None:
+        return self.texts.shown(unit)
 
-    async def _of(self, unit: str, shown: Shown) -> Linted:
-        """What is found in what is shown; several who ask for it are given the same."""
-        while True:
-            known, asked, round_ = self._linted.get(unit), self._asked.get(unit), self.round
-            if known is not None and known.shown == shown:
-                return known
-            if asked is None or asked.shown != shown or asked.round != round_:
-                if asked is not None:
-                    asked.result.cancel()
-                asked = self._asked[unit] = Asked(shown, round_, self.worker.submit(partial(lint, shown)))
-            try:
-                linted = await asyncio.shield(asked.result)
-            except asyncio.CancelledError:
-                if not asked.result.cancelled():
-                    raise  # it is who asks that was cancelled
-                linted = None
-            except BaseException:
-                self._done(unit, asked)
-                raise
-            self._expect(unit, shown)
-            if linted is not None and asked.round == self.round:
-                self._linted[unit] = linted
-                self._done(unit, asked)
-                return linted
+    def _lint(self, shown: Shown) -> asyncio.Future[Linted]:
+        return self.worker.submit(partial(lint, shown))
 
-    def _done(self, unit: str, asked: Asked) -> None:
-        if self._asked.get(unit) is asked:
-            del self._asked[unit]
+    def _believe(self, shown: Shown) -> asyncio.Future[Believed]:
+        return self.worker.submit_long(partial(believe, shown), Urgency.BELIEFS)
 
     def _forget(self, unit: str) -> None:
         """What was scheduled is not done."""
@@ -170,7 +137,7 @@ class Session:
             shown = self.texts.shown(unit)
             if shown is None:
                 return
-            linted = await self._of(unit, shown)
+            linted = await self.findings.of(unit, shown)
             for page in shown.pages:
                 self._show(page, diagnostics(linted, page, self.texts.encoding))
             self.tell(unit, linted)

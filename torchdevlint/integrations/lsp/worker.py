@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from enum import IntEnum
+from functools import partial
 from itertools import count
 from queue import PriorityQueue
 from typing import Any, TypeVar
@@ -15,40 +16,76 @@ STACK = 16 * 1024 * 1024
 """Bytes for the thread: what a main thread has at least, since code may be nested as deeply as there."""
 
 T = TypeVar("T")
+Pulse = Callable[[], None]
+"""What long work calls again and again; it raises OvertakenError when there is something better to do."""
 
 
 class Urgency(IntEnum):
     """What is done first; what is as urgent is done in the order in which it came."""
 
     FINDINGS = 0
-    HINTS = 1
+    BELIEFS = 1
     WORKSPACE = 2
 
 
+class OvertakenError(Exception):
+    """The work is to end, since something more urgent waits, or nobody waits for it any more."""
+
+
+class _Job:
+    def __init__(self, urgency: Urgency, order: int, work: Callable[[Pulse], Any], result: asyncio.Future[Any]) -> None:
+        self.key = urgency, order
+        self.work, self.result = work, result
+
+    def __lt__(self, other: _Job) -> bool:
+        return self.key < other.key
+
+
 class Worker:
-    """Does one piece of work after the other while the event loop answers. One that is cancelled is not begun."""
+    """Does one piece of work after the other while the event loop answers.
+
+    What is cancelled is not begun. Work that is overtaken begins anew when what was more urgent is done.
+    """
 
     def __init__(self) -> None:
-        self._queue: PriorityQueue[tuple[Urgency, int, Future[Any], Callable[[], Any]]] = PriorityQueue()
+        self._queue: PriorityQueue[_Job] = PriorityQueue()
         self._order = count()
         before = threading.stack_size(STACK)
         threading.Thread(target=self._run, name="lint", daemon=True).start()
         threading.stack_size(before)
 
     def submit(self, work: Callable[[], T], urgency: Urgency = Urgency.FINDINGS) -> asyncio.Future[T]:
-        future: Future[T] = Future()
-        self._queue.put((urgency, next(self._order), future, work))
-        return asyncio.wrap_future(future)
+        return self.submit_long(lambda _: work(), urgency)
+
+    def submit_long(self, work: Callable[[Pulse], T], urgency: Urgency) -> asyncio.Future[T]:
+        """Work that can be overtaken."""
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put(_Job(urgency, next(self._order), work, result))
+        return result
 
     def _run(self) -> None:
         while True:
-            _, _, future, work = self._queue.get()
-            if not future.set_running_or_notify_cancel():
+            job = self._queue.get()
+            if job.result.cancelled():
                 continue
             try:
-                result = work()
+                done = partial(job.result.set_result, job.work(partial(self._pulse, job)))
+            except OvertakenError:
+                self._queue.put(job)
+                continue
             except BaseException as error:  # noqa: BLE001 (whoever waits is told)
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-            del future, work
+                done = partial(job.result.set_exception, error)
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                job.result.get_loop().call_soon_threadsafe(_settle, job.result, done)
+            del job, done
+
+    def _pulse(self, job: _Job) -> None:
+        with self._queue.mutex:
+            first = self._queue.queue[0] if self._queue.queue else job
+        if job.result.cancelled() or first.key[0] < job.key[0]:
+            raise OvertakenError
+
+
+def _settle(result: asyncio.Future[Any], done: Callable[[], None]) -> None:
+    if not result.cancelled():
+        done()

@@ -1,4 +1,4 @@
-"""What the server answers about a place in a document: what can be done there, and what is to be read."""
+"""What a client can have done: fixes of a place, and of all of a document."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint.integrations.lsp.actions import FIX_ALL, FIX_NOTEBOOK, KINDS, actions, fix_all, is_wanted
-from torchdevlint.integrations.lsp.findings import page_of_rule
-from torchdevlint.integrations.lsp.places import Places, touches
 from torchdevlint.integrations.lsp.session import Session
 
 
 def register(server: LanguageServer, session: Session) -> None:
-    """Have the server answer."""
+    """Have the server offer fixes."""
     _offer_actions(server, session)
     _fix_before_saving(server, session)
-
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hover(params: types.HoverParams) -> types.Hover | None:
-        current = await session.current(params.text_document.uri)
-        if current is None:
-            return None
-        linted, page = current
-        places, here = Places(page.lines, session.texts.encoding), types.Range(params.position, params.position)
-        found = [each for each in linted.findings(page) if touches(places.range(each.span), here)]
-        if not found:
-            return None
-        value = "\n---\n\n".join(dict.fromkeys(map(page_of_rule, found)))
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value), places.range(found[0].span))
 
 
 def _offer_actions(server: LanguageServer, session: Session) -> None:
