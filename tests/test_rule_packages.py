@@ -251,9 +251,10 @@ def test_flake8_shows_them_by_our_one_plugin(linted: Path, installed: str) -> No
 def test_an_editor_shows_them(linted: Path, installed: str) -> None:
     code = (
         "from pathlib import Path\n"
-        "from torchdevlint.integrations.lsp.document import lint\n"
+        "from torchdevlint.integrations.lsp.document import Page, Shown, lint\n"
         "from torchdevlint.integrations.lsp.findings import diagnostics\n"
-        "for each in diagnostics(lint('steps.py', Path('steps.py').read_text()), 'utf-16'):\n"
+        "page = Page('steps', Path('steps.py').read_text())\n"
+        "for each in diagnostics(lint(Shown('steps.py', (page,))), page, 'utf-16'):\n"
         "    print(each.code, each.range.start.line + 1, each.code_description.href)\n"
     )
     done = python("-c", code, cwd=linted, PYTHONPATH=f"{ROOT}:{installed}")
@@ -376,6 +377,17 @@ def test_a_package_that_cannot_be_used_is_named_and_the_rest_runs(
         codes = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("steps.py")]
         assert codes == [code for code, _ in FOUND]
         assert "TDL900" not in done.stdout, "whether a comment for such a rule is needed, nobody knows"
+    every = python("-m", "torchdevlint", "rule", "--all", PYTHONPATH=f"{ROOT}:{packages}")
+    assert every.returncode == 2
+    assert words in every.stderr
+    assert "# ACM101 " in every.stdout
+
+
+def test_a_rule_that_cannot_be_used_has_no_page(tmp_path: Path) -> None:
+    packages = package(tmp_path / "site", "PRE", "bad_rules", {"__init__.py": "1 / 0", **CALLED})
+    done = python("-m", "torchdevlint", "rule", "PRE101", PYTHONPATH=f"{ROOT}:{packages}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be imported: ZeroDivisionError: division by zero" in done.stderr
 
 
 def test_a_rule_that_raises_on_a_file_is_named_with_it(tmp_path: Path, linted: Path, installed: str) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import click
+from msgspec import to_builtins
 
-from torchdevlint.cli.console import emit, terminal_width, wants_color
+from torchdevlint.cli.console import complain, emit, terminal_width, wants_color
 from torchdevlint.cli.options import Refused
 from torchdevlint.config import nearest
-from torchdevlint.rules import Rule, all_rules, by_code, find, identities
+from torchdevlint.rules import Rule, all_rules, by_code, find, identities, unusable
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,12 +25,18 @@ def rule(key: str | None, every: bool, output_format: str, color: str) -> int:
         raise click.UsageError("name one rule by its code or name, or say --all")
     rules = all_rules() if key is None else (_named(key),)
     if output_format == "json":
-        described = [_described(one) for one in rules]
+        from torchdevlint import api
+
+        told = {one.code: to_builtins(one) for one in api.all_rules()}
+        described = [told[one.code] for one in rules]
         emit(json.dumps(described if every else described[0], indent=2) + "\n")
-        return 0
-    colored = wants_color(color, sys.stdout)
-    emit("\n".join(_rendered(one.page()) if colored else one.page() for one in rules))
-    return 0
+    else:
+        colored = wants_color(color, sys.stdout)
+        emit("\n".join(_rendered(one.page()) if colored else one.page() for one in rules))
+    problems = unusable() if every else ()
+    for problem in problems:
+        complain(problem, wants_color(color, sys.stderr))
+    return 2 if problems else 0
 
 
 def _named(key: str) -> Rule:
@@ -39,21 +45,9 @@ def _named(key: str) -> Rule:
         names = {name: one for one in identities() for name in (one.code, one.name)}
         closest = names[nearest(key, names)]
         raise Refused(f"there is no rule `{key}`; did you mean `{closest.code}` ({closest.name})?")
+    if found.code not in by_code():
+        raise Refused("; ".join(each.message for each in unusable()))
     return by_code()[found.code]
-
-
-def _described(rule: Rule) -> dict[str, Any]:
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "package": rule.package.distribution,
-        "severity": rule.severity.value,
-        "default": rule.default and not rule.preview,
-        "preview": rule.preview,
-        "summary": rule.summary,
-        "url": rule.url,
-        "explanation": rule.doc,
-    }
 
 
 def _rendered(markdown: str) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint import baseline, select
-from torchdevlint.config import ConfigError, Settings, load, overlay
+from torchdevlint import baseline
+from torchdevlint.api import check_source, load_settings
+from torchdevlint.config import ConfigError, Settings, overlay
 from torchdevlint.discover import excluded
-from torchdevlint.engine import check_bytes
 from torchdevlint.fix.text import fix_bytes
 from torchdevlint.model import Diagnostic, FileResult, Problem
-from torchdevlint.project.tree import forget
 from torchdevlint.source.notebook import sources
 from torchdevlint.source.text import Source, decode, encoded
 
@@ -91,12 +89,10 @@ def lint(shown: Shown) -> Linted:
     """
     settings, filename = Settings(), shown.filename
     try:
-        settings = load(Path(filename))
-        select.check(settings)
+        settings = load_settings(filename)
         if excluded(filename, settings):
             return Linted(shown, settings, FileResult(filename))
-        forget()
-        result = check_bytes(shown.data, filename, settings)
+        result = check_source(shown.data, filename, settings)
         return Linted(shown, settings, replace(result, diagnostics=_not_in_baseline(result, shown, settings)))
     except ConfigError as error:
         problem = Problem(None, f"torchdevlint: {error}")
