@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import forked
+from tests.conftest import ROOT
 from torchdevlint.explain.pasted import SHORT, read
 
 MODEL = '''\
@@ -108,6 +109,19 @@ def test_a_finding_at_the_calling_line_counts(project: Path) -> None:
     found = as_json(project, text)
     assert [(one["code"], one["location"]["row"]) for one in found["findings"]] == [("TDL005", 19)]
     assert found["place"]["row"] == 13
+
+
+def test_a_lost_move_of_an_operand_is_the_cause() -> None:
+    """The linter cannot know that the loss takes it badly, but the move above was meant for it."""
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/job/train_classifier.py", line 37, in train_epoch\n'
+        "    loss = nn.functional.cross_entropy(model(images), labels)\n"
+        f"RuntimeError: {MIXED}\n"
+    )
+    found = as_json(ROOT / "examples", text)
+    assert [(one["code"], one["location"]["row"]) for one in found["findings"]] == [("TDL001", 35)]
+    assert [(one["code"], one["row"]) for one in found["nearby"]] == [("TDL002", 54)]
 
 
 def test_a_comment_that_silences_the_finding_does_not_hide_the_cause(project: Path) -> None:

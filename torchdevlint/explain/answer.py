@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -57,9 +58,10 @@ class Place(Struct, frozen=True):
 class Answer(Struct, frozen=True, dict=True):
     """All that is said of one error.
 
-    `place` is the innermost line of the user's. `findings` are those that cover a line of the traceback and are of a
-    rule about such errors; `nearby` are further ones of these rules in the same files. `operands` are what is believed
-    of the names in the line of `place`. `others` are the further errors of the text.
+    `place` is the innermost line of the user's. `findings` are those that cover a line of the traceback, or else are
+    about an operand of that line, and are of a rule about such errors; `nearby` are further ones of these rules in the
+    same files. `operands` are what is believed of the names in the line of `place`. `others` are the further errors of
+    the text.
     """
 
     error: Pasted
@@ -92,11 +94,14 @@ def answered(error: Pasted, recognised: Recognised, others: Sequence[Pasted], ro
     places = [Place(frame, sources.located(frame, root)) for frame in users]
     codes = frozenset(recognised.symptom.rules)
     found = {file: _found(file, codes, settings) for file in dict.fromkeys(_files(places))}
-    answer = Answer(error, recognised, tuple(others), places[0] if places else None, _covering(places, found))
-    nearby = [one for findings in found.values() for one in findings if one not in answer.findings]
+    everything = [one for findings in found.values() for one in findings]
+    answer = Answer(error, recognised, tuple(others), places[0] if places else None, _covering(places, everything))
     operands: tuple[Belief, ...] = ()
     if answer.place is not None and answer.place.located is not None and answer.span is not None:
         operands = _operands(answer.place.located.filename, answer.span, settings)
+        if not answer.findings:
+            answer = structs.replace(answer, findings=_of_operands(operands, answer.place, answer.span, everything))
+    nearby = [one for one in everything if one not in answer.findings]
     return structs.replace(answer, nearby=tuple(nearby[:NEARBY]), operands=operands)
 
 
@@ -115,9 +120,8 @@ def _found(file: str, codes: frozenset[str], settings: Settings) -> list[Diagnos
     return [one for one in result.diagnostics if one.code in codes and one.code not in NOT_CAUSES]
 
 
-def _covering(places: Sequence[Place], found: dict[str, list[Diagnostic]]) -> tuple[Diagnostic, ...]:
+def _covering(places: Sequence[Place], everything: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings at the innermost line of the traceback that has any, those nearest to what is marked there first."""
-    everything = [one for findings in found.values() for one in findings]
     for place in places:
         span = place.span
         if place.located is None or span is None:
@@ -137,6 +141,36 @@ def _far(diagnostic: Diagnostic, filename: str, span: Span) -> int:
     told += [diagnostic.span] if _same_file(diagnostic, filename) else []
     there = [one for one in told if one.row <= span.row <= one.end_row]
     return min((abs(one.column - span.column) + abs(one.end_column - span.end_column) for one in there), default=-1)
+
+
+def _of_operands(
+    operands: Sequence[Belief], place: Place, span: Span, everything: Sequence[Diagnostic]
+) -> tuple[Diagnostic, ...]:
+    """The findings above a line, in its function, that are about an operand of it: a move whose result is lost."""
+    assert place.located is not None
+    filename, lines = place.located.filename, lines_of_file(place.located.filename)
+    names = tuple(f"{one.text}." for one in operands)
+    first, last = _function(lines, span.row)
+    return tuple(
+        one
+        for one in everything
+        if _same_file(one, filename) and first <= one.span.row < min(span.row, last + 1)
+        if names and lines[one.span.row - 1][one.span.column - 1 :].startswith(names)
+    )
+
+
+def _function(lines: Sequence[str], row: int) -> tuple[int, int]:
+    """The first and the last row of the innermost function around a row, or of the file."""
+    try:
+        tree = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return row, row
+    around = [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= row <= (node.end_lineno or 0)
+    ]
+    return max(around, default=(1, len(lines)))
 
 
 def _same_file(one: Diagnostic | Related, filename: str) -> bool:
