@@ -239,10 +239,27 @@ def navigation(text: str) -> str:
 def configuration() -> str:
     return f"""# Configuration
 
-`[tool.torchdevlint]` in `pyproject.toml`, or the same keys at the top of `torchdevlint.toml`. The nearest folder at or
-above the first path of the command line decides. A flag of the same name overrides the file, and `--isolated` ignores
-it. A key that is not listed here is refused, and the nearest one is named. `torchdevlint check --show-settings`
-prints what holds.
+`[tool.torchdevlint]` in `pyproject.toml`, or the same keys at the top of `torchdevlint.toml`. A key that is not listed
+here is refused, and the nearest one is named. `torchdevlint check --show-settings PATH` prints what holds for a file.
+
+## Which file holds
+
+For each file that is linted it is the nearest configuration at or above its folder, as in ruff: `torchdevlint.toml`,
+or else a `pyproject.toml` that has the table. Nothing is merged: in a folder with a configuration of its own, that of
+the folders above does not count. The configuration of a folder says what is left out of it; whether it is entered at
+all, that of the folder above. Patterns are relative to the folder of their file. A baseline hides findings of the files
+whose configuration names it. Where the configuration of one folder cannot be used, that is an error (exit code 2), and
+the other folders are linted all the same.
+
+Keys that are marked *for the whole run* hold for everything that is linted at once. They are read from the
+configuration of the current folder (for standard input, of `--stdin-filename`), and where there is none at or above it,
+from that of the folder which all paths are in. Results are kept beside that one too. So neither the findings nor the
+report depend on the order of paths.
+
+`--config FILE` takes that file for all, `--isolated` none. The command line wins over any configuration: a flag takes
+the place of the key of its name, with patterns relative to the current folder. `--extend-select`, `--extend-exclude`,
+`--ignore` and `--unfixable` add to theirs; `--select` stands in for `select`, `extend-select` and `ignore` together,
+as `--fixable` does for `fixable` and `unfixable`.
 
 ## `[tool.torchdevlint]`
 
@@ -260,7 +277,8 @@ def keys(record: type[Settings] | type[Verify]) -> str:
     for one in options(record):
         value = default(one.default)
         kind = one.kind[0].upper() + one.kind[1:]
-        parts.append(f"### `{one.key}`\n\n{kind}{f'; default: {value}' if value else ''}.\n\n{one.help}")
+        notes = f"{f'; default: {value}' if value else ''}{'; for the whole run' if one.of_run else ''}"
+        parts.append(f"### `{one.key}`\n\n{kind}{notes}.\n\n{one.help}")
     return "\n\n".join(parts)
 
 

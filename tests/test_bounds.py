@@ -28,8 +28,8 @@ NEEDED = {
     "jsonschema",
 } | ({"tomli"} if sys.version_info < (3, 11) else set())
 TESTED = """
-test_discover.py test_config.py test_cache.py test_suppress.py test_cases.py test_baseline.py test_files.py report
-syntax source cli/test_main.py cli/test_clean.py integrations/test_flake8.py
+test_discover.py test_config.py test_hierarchy.py test_cache.py test_suppress.py test_cases.py test_baseline.py
+test_files.py report syntax source cli/test_main.py cli/test_clean.py integrations/test_flake8.py
 """.split()
 """Tests that need no torch."""
 

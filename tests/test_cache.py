@@ -71,7 +71,7 @@ def lint(root: Path, folder: Path | None, settings: Settings | None = None) -> R
     settings = settings or Settings(root=root)
     if folder is None:
         return check_paths(files, settings)
-    with Cache(folder, settings) as cache:
+    with Cache(folder) as cache:
         return check_paths(files, settings, cache=cache)
 
 
@@ -104,9 +104,9 @@ def test_what_has_not_changed_is_not_analysed(tmp_path: Path, monkeypatch: pytes
     analysed: list[str] = []
     check = engine._check_file
 
-    def seen(filename: str, settings: Settings) -> object:
-        analysed.append(Path(filename).name)
-        return check(filename, settings)
+    def seen(of: tuple[str, Settings]) -> object:
+        analysed.append(Path(of[0]).name)
+        return check(of)
 
     monkeypatch.setattr(engine, "_check_file", seen)
     assert lint(root, folder) == first
@@ -197,7 +197,7 @@ def test_a_damaged_cache_changes_nothing(tmp_path: Path, damage: str) -> None:
         write(root / "main.py", "import torch\n")
         assert lint(root, folder) == lint(root, None)
         if damage in ("bytes", "layout", "view", "table"):
-            assert Cache(folder, Settings(root=root))._results, "it is a cache again"
+            assert Cache(folder)._results, "it is a cache again"
     finally:
         database._SECONDS = 2.0
         other.close()
@@ -227,7 +227,7 @@ def test_paths_are_shown_as_they_are_given_now(tmp_path: Path, monkeypatch: pyte
     lint(root, folder)
     monkeypatch.chdir(root)
     settings = Settings(root=root)
-    with Cache(folder, settings) as cache:
+    with Cache(folder) as cache:
         (finding,) = check_paths(["main.py"], settings, cache=cache).diagnostics
     assert {each.filename for each in finding.related} == {"main.py", "lib/helpers.py"}
 

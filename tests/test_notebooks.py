@@ -117,11 +117,11 @@ def test_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         names, (["import torch", "x = torch.ones(1)", "x.cuda()"], ["import torch"], ["import torch", "("]), strict=True
     ):
         Path(name).write_bytes(notebook(*cells))
-    with Cache(tmp_path / "cache", Settings()) as cache:
+    with Cache(tmp_path / "cache") as cache:
         cold = check_paths(names, Settings(), cache=cache)
     assert places(cold.diagnostics) == [("TDL901", 3, 1, 1), ("TDL001", 4, 1, 1)]
     monkeypatch.setattr("torchdevlint.engine._analysed", None)
-    with Cache(tmp_path / "cache", Settings()) as cache:
+    with Cache(tmp_path / "cache") as cache:
         assert check_paths(names[:2], Settings(), cache=cache).diagnostics == cold.diagnostics[1:]
 
 

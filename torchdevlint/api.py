@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from torchdevlint import engine, rules, select
 from torchdevlint.cache import Cache
-from torchdevlint.config import ConfigError, Settings, load
+from torchdevlint.config import ConfigError, Configuration, Settings, load
 from torchdevlint.discover import Discovery, discover, reported
 from torchdevlint.model import (
     Applicability,
@@ -136,9 +136,9 @@ def check_paths(
     or closed. With a `cache_dir`, results of files that have not changed are kept there from run to run.
     """
     names = [os.fspath(each) for each in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
-    of = _usable(load(Path(names[0] if names else ".")) if settings is None else settings)
+    of = Configuration(paths=names, finished=_usable) if settings is None else _usable(settings)
     found = discover(names, of)
-    cache = None if cache_dir is None else Cache(Path(cache_dir).resolve(), of)
+    cache = None if cache_dir is None else Cache(Path(cache_dir).resolve())
     results = engine.each_checked(found.files, of, jobs, cache)
     return _in_order(results, found, cache, progress or _nothing)
 

@@ -3,6 +3,8 @@
 What the command line names is linted, whatever its suffix and even if it is excluded (unless ``force-exclude`` is
 set); what is found in a folder has to be a ``.py``, ``.pyi`` or ``.ipynb`` file that nothing excludes. Links to folders
 are not followed within a folder, so that a loop of links is no loop here, and links that lead nowhere are no files.
+
+What is left out of a folder, its own configuration says: whether it is entered at all, that of the folder above.
 """
 
 from __future__ import annotations
@@ -11,14 +13,14 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint.config import ConfigError, Settings
+from torchdevlint.config import ConfigError, Settings, SettingsOf
 from torchdevlint.files import content, exists, is_file
 from torchdevlint.model import Problem
 from torchdevlint.source.notebook import NOTEBOOK
@@ -87,20 +89,33 @@ class _Scope(Struct, frozen=True):
 class _Folder(Struct, frozen=True):
     """A folder of the walk: absolute, as reported, and as the excludes see it, each with ``/`` at its end or empty.
 
-    `ignores` are the `.gitignore` files that hold in it, outermost first, or None where they are not asked.
+    `excludes` are those of its `settings` that hold in it. `ignores` are the `.gitignore` files that do, outermost
+    first, or None where they are not asked.
     """
 
     where: str
     shown: str
     seen: str
+    settings: Settings
+    excludes: Patterns
     ignores: tuple[_Scope, ...] | None
 
     def below(self, name: str) -> _Folder:
-        return _Folder(f"{self.where}{name}/", f"{self.shown}{name}/", f"{self.seen}{name}/", self.ignores)
+        return replace(self, where=f"{self.where}{name}/", shown=f"{self.shown}{name}/", seen=f"{self.seen}{name}/")
 
-    def leaves_out(self, name: str, excludes: Patterns) -> bool:
+    def under(self, settings: Settings, found: _Found) -> _Folder:
+        """The folder under settings of its own, or those that it has already."""
+        if settings is self.settings:
+            return self
+        ignores = self.ignores if settings.respect_gitignore else None
+        if settings.respect_gitignore and not self.settings.respect_gitignore:
+            ignores = _ignores_above(self.where, found)
+        seen = _seen(relative(self.where, settings))
+        return replace(self, seen=seen, settings=settings, excludes=_within(seen, settings), ignores=ignores)
+
+    def leaves_out(self, name: str) -> bool:
         """Whether the walk skips an entry; a folder's name ends in ``/``."""
-        if excludes.covers(self.seen + name):
+        if self.excludes.covers(self.seen + name):
             return True
         for scope in reversed(self.ignores or ()):
             verdict = scope.patterns.verdict(self.where[len(scope.base) :] + name)
@@ -116,15 +131,17 @@ class _Found(Struct):
     problems: list[Problem]
 
 
-def discover(paths: Sequence[str], settings: Settings) -> Discovery:
+def discover(paths: Sequence[str], settings: SettingsOf) -> Discovery:
     """The files under `paths`, which are relative to the current folder or absolute.
 
-    Raises ConfigError for a pattern of the settings that cannot be read.
+    A folder whose own configuration cannot be used is a problem, and nothing of it is taken.
     """
-    excludes = excluding(settings)
     found = _Found({}, [])
     for path in paths:
-        _start(path, settings, excludes, found)
+        try:
+            _start(path, settings, found)
+        except ConfigError as error:
+            found.problems.append(Problem(None, str(error)))
     return Discovery(
         files=tuple(sorted(found.files.values())),
         problems=tuple(sorted(set(found.problems), key=lambda problem: (problem.filename or "", problem.message))),
@@ -140,18 +157,29 @@ def excluding(settings: Settings) -> Patterns:
     return Patterns(lines)
 
 
+@lru_cache(maxsize=64)
+def _within(folder: str, settings: Settings) -> Patterns:
+    """The patterns that leave something out of a folder that is entered all the same."""
+    return excluding(settings).without(folder) if folder else excluding(settings)
+
+
 def excluded(filename: str, settings: Settings) -> bool:
     """Whether the excludes cover a file that the command line names, such as the one that stdin stands for."""
     return excluding(settings).covers(relative(filename, settings))
 
 
 def relative(path: str, settings: Settings) -> str:
-    """A path as the patterns of the settings see it: relative to their root, with ``/``."""
-    return os.path.relpath(path, settings.root).replace(os.sep, "/")
+    """A path as the patterns of the settings see it: relative to the folder that they are meant from, with ``/``."""
+    return os.path.relpath(path, settings.patterns_from).replace(os.sep, "/")
 
 
-def _start(path: str, settings: Settings, excludes: Patterns, found: _Found) -> None:
-    shown, where, seen = reported(path), _absolute(path), relative(path, settings)
+def _seen(folder: str) -> str:
+    """The path of a folder with ``/`` at its end, empty for the one that patterns are relative to."""
+    return "" if folder == "." else f"{folder}/"
+
+
+def _start(path: str, settings_of: SettingsOf, found: _Found) -> None:
+    shown, where = reported(path), _absolute(path)
     try:
         folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
     except FileNotFoundError:
@@ -160,27 +188,36 @@ def _start(path: str, settings: Settings, excludes: Patterns, found: _Found) -> 
     except OSError as error:
         found.problems.append(Problem(shown, f"cannot be read: {error.strerror or error}"))
         return
-    if settings.force_exclude and excludes.covers(seen + "/" * folder):
+    settings = settings_of.of(where)
+    if settings.force_exclude and _within("", settings).covers(relative(path, settings) + "/" * folder):
         return
     if not folder:
         found.files.setdefault(where, shown)
         return
     where = where.rstrip("/") + "/"
-    seen = "" if seen == "." else f"{seen}/"
+    settings = settings_of.of(where)
+    seen = _seen(relative(path, settings))
     top = _Folder(
         where=where,
         shown="" if shown == "." else shown.rstrip("/") + "/",
         seen=seen,
+        settings=settings,
+        excludes=_within(seen, settings),
         ignores=_ignores_above(where, found) if settings.respect_gitignore else None,
     )
-    _walk(top, excludes.without(seen) if seen else excludes, found)
+    _walk(top, settings_of, found)
 
 
-def _walk(top: _Folder, excludes: Patterns, found: _Found) -> None:
+def _walk(top: _Folder, settings_of: SettingsOf, found: _Found) -> None:
     """Collects what is under `top`."""
     pending = [top]
     while pending:
         folder = pending.pop()
+        try:
+            folder = folder.under(settings_of.of(folder.where), found)
+        except ConfigError as error:
+            found.problems.append(Problem(None, str(error)))
+            continue
         try:
             with os.scandir(folder.where) as entries:
                 inside = list(entries)
@@ -194,9 +231,9 @@ def _walk(top: _Folder, excludes: Patterns, found: _Found) -> None:
         for entry in inside:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
-                if not folder.leaves_out(f"{name}/", excludes):
+                if not folder.leaves_out(f"{name}/"):
                     pending.append(folder.below(name))
-            elif name.endswith((*SUFFIXES, NOTEBOOK)) and _is_file(entry) and not folder.leaves_out(name, excludes):
+            elif name.endswith((*SUFFIXES, NOTEBOOK)) and _is_file(entry) and not folder.leaves_out(name):
                 found.files.setdefault(folder.where + name, folder.shown + name)
 
 

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 
 from torchdevlint import rules, select, suppress
 from torchdevlint.cache import Cache, Entry, Kept
-from torchdevlint.config import Settings
+from torchdevlint.config import ConfigError, Settings, SettingsOf
 from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
@@ -74,14 +73,15 @@ class Run(Struct, frozen=True, dict=True):
 
 def check_paths(
     files: Sequence[str],
-    settings: Settings,
+    settings: SettingsOf,
     jobs: int = 1,
     done: Callable[[], None] = lambda: None,
     cache: Cache | None = None,
 ) -> Run:
     """Check `files` in `jobs` processes (0: as many as the work is worth) and call `done` after each.
 
-    The outcome depends neither on `jobs`, nor on the order of `files`, nor on what is in the `cache`.
+    The outcome depends neither on `jobs`, nor on the order of `files`, nor on what is in the `cache`. A file whose
+    configuration cannot be used is a problem.
     """
     results = []
     for result in each_checked(files, settings, jobs, cache):
@@ -91,27 +91,38 @@ def check_paths(
 
 
 def each_checked(
-    files: Sequence[str], settings: Settings, jobs: int = 1, cache: Cache | None = None
+    files: Sequence[str], settings: SettingsOf, jobs: int = 1, cache: Cache | None = None
 ) -> Generator[FileResult, None, None]:
     """The result for each of `files`, in order of their names, as soon as it and those before it are there."""
     forget()
     ordered = sorted(files)
-    kept = {} if cache is None else {file: _from_cache(cache, file, settings) for file in ordered}
-    missing = [file for file in ordered if kept.get(file) is None]
-    with closing(_stream(missing, settings, jobs or automatic_jobs(missing))) as stream:
+    work: list[tuple[str, Settings]] = []
+    kept: dict[str, FileResult] = {}
+    for file in ordered:
+        try:
+            own = settings.of(file)
+            known = None if cache is None else _from_cache(cache, file, own)
+        except ConfigError as error:
+            known = _failed(file, str(error))
+        if known is None:
+            work.append((file, own))
+        else:
+            kept[file] = known
+    missing = iter(work)
+    with closing(_stream(work, jobs or automatic_jobs([file for file, _ in work]))) as stream:
         for file in ordered:
             result = kept.get(file)
             if result is None:
-                result, entry = next(stream)
+                (_, own), (result, entry) = next(missing), next(stream)
                 if cache is not None and entry is not None:
-                    cache.put(os.path.abspath(file), entry)  # noqa: PTH100 (a link stays what it is)
+                    cache.put(os.path.abspath(file), entry, own)  # noqa: PTH100 (a link stays what it is)
             yield result
 
 
 def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | None:
     """The result for a file whose analysis is known to hold."""
     codes = select.selected_for(settings, file)
-    kept = cache.get(os.path.abspath(file), codes)  # noqa: PTH100 (a link stays what it is)
+    kept = cache.get(os.path.abspath(file), codes, settings)  # noqa: PTH100 (a link stays what it is)
     if kept is None or not (kept.reports or kept.pragmas):
         return None if kept is None else FileResult(file)
     try:
@@ -126,16 +137,14 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
         return None
 
 
-def _stream(
-    files: Sequence[str], settings: Settings, jobs: int
-) -> Generator[tuple[FileResult, Entry | None], None, None]:
+def _stream(files: Sequence[tuple[str, Settings]], jobs: int) -> Generator[tuple[FileResult, Entry | None], None, None]:
     if jobs == 1:
-        yield from (_check_file(file, settings) for file in files)
+        yield from map(_check_file, files)
         return
     from torchdevlint import pool
     from torchdevlint.flow import analyse  # noqa: F401 (forks have what was imported before them)
 
-    yield from pool.each(partial(_check_file, settings=settings), _lost, files, jobs)
+    yield from pool.each(_check_file, _lost, files, jobs)
 
 
 def automatic_jobs(files: Sequence[str]) -> int:
@@ -162,11 +171,12 @@ def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> R
 
 def check_file(filename: str, settings: Settings) -> FileResult:
     """Check one file of the file system."""
-    return _check_file(filename, settings)[0]
+    return _check_file((filename, settings))[0]
 
 
-def _check_file(filename: str, settings: Settings) -> tuple[FileResult, Entry | None]:
+def _check_file(of: tuple[str, Settings]) -> tuple[FileResult, Entry | None]:
     """The result for a file, with what is worth keeping of its analysis."""
+    filename, settings = of
     try:
         data = content(filename)
     except FileNotFoundError:
@@ -292,7 +302,7 @@ def check_tree(
     data = text.encode("utf-8", "surrogatepass")
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     suppressions = suppress.read(text, noqa=False)
-    kept = cache.get(path, codes) if cache is not None else None
+    kept = cache.get(path, codes, settings) if cache is not None else None
     if kept is not None and kept.digest == digest:
         return of_reports(kept.reports, Content(text), filename, settings, codes, suppressions)
     if unusable := rules.unusable():
@@ -303,7 +313,7 @@ def check_tree(
         return FileResult(filename, problems=(found,))
     (reports, problems), entry = found
     if cache is not None and entry is not None:
-        cache.put(path, entry)
+        cache.put(path, entry, settings)
         cache.save()
     return of_reports(reports, Content(text), filename, settings, codes, suppressions, problems)
 
@@ -336,5 +346,5 @@ def _failed(filename: str, message: str) -> FileResult:
     return FileResult(filename, problems=(Problem(filename, message),))
 
 
-def _lost(filename: str) -> tuple[FileResult, None]:
-    return _failed(filename, "the process that analysed this file died"), None
+def _lost(of: tuple[str, Settings]) -> tuple[FileResult, None]:
+    return _failed(of[0], "the process that analysed this file died"), None

@@ -33,6 +33,11 @@ def is_file(path: str | Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def is_folder(path: str | Path) -> bool:
+    """Whether it is a folder; False where one may not look, where ``Path.is_dir`` raises."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def exists(path: str | Path) -> bool:
     """Whether there is anything; False where one may not look, where ``Path.exists`` raises."""
     return os.path.exists(path)  # noqa: PTH110

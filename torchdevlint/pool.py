@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
 
+T = TypeVar("T")
 R = TypeVar("R")
 
 CHUNK = 32
@@ -26,8 +27,8 @@ _NO_POOL = (OSError, ImportError, NotImplementedError)
 """What is raised where the system gives no more processes, files or memory, or has no semaphores at all."""
 
 
-def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str], jobs: int) -> Iterator[R]:
-    """``work(file)`` for each file, in order, in `jobs` processes.
+def each(work: Callable[[T], R], dead: Callable[[T], R], files: Sequence[T], jobs: int) -> Iterator[R]:
+    """``work(file)`` for each file, or what stands for one, in order, in `jobs` processes.
 
     `work` must be picklable and must not raise. A file whose worker died gives ``dead(file)``. The workers are gone
     when the iterator is exhausted, closed or interrupted.
@@ -35,7 +36,7 @@ def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str
     size = max(1, min(CHUNK, len(files) // (jobs * AHEAD)))
     waiting = deque(files[start : start + size] for start in range(0, len(files), size))
     while waiting:
-        under_way: deque[tuple[Sequence[str], Future[list[R]]]] = deque()
+        under_way: deque[tuple[Sequence[T], Future[list[R]]]] = deque()
         try:
             yield from _until_broken(work, waiting, under_way, jobs)
         except BrokenProcessPool:
@@ -51,9 +52,9 @@ def each(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str
 
 
 def _until_broken(
-    work: Callable[[str], R],
-    waiting: deque[Sequence[str]],
-    under_way: deque[tuple[Sequence[str], Future[list[R]]]],
+    work: Callable[[T], R],
+    waiting: deque[Sequence[T]],
+    under_way: deque[tuple[Sequence[T], Future[list[R]]]],
     jobs: int,
 ) -> Iterator[R]:
     """Move chunks from `waiting` through `under_way`; a dead worker leaves what it was about in there."""
@@ -69,7 +70,7 @@ def _until_broken(
             yield from results
 
 
-def _one_by_one(work: Callable[[str], R], dead: Callable[[str], R], files: Sequence[str]) -> Iterator[R]:
+def _one_by_one(work: Callable[[T], R], dead: Callable[[T], R], files: Sequence[T]) -> Iterator[R]:
     """The chunk of a broken pool, with one worker, renewed whenever it dies: its file is the one that kills."""
     remaining = deque(files)
     while remaining:
@@ -121,7 +122,7 @@ def _starting() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _chunk(work: Callable[[str], R], files: Sequence[str]) -> list[R]:
+def _chunk(work: Callable[[T], R], files: Sequence[T]) -> list[R]:
     return [work(file) for file in files]
 
 

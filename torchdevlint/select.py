@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from torchdevlint.config import ConfigError, Settings, nearest
-from torchdevlint.discover import Patterns, are_patterns, relative
+from torchdevlint.discover import Patterns, are_patterns, excluding, relative
 from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.rules import Identity, identities
 
@@ -24,8 +24,19 @@ class UnknownCodeError(ConfigError):
 
 def check(settings: Settings) -> None:
     """Raises UnknownCodeError for the first selector anywhere in `settings` that fits no rule, and ConfigError for a
-    pattern that cannot be read.
+    pattern that cannot be read. The message begins with the configuration file, if there is one.
     """
+    source = f"{settings.config_file}: " if settings.config_file is not None else ""
+    try:
+        _check(settings)
+        excluding(settings)
+    except UnknownCodeError as error:
+        raise UnknownCodeError(f"{source}{error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{source}{error}") from None
+
+
+def _check(settings: Settings) -> None:
     for pattern, _ in settings.per_file_ignores:
         if not are_patterns((pattern.removeprefix("!"),)):
             raise ConfigError(f"`{pattern}` in `per-file-ignores` is not a pattern")

@@ -181,7 +181,7 @@ def test_show_settings(project: Path) -> None:
     done = lint(project, "check", "--show-settings", "--ignore", "TDL3", "--force-exclude")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[0] == f"# {project / 'pyproject.toml'}"
+    assert lines[:2] == ["# what holds for .", f"# {project / 'pyproject.toml'}"]
     for line in (
         'per-file-ignores = { "a.py" = ["TDL2"] }',
         'ignore = ["TDL3"]',

@@ -62,7 +62,7 @@ class Project:
         if not cached:
             run = check_paths([helpers], settings)
         else:
-            with Cache(self.cache, settings) as cache:
+            with Cache(self.cache) as cache:
                 run = check_paths([helpers], settings, cache=cache)
         assert not run.problems
         return {each.span.row for each in run.diagnostics}

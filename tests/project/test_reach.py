@@ -86,6 +86,6 @@ def test_what_was_turned_away_is_looked_at_again_when_its_imports_change(tmp_pat
     assert found(root, files) == []
     for text, codes in ((files["other.py"], []), ("from helpers import mask, there\n", ["TDL004"]), ("", [])):
         (root / "other.py").write_text(text)
-        with Cache(tmp_path / "cache", settings) as cache:
+        with Cache(tmp_path / "cache") as cache:
             run = check_paths([str(root / "main.py")], settings, cache=cache)
         assert [each.code for each in run.diagnostics] == codes

@@ -31,7 +31,7 @@ def lint(root: Path, folder: Path | None = None, jobs: int = 1, select: tuple[st
     settings = Settings(root=root, select=select)
     if folder is None:
         return check_paths(files, settings, jobs=jobs)
-    with Cache(folder, settings) as cache:
+    with Cache(folder) as cache:
         return check_paths(files, settings, jobs=jobs, cache=cache)
 
 

@@ -71,10 +71,10 @@ class Entry(Struct, frozen=True):
 class Cache:
     """The kept results of one folder; use it as a context, at whose end new ones are written."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path) -> None:
         self._database = Database(folder)
-        self._context = _context(settings)
-        self._new: dict[str, Entry] = {}
+        self._contexts: dict[Settings, str] = {}
+        self._new: dict[str, tuple[Entry, Settings]] = {}
         self._library = Library()
         self._digests: dict[str, str] = {}
         self._now = time.time_ns()
@@ -99,11 +99,11 @@ class Cache:
         self.save()
         self._database.close()
 
-    def get(self, path: str, codes: frozenset[str]) -> Kept | None:
+    def get(self, path: str, codes: frozenset[str], settings: Settings) -> Kept | None:
         """What is known of the rules `codes` on the file at the absolute `path`, if it is known to hold."""
         try:
-            row = self._results.get(os.fsencode(path))
-            if row is None or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
+            context, *row = self._results[os.fsencode(path)]
+            if context != self._context(settings) or row[0] != self._digest(path) or not codes <= _as_codes(row[1]):
                 return None
             _, _, pragmas, reports, joined, imports, used, names, importing, asked = row
             if not (self._lead_as_before(array("q", imports)) and self._are_as_used(array("q", used), names)):
@@ -125,16 +125,19 @@ class Cache:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MsgspecError):
             return None
 
-    def put(self, path: str, entry: Entry) -> None:
-        self._new[path] = entry
+    def put(self, path: str, entry: Entry, settings: Settings) -> None:
+        """Keep what the analysis of a file under these settings gave, when this is saved."""
+        self._new[path] = entry, settings
 
     @cached_property
     def _results(self) -> dict[bytes, Row]:
-        """Digest, codes, pragmas, reports, joined rows, imports, used files, names, importers, sayers, by path."""
+        """What is kept of each file by its path, in the order of these columns.
+
+        Those in another context are of settings, or of a linter, that were others then.
+        """
         rows = self._database.rows(
-            "SELECT path, digest, codes, pragmas, reports, joined, imports, used, names, importers, saying"
-            " FROM results WHERE context = ?",
-            self._context,
+            "SELECT path, context, digest, codes, pragmas, reports, joined, imports, used, names, importers, saying"
+            " FROM results"
         )
         return {row[0]: row[1:] for row in rows}
 
@@ -153,11 +156,18 @@ class Cache:
         """The times and sizes of files, and the digests that they had then, by path."""
         return {row[0]: row[1:] for row in self._database.rows("SELECT path, stamp, digest FROM files")}
 
+    def _context(self, settings: Settings) -> str:
+        """What every result under these settings depends on."""
+        found = self._contexts.get(settings)
+        if found is None:
+            found = self._contexts[settings] = _context(settings)
+        return found
+
     def _write(self) -> None:
         imports: dict[int, Row] = {}
         used: dict[int, Row] = {}
         results: list[Row] = []
-        for path, entry in self._new.items():
+        for path, (entry, settings) in self._new.items():
             kept, uses = entry.kept, entry.uses
             led = (
                 (os.fsencode(beside), name, level, found and os.fsencode(found))
@@ -166,7 +176,7 @@ class Cache:
             results.append(
                 (
                     os.fsencode(path),
-                    self._context,
+                    self._context(settings),
                     kept.digest,
                     " ".join(sorted(entry.codes)),
                     kept.pragmas,
@@ -267,12 +277,6 @@ def _as_codes(text: str) -> frozenset[str]:
 
 
 def _context(settings: Settings) -> str:
-    """What every result depends on.
-
-    The files of the linter itself are looked at as they are, since it can change without its version while it is being
-    written: 0.7 ms for all 350 of them, in a start of 300, so an installed linter is looked at as well. So are the
-    rules of other people.
-    """
     inference = (
         settings.target_torch,
         settings.module_bases,
@@ -280,6 +284,15 @@ def _context(settings: Settings) -> str:
         settings.batch_movers,
         settings.device_managed_bases,
     )
-    own_code = code_in(Path(__file__).parent.parent)
-    text = repr((_LAYOUT, __version__, own_code, stamp_of_others(), sys.version_info[:2], inference))
+    text = repr((_LAYOUT, __version__, _own_code(), stamp_of_others(), sys.version_info[:2], inference))
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _own_code() -> object:
+    """The files of the linter itself as they are, since it can change without its version while it is being written.
+
+    To look at all 350 of them takes 0.7 ms in a start of 300, so an installed linter is looked at as well. So are the
+    rules of other people.
+    """
+    return code_in(Path(__file__).parent.parent)

@@ -39,10 +39,10 @@ class Database:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def rows(self, question: str, *values: str) -> list[Row]:
+    def rows(self, question: str) -> list[Row]:
         """What a ``SELECT`` gives."""
         try:
-            return self._connection.execute(question, values).fetchall()
+            return self._connection.execute(question).fetchall()
         except (OSError, sqlite3.Error):
             return []
 

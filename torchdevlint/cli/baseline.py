@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint import select
 from torchdevlint.baseline import Baseline, Entry, Match, match, read, relative, renewed, write
-from torchdevlint.config import Settings
-from torchdevlint.engine import Run
+from torchdevlint.config import Configuration, SettingsOf
+from torchdevlint.engine import Run, run_of
 from torchdevlint.files import exists
 from torchdevlint.report.summary import count
 from torchdevlint.source.text import Lines
@@ -19,24 +20,46 @@ BROKEN = "TDL901"
 """A finding that no other rule has looked at the file."""
 
 
-def opened(settings: Settings, to_write: Path | None) -> Baseline | None:
-    """The baseline that is to be written or to be applied; None if there is none. Raises ConfigError."""
-    if to_write is not None:
-        return read(to_write, missing_ok=True)
-    if settings.baseline is None:
-        return None
-    file = settings.root / settings.baseline
-    return read(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+class Opened(Struct, frozen=True):
+    """A baseline that was read, and the files whose configuration names it."""
+
+    baseline: Baseline
+    files: frozenset[str]
 
 
-def hide(run: Run, baseline: Baseline, settings: Settings, lines: Lines, verbose: bool) -> tuple[Run, list[str]]:
-    """The run without the findings of the baseline, and remarks for the user."""
-    found = match(run.diagnostics, baseline, lines)
+def opened(files: Sequence[str], configuration: Configuration) -> list[Opened]:
+    """The baselines that hide findings of these files, or would if there were some. Raises ConfigError."""
+    named: dict[Path, list[str]] = {}
+    for settings, its_files in [(configuration.run, []), *((configuration.of(file), [file]) for file in files)]:
+        if settings.baseline is not None:
+            named.setdefault(settings.root / settings.baseline, []).extend(its_files)
+    return [Opened(read(_from_here(file)), frozenset(its_files)) for file, its_files in sorted(named.items())]
+
+
+def hide(
+    run: Run, baselines: Sequence[Opened], settings: SettingsOf, lines: Lines, verbose: bool
+) -> tuple[Run, list[str]]:
+    """The run without the findings of the baselines, and remarks for the user."""
+    notes = []
+    for each in baselines:
+        run, said = _without(run, each, settings, lines, verbose)
+        notes += said
+    return run, notes
+
+
+def _from_here(file: Path) -> Path:
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+
+
+def _without(run: Run, opened: Opened, settings: SettingsOf, lines: Lines, verbose: bool) -> tuple[Run, list[str]]:
+    """The run without the findings of one baseline, and remarks for the user."""
+    baseline, own = opened.baseline, run_of([each for each in run.results if each.filename in opened.files])
+    found = match(own.diagnostics, baseline, lines)
     results = tuple(
         replace(result, diagnostics=tuple(one for one in result.diagnostics if one not in found.hidden))
         for result in run.results
     )
-    stale = sorted(_stale(run, found, baseline, settings), key=lambda entry: entry.sort_key)
+    stale = sorted(_stale(own, found, baseline, settings), key=lambda entry: entry.sort_key)
     notes = []
     if stale:
         entries = count(len(stale), "entry", "entries")
@@ -48,7 +71,7 @@ def hide(run: Run, baseline: Baseline, settings: Settings, lines: Lines, verbose
     return Run(results, run.problems), notes
 
 
-def renew(run: Run, baseline: Baseline, settings: Settings, lines: Lines) -> list[str]:
+def renew(run: Run, baseline: Baseline, settings: SettingsOf, lines: Lines) -> list[str]:
     """Write the findings of the run to the baseline, and say so. Raises ConfigError."""
     found = match(run.diagnostics, baseline, lines)
     stale = list(_stale(run, found, baseline, settings))
@@ -58,7 +81,7 @@ def renew(run: Run, baseline: Baseline, settings: Settings, lines: Lines) -> lis
     return [f"{total} written to {baseline.file}: {new:,} new, {len(stale):,} stale removed"]
 
 
-def _stale(run: Run, found: Match, baseline: Baseline, settings: Settings) -> Iterator[Entry]:
+def _stale(run: Run, found: Match, baseline: Baseline, settings: SettingsOf) -> Iterator[Entry]:
     """The entries that would have matched if there were still something to match.
 
     Those are the entries of files that are gone, and of files that were checked, whole, with the rule selected.
@@ -70,7 +93,7 @@ def _stale(run: Run, found: Match, baseline: Baseline, settings: Settings) -> It
     for entry in found.unmatched:
         filename = checked.get(entry.path)
         if filename is not None:
-            if entry.code in select.selected_for(settings, filename):
+            if entry.code in select.selected_for(settings.of(filename), filename):
                 yield entry
         elif not exists(folder / entry.path):
             yield entry

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,19 +16,20 @@ from typing import Any, TextIO
 import click
 
 from torchdevlint import report, select
-from torchdevlint.baseline import Baseline
+from torchdevlint.baseline import read
 from torchdevlint.cache import Cache
 from torchdevlint.cli import fixing
-from torchdevlint.cli.baseline import hide, opened, renew
+from torchdevlint.cli.baseline import Opened, hide, opened, renew
 from torchdevlint.cli.conflicts import refuse_what_excludes_each_other
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.noqa import add_comments
-from torchdevlint.cli.options import Refused, cache_folder, selection, settings_from
-from torchdevlint.config import ConfigError, Settings, options, overlay
+from torchdevlint.cli.options import Refused, cache_folder, configuration_from, selection
+from torchdevlint.config import ConfigError, Configuration, Settings, options, overlay
 from torchdevlint.discover import Discovery, discover, excluded, reported
 from torchdevlint.engine import Run, check_bytes, check_paths, run_of
+from torchdevlint.files import is_folder
 from torchdevlint.fix.changes import Fixes
-from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.choice import has_applicable
 from torchdevlint.keys import FAIL_ON
 from torchdevlint.report.terminal import escape, name
 
@@ -78,21 +80,20 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
     if flags["watch"]:
         from torchdevlint.cli.watch import watch
 
-        return watch(paths, flags, _settings, click.get_current_context().obj)
+        return watch(paths, flags, _configuration, click.get_current_context().obj)
     stdin = "-" in paths
-    settings = _settings(paths, flags)
-    if flags["show_settings"]:
-        emit(_shown(settings))
-        return 0
+    settings = _configuration(paths, flags)
     notes: list[str] = []
     try:
+        if flags["show_settings"]:
+            emit(_shown(paths, settings))
+            return 0
         found = _standard_input(flags["stdin_filename"], settings) if stdin else discover(paths or (".",), settings)
         if flags["show_files"]:
             emit("".join(f"{name(file)}\n" for file in found.files))
             run = Run(problems=found.problems)
         else:
-            baseline = opened(settings, flags["write_baseline"])
-            run, notes = _lint(found, settings, baseline, flags, sys.stdin.buffer.read() if stdin else None)
+            run, notes = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
     except ConfigError as error:
         raise Refused(str(error)) from error
     _remarks(notes, flags)
@@ -100,70 +101,74 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         complain(problem, wants_color(flags["color"], sys.stderr))
     if run.problems:
         return 2
-    failed = bool(run.diagnostics) if flags["diff"] else select.fails(settings, run.diagnostics)
+    failed = bool(run.diagnostics) if flags["diff"] else select.fails(settings.run, run.diagnostics)
     return 1 if failed and not flags["exit_zero"] else 0
 
 
-def _settings(paths: Sequence[str], flags: dict[str, Any]) -> Settings:
-    first = next(iter(paths), ".")
-    start = Path((flags["stdin_filename"] or ".") if first == "-" else first)
-    settings = overlay(fixing.overlaid(settings_from(start, flags), flags), fail_on=flags["fail_on"])
-    if flags["add_noqa"]:
-        settings = replace(settings, fix=False, fix_only=False)
-    chosen = flags["output_format"] or settings.output_format
+def _configuration(paths: Sequence[str], flags: dict[str, Any]) -> Configuration:
+    """The settings that hold for files under these flags. Raises ClickException."""
+    start = flags["stdin_filename"] or "./"
+    configuration = configuration_from(flags, start, [each for each in paths if each != "-"], partial(_laid, flags))
+    chosen = configuration.run.output_format
     if chosen not in report.FORMATS:
         raise Refused(f"`output-format` must be one of {', '.join(report.FORMATS)}, not `{chosen}`")
     if flags["statistics"] and chosen in report.UNCOUNTED:
         raise click.UsageError(f"--statistics cannot be written in the {chosen} format")
-    baseline = str(flags["baseline"].absolute()) if flags["baseline"] else settings.baseline
-    return replace(settings, output_format=chosen, baseline=baseline)
+    return configuration
 
 
-def _standard_input(name: str | None, settings: Settings) -> Discovery:
+def _laid(flags: dict[str, Any], settings: Settings) -> Settings:
+    """The settings under the flags that other commands do not have."""
+    baseline = str(flags["baseline"].absolute()) if flags["baseline"] else None
+    of_run = {"fail_on": flags["fail_on"], "output_format": flags["output_format"], "baseline": baseline}
+    settings = overlay(fixing.overlaid(settings, flags), **of_run)
+    return dataclasses.replace(settings, fix=False, fix_only=False) if flags["add_noqa"] else settings
+
+
+def _standard_input(name: str | None, settings: Configuration) -> Discovery:
     """The one file that stdin stands for, unless excludes are to be enforced and cover it."""
     filename = reported(name or "-")
-    if name and settings.force_exclude and excluded(name, settings):
+    if name and settings.run.force_exclude and excluded(name, settings.of(name)):
         return Discovery()
     return Discovery(files=(filename,))
 
 
 def _lint(
-    found: Discovery, settings: Settings, baseline: Baseline | None, flags: dict[str, Any], stdin: bytes | None
+    found: Discovery, settings: Configuration, flags: dict[str, Any], stdin: bytes | None
 ) -> tuple[Run, list[str]]:
     """Lint what was found, fix it, and write the report or the baseline; gives what to exit for, and remarks.
 
-    `stdin` is the content of the only file, if it is no file.
+    `stdin` is the content of the only file, if it is no file. Raises ConfigError for a baseline.
     """
+    to_write = read(flags["write_baseline"], missing_ok=True) if flags["write_baseline"] else None
+    known: Sequence[Opened] = opened(found.files, settings) if to_write is None else ()
     # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time. Those that
     # are kept for the files that import them are up to a million objects, which no search should go through.
     gc.freeze()
     gc.set_threshold(1_500_000, 20, 20)
     lines: report.Lines = report.lines_of_file
     if stdin is not None:
-        run = run_of([check_bytes(stdin, filename, settings) for filename in found.files])
+        run = run_of([check_bytes(stdin, filename, settings.of(filename)) for filename in found.files])
         lines = partial(_lines, stdin)
     else:
         bar = sys.stderr.isatty() and not flags["quiet"]
-        with progress(len(found.files), bar) as done, _cache(settings, flags) as cache:
+        with progress(len(found.files), bar) as done, _cache(settings.run, flags) as cache:
             run = check_paths(found.files, settings, flags["jobs"], done, cache)
     run = Run(run.results, (*found.problems, *run.problems))
-    notes: list[str] = []
-    if baseline is not None and flags["write_baseline"]:
-        return Run(problems=run.problems), renew(run, baseline, settings, lines)
+    if to_write is not None:
+        return Run(problems=run.problems), renew(run, to_write, settings, lines)
     fixes = fixing.fixes_of(run, settings, flags, stdin)
     if flags["diff"]:
         return Run(fixes.gone(run), fixes.run.problems), fixing.show_diff(fixes, flags["output_file"])
     stream = sys.stdout
-    if stdin is not None and fixing.are_wanted(settings):
+    if stdin is not None and fixing.are_wanted(settings.run):
         lines, stream = partial(_lines, fixing.show_content(fixes, stdin)), sys.stderr
-    run = fixes.run
-    if baseline is not None:
-        run, notes = hide(run, baseline, settings, lines, flags["verbose"])
+    run, notes = hide(fixes.run, known, settings, lines, flags["verbose"])
     if flags["add_noqa"]:
         return add_comments(run, settings, notes)
-    if settings.show_fixes:
+    if settings.run.show_fixes:
         notes += fixing.listed(fixes)
-    if settings.fix_only:
+    if settings.run.fix_only:
         return Run(problems=run.problems), [*notes, fixing.counted(fixes)]
     _report(run, settings, flags, lines, fixes, stream)
     return run, notes
@@ -171,12 +176,12 @@ def _lint(
 
 def _cache(settings: Settings, flags: dict[str, Any]) -> AbstractContextManager[Cache | None]:
     folder: Path | None = flags["cache_dir"]
-    return nullcontext() if flags["no_cache"] else Cache(cache_folder(folder, settings), settings)
+    return nullcontext() if flags["no_cache"] else Cache(cache_folder(folder, settings))
 
 
 def _report(
     run: Run,
-    settings: Settings,
+    settings: Configuration,
     flags: dict[str, Any],
     lines: report.Lines,
     fixes: Fixes,
@@ -189,14 +194,14 @@ def _report(
         quiet=flags["quiet"],
         verbose=flags["verbose"],
         lines=lines,
-        is_fixable=partial(is_applicable, settings=settings),
+        is_fixable=partial(has_applicable, settings=settings),
         fixed=fixes.applied.total(),
         hidden=fixing.hidden(run, settings),
     )
     if flags["statistics"]:
-        emit(report.statistics(settings.output_format, run), file, stream)
+        emit(report.statistics(settings.run.output_format, run), file, stream)
     else:
-        emit(report.render(settings.output_format, run, look), file, stream)
+        emit(report.render(settings.run.output_format, run, look), file, stream)
 
 
 def _lines(data: bytes, _filename: str, cell: int | None = None) -> Sequence[str]:
@@ -210,9 +215,15 @@ def _remarks(notes: Sequence[str], flags: dict[str, Any]) -> None:
         remark(f"note: {note}")
 
 
-def _shown(settings: Settings) -> str:
-    """The settings, a key a line, in the spelling of the configuration file."""
-    lines = [f"# {settings.config_file or 'no configuration file'}", f"# patterns are relative to {settings.root}"]
+def _shown(paths: Sequence[str], configuration: Configuration) -> str:
+    """The settings of the first path, a key a line, in the spelling of the configuration file. Raises ConfigError."""
+    first = next((each for each in paths if each != "-"), ".")
+    settings = configuration.of(os.path.join(first, "") if is_folder(first) else first)  # noqa: PTH118
+    lines = [
+        f"# what holds for {reported(first)}",
+        f"# {settings.config_file or 'no configuration file'}",
+        f"# patterns are relative to {settings.patterns_from}",
+    ]
     for prefix, record in (("", settings), ("verify.", settings.verify)):
         for option in options(type(record)):
             value = getattr(record, option.key.replace("-", "_"))

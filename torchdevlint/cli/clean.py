@@ -34,7 +34,7 @@ def clean(path: str, **flags: Any) -> int:
     """
     if not exists(Path(path)):
         raise Refused(f"{path}: no such file or folder")
-    folder = cache_folder(flags["cache_dir"], loaded(Path(path), flags))
+    folder = cache_folder(flags["cache_dir"], loaded(flags, paths=[path]).run)
     try:
         gone = removed(folder)
     except OSError as error:

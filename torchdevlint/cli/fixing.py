@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from torchdevlint.cli.console import emit
-from torchdevlint.cli.options import refuse_unknown_codes, with_flags, words
-from torchdevlint.config import Settings, overlay
+from torchdevlint.cli.options import with_flags, words
+from torchdevlint.config import Configuration, Settings, SettingsOf, overlay
 from torchdevlint.engine import Run
 from torchdevlint.fix.changes import Fixes
-from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.choice import has_applicable
 from torchdevlint.report.summary import count
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,11 +46,8 @@ def flags(command: F) -> F:
 
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
-    """The settings under the flags about fixes; ``--fixable`` stands in for all that the configuration says of it.
-
-    Raises ClickException for a code that is refused.
-    """
-    settings = overlay(
+    """The settings under the flags about fixes; ``--fixable`` stands in for all that a configuration says of it."""
+    return overlay(
         settings,
         fix=flags["fix"],
         unsafe_fixes=flags["unsafe_fixes"],
@@ -59,8 +56,6 @@ def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
         fixable=words(flags["fixable"]) or None,
         unfixable=(() if flags["fixable"] else settings.unfixable) + words(flags["unfixable"]),
     )
-    refuse_unknown_codes(settings)
-    return settings
 
 
 def are_wanted(settings: Settings) -> bool:
@@ -68,9 +63,9 @@ def are_wanted(settings: Settings) -> bool:
     return settings.fix or settings.fix_only
 
 
-def fixes_of(run: Run, settings: Settings, flags: dict[str, Any], stdin: bytes | None) -> Fixes:
+def fixes_of(run: Run, settings: Configuration, flags: dict[str, Any], stdin: bytes | None) -> Fixes:
     """What a run comes to: after its fixes, if they are to be applied or shown."""
-    if not (are_wanted(settings) or flags["diff"]):
+    if not (are_wanted(settings.run) or flags["diff"]):
         return Fixes(run)
     from torchdevlint.fix.files import fixed, fixed_input, write
 
@@ -110,7 +105,7 @@ def listed(fixes: Fixes) -> list[str]:
     return notes
 
 
-def hidden(run: Run, settings: Settings) -> int:
+def hidden(run: Run, settings: SettingsOf) -> int:
     """How many fixes there are that only ``--unsafe-fixes`` would apply."""
-    able = sum(is_applicable(each, settings, unsafe=True) for each in run.diagnostics)
-    return able - sum(is_applicable(each, settings) for each in run.diagnostics)
+    able = sum(has_applicable(each, settings, unsafe=True) for each in run.diagnostics)
+    return able - sum(has_applicable(each, settings) for each in run.diagnostics)

@@ -7,21 +7,21 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from torchdevlint.config import Settings
+from torchdevlint.config import Settings, SettingsOf
 from torchdevlint.engine import Run, check_bytes
 from torchdevlint.files import content
 from torchdevlint.model import Diagnostic, FileResult, Problem
 from torchdevlint.report.summary import count
 
 
-def add_comments(run: Run, settings: Settings, notes: Sequence[str]) -> tuple[Run, list[str]]:
+def add_comments(run: Run, settings: SettingsOf, notes: Sequence[str]) -> tuple[Run, list[str]]:
     """Silence the findings of a run in their files; gives what kept the tool from it, and remarks for the user."""
     problems: list[Problem] = list(run.problems)
     done: list[int] = []
     files: set[Path] = set()
     for result in run.results:
         if result.diagnostics:
-            silenced, failed = _silence(result, settings, files)
+            silenced, failed = _silence(result, settings.of(result.filename), files)
             problems += failed
             done += [silenced] if silenced else []
     said = f"silenced {count(sum(done), 'finding', 'findings')} in {count(len(done), 'file', 'files')}"

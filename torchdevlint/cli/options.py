@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import click
 
 from torchdevlint import select
 from torchdevlint.cache import FOLDER
-from torchdevlint.config import ConfigError, Settings, load, overlay
+from torchdevlint.config import ConfigError, Configuration, Settings, overlay
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,36 +65,41 @@ def with_flags(command: F, flags: Sequence[Callable[[F], F]]) -> F:
     return command
 
 
-def settings_from(start: Path, flags: dict[str, Any]) -> Settings:
-    """The settings for `start` (a file or folder) under the flags of `selection`.
+def configuration_from(
+    flags: dict[str, Any],
+    start: str = "./",
+    paths: Sequence[str] = (),
+    further: Callable[[Settings], Settings] = lambda settings: settings,
+) -> Configuration:
+    """The settings under the flags of `selection`, and under `further` flags of a command.
 
-    ``--select`` stands in for everything that the configuration selects or ignores; ``--ignore`` and the ``--extend``
-    flags add to it, and the others replace their keys. Raises ClickException for a configuration or a code
-    that is refused.
+    `start` and `paths` are those of `Configuration`. ``--select`` stands in for everything that a configuration selects
+    or ignores; ``--ignore`` and the ``--extend`` flags add to it, and the others replace their keys. Raises
+    ClickException for a configuration or a code that is refused.
     """
-    configured = loaded(start, flags)
-    if configured.config_file is not None:
-        refuse_unknown_codes(configured, f"{configured.config_file}: ")
-    settings = _overlaid(configured, flags)
-    refuse_unknown_codes(settings)
-    return settings
+    _per_file(flags["per_file_ignores"])
 
-
-def refuse_unknown_codes(settings: Settings, source: str = "") -> None:
-    """Raises ClickException for a code or a pattern that cannot be; its message begins with where it comes from."""
-    try:
+    def finished(settings: Settings) -> Settings:
         select.check(settings)
-    except ConfigError as error:
-        raise Refused(f"{source}{error}") from error
+        overlaid = further(_overlaid(settings, flags))
+        select.check(dataclasses.replace(overlaid, config_file=None))
+        return overlaid
+
+    return loaded(flags, start, paths, finished)
 
 
-def loaded(start: Path, flags: dict[str, Any]) -> Settings:
-    """The settings of the configuration alone. Raises ClickException."""
+def loaded(
+    flags: dict[str, Any],
+    start: str = "./",
+    paths: Sequence[str] = (),
+    finished: Callable[[Settings], Settings] = lambda settings: settings,
+) -> Configuration:
+    """The settings under ``--isolated`` and ``--config``; see `Configuration`. Raises ClickException."""
     if flags["isolated"] and flags["config"]:
         raise click.UsageError("--isolated cannot be combined with --config")
     try:
         Path.cwd()
-        return load(start, isolated=flags["isolated"], config=flags["config"])
+        return Configuration(start, paths, flags["isolated"], flags["config"], finished)
     except OSError as error:
         raise Refused(f"the current folder cannot be used: {error.strerror}") from error
     except ConfigError as error:
@@ -104,7 +109,7 @@ def loaded(start: Path, flags: dict[str, Any]) -> Settings:
 def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
     if flags["select"]:
         settings = overlay(settings, select=words(flags["select"]), ignore=())
-        settings = replace(settings, extend_select=())
+        settings = dataclasses.replace(settings, extend_select=())
     return overlay(
         settings,
         extend_select=words(flags["extend_select"]),

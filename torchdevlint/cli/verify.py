@@ -15,8 +15,8 @@ from msgspec import Struct
 from torchdevlint.baseline import added, read, write
 from torchdevlint.cli.baseline import hide, opened
 from torchdevlint.cli.console import complain, emit, remark, terminal_width, wants_color
-from torchdevlint.cli.options import Refused, selection, settings_from
-from torchdevlint.config import ConfigError, Settings
+from torchdevlint.cli.options import Refused, configuration_from, selection
+from torchdevlint.config import ConfigError, Configuration, Settings
 from torchdevlint.discover import discover
 from torchdevlint.engine import Run, check_paths
 from torchdevlint.model import Diagnostic
@@ -78,12 +78,13 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
 
     Exit codes: 1 if anything is confirmed, 2 if the tool could not do its job, 0 otherwise.
     """
-    settings = settings_from(Path(next(iter(paths), ".")), flags)
+    configuration = configuration_from(flags, paths=paths)
+    settings = configuration.run
     limits = Limits(flags["timeout"] or settings.verify.timeout)
     try:
         require_torch()
-        found = discover(paths or (".",), settings)
-        run, notes = _linted(found.files, settings)
+        found = discover(paths or (".",), configuration)
+        run, notes = _linted(found.files, configuration)
         machine = survey() if run.diagnostics else None
         verified = _executed(run.diagnostics, machine, flags, settings, limits) if machine is not None else []
         if flags["write_baseline"] is not None:
@@ -101,10 +102,10 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
     return 1 if any(one.judgement.verdict is Verdict.CONFIRMED for one in verified) else 0
 
 
-def _linted(files: Sequence[str], settings: Settings) -> tuple[Run, list[str]]:
-    """The findings that are not in the configured baseline, and remarks on that."""
-    run, baseline = check_paths(files, settings), opened(settings, None)
-    return (run, []) if baseline is None else hide(run, baseline, settings, lines_of_file, verbose=False)
+def _linted(files: Sequence[str], settings: Configuration) -> tuple[Run, list[str]]:
+    """The findings that are not in a configured baseline, and remarks on that."""
+    baselines = opened(files, settings)
+    return hide(check_paths(files, settings), baselines, settings, lines_of_file, verbose=False)
 
 
 def _suppress(verified: Sequence[Verified], run: Run, file: Path) -> list[str]:

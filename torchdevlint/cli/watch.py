@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from torchdevlint.cli.console import remark
-from torchdevlint.config import NAMES, ConfigError, Settings
+from torchdevlint.config import NAMES, Configuration
 from torchdevlint.discover import discover
 
 PAUSE = 0.3
@@ -28,22 +28,22 @@ State = dict[str, tuple[int, int]]
 def watch(
     paths: Sequence[str],
     flags: dict[str, Any],
-    settings_of: Callable[[Sequence[str], dict[str, Any]], Settings],
+    configured: Callable[[Sequence[str], dict[str, Any]], Configuration],
     arguments: Sequence[str],
 ) -> int:
     """Run `check` with the `arguments` that this process was given whenever a file is not as it was.
 
-    Those are the files that are linted and the configuration that holds for them. Raises KeyboardInterrupt.
+    Those are the files that are linted and the configurations that hold for them. Raises KeyboardInterrupt.
     """
     command = [sys.executable, "-c", START.format(path=sys.path), *_once(arguments)]
     while True:
-        state = _state(paths, flags, settings_of)
+        state = _state(paths, flags, configured)
         if flags["output_file"] is None and sys.stdout.isatty():
             click.clear()
         subprocess.run(command, check=False)
         if not flags["quiet"]:
             remark("watching for changes; Ctrl-C ends it")
-        _wait(lambda before=state: _state(paths, flags, settings_of) != before)  # type: ignore[misc]
+        _wait(lambda before=state: _state(paths, flags, configured) != before)  # type: ignore[misc]
 
 
 def _wait(changed: Callable[[], bool]) -> None:
@@ -63,21 +63,23 @@ def _once(arguments: Sequence[str]) -> list[str]:
 def _state(
     paths: Sequence[str],
     flags: dict[str, Any],
-    settings_of: Callable[[Sequence[str], dict[str, Any]], Settings],
+    configured: Callable[[Sequence[str], dict[str, Any]], Configuration],
 ) -> State:
-    files = list(_configurations(paths, flags))
-    with suppress(ConfigError, click.ClickException):  # the run says what is wrong with the configuration
-        files += discover(paths or (".",), settings_of(paths, flags)).files
+    files = list(_configurations(flags))
+    with suppress(click.ClickException):  # the run says what is wrong with the configuration
+        configuration = configured(paths, flags)
+        files += discover(paths or (".",), configuration).files
+        files += configuration.sources()
     return dict(filter(None, map(_seen, files)))
 
 
-def _configurations(paths: Sequence[str], flags: dict[str, Any]) -> Iterator[str]:
-    """The files that hold, or could hold, the configuration."""
+def _configurations(flags: dict[str, Any]) -> Iterator[str]:
+    """The files that hold, or could hold, the configuration of the run."""
     if flags["config"] is not None:
         yield str(flags["config"])
         return
-    start = Path(next(iter(paths), ".")).absolute()
-    yield from (str(folder / name) for folder in (start, *start.parents) for name in NAMES)
+    here = Path.cwd()
+    yield from (str(folder / name) for folder in (here, *here.parents) for name in NAMES)
 
 
 def _seen(file: str) -> tuple[str, tuple[int, int]] | None:

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from msgspec.structs import replace
 
-from torchdevlint.config import Settings
+from torchdevlint.config import Settings, SettingsOf
 from torchdevlint.engine import Run, automatic_jobs, run_of
 from torchdevlint.files import content
 from torchdevlint.fix.changes import Change, Fixes
-from torchdevlint.fix.choice import is_applicable
+from torchdevlint.fix.choice import has_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
 from torchdevlint.fix.write import replace_content
 from torchdevlint.model import FileResult, Problem
 
 
-def fixed(run: Run, settings: Settings, jobs: int = 1) -> Fixes:
+def fixed(run: Run, settings: SettingsOf, jobs: int = 1) -> Fixes:
     """Fix what a run found, and write nothing."""
-    files = [each.filename for each in run.results if any(is_applicable(one, settings) for one in each.diagnostics)]
-    work, jobs = partial(_fix_file, settings=settings), jobs or automatic_jobs(files)
+    able = [each for each in run.results if any(has_applicable(one, settings) for one in each.diagnostics)]
+    files = [each.filename for each in able]
+    work = [(file, settings.of(file)) for file in files]
+    jobs = jobs or automatic_jobs(files)
     if jobs == 1:
-        return _fixes(run, {file: work(file) for file in files})
+        return _fixes(run, dict(zip(files, map(_fix_file, work), strict=True)))
     from torchdevlint import pool
 
-    return _fixes(run, dict(zip(files, pool.each(work, _lost, files, jobs), strict=True)))
+    return _fixes(run, dict(zip(files, pool.each(_fix_file, _lost, work, jobs), strict=True)))
 
 
-def fixed_input(run: Run, settings: Settings, data: bytes) -> Fixes:
+def fixed_input(run: Run, settings: SettingsOf, data: bytes) -> Fixes:
     """Fix what a run found in its one file, whose content is `data`."""
-    return _fixes(run, {each.filename: (data, fix_bytes(data, each.filename, settings)) for each in run.results})
+    names = [each.filename for each in run.results]
+    return _fixes(run, {name: (data, fix_bytes(data, name, settings.of(name))) for name in names})
 
 
 def write(fixes: Fixes, before: Run) -> Fixes:
@@ -62,7 +64,8 @@ def _with(results: Mapping[str, FileResult], run: Run) -> Run:
     return run_of([results.get(each.filename, each) for each in run.results], own)
 
 
-def _fix_file(filename: str, settings: Settings) -> tuple[bytes, Fixed]:
+def _fix_file(of: tuple[str, Settings]) -> tuple[bytes, Fixed]:
+    filename, settings = of
     try:
         data = content(filename)
     except OSError as error:
@@ -71,5 +74,6 @@ def _fix_file(filename: str, settings: Settings) -> tuple[bytes, Fixed]:
     return data, fix_bytes(data, filename, settings)
 
 
-def _lost(filename: str) -> tuple[bytes, Fixed]:
+def _lost(of: tuple[str, Settings]) -> tuple[bytes, Fixed]:
+    filename, _ = of
     return b"", Fixed(b"", FileResult(filename, problems=(Problem(filename, "the process that fixed this file died"),)))

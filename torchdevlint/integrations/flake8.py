@@ -11,7 +11,6 @@ import ast
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from flake8.exceptions import ExecutionError
@@ -20,7 +19,7 @@ from flake8.style_guide import Decision, DecisionEngine
 
 from torchdevlint import __version__
 from torchdevlint.cache import FOLDER, Cache
-from torchdevlint.config import ConfigError, Settings, load
+from torchdevlint.config import ConfigError, Configuration, Settings, SettingsOf
 from torchdevlint.engine import check_tree
 from torchdevlint.report.terminal import escape
 from torchdevlint.rules import identities, prefixes
@@ -31,7 +30,7 @@ class Plugin:
 
     name = "torchdevlint"
     version = __version__
-    settings: ClassVar[Settings] = Settings()
+    settings: ClassVar[SettingsOf] = Settings()
     decisions: ClassVar[DecisionEngine | None] = None
     """What flake8 shows, apart from ``per-file-ignores`` and ``# noqa``."""
     cache: ClassVar[Cache | None] = None
@@ -56,23 +55,29 @@ class Plugin:
 
     @classmethod
     def parse_options(cls, options: Namespace) -> None:
-        """Reads the settings that the command line would, by the first path that was named.
+        """Finds the configurations that the command line would, which are read when they are needed.
 
-        Raises flake8's ExecutionError for a configuration that is refused.
+        Raises flake8's ExecutionError for one that is refused.
         """
-        start = next((Path(name) for name in options.filenames if name != "-"), Path())
+
+        # Which findings of a rule are shown only where it is selected by name depends on what flake8 was told.
+        def selected(own: Settings) -> Settings:
+            chosen = None if options.select is None else tuple(options.select)
+            return replace(own, select=chosen, extend_select=tuple(options.extend_select or ()))
+
+        paths = [name for name in options.filenames if name != "-"]
         try:
-            own = load(start, isolated=options.isolated)
+            configuration = Configuration(paths=paths, isolated=options.isolated, finished=selected)
         except ConfigError as error:
             raise ExecutionError(f"torchdevlint: {error}") from error
-        # Which findings of a rule are shown only where it is selected by name depends on what flake8 was told.
-        cls.settings = replace(own, select=options.select, extend_select=tuple(options.extend_select or ()))
+        cls.settings = configuration
         cls.decisions = DecisionEngine(options)
-        cls.cache = Cache(cls.settings.root / FOLDER, cls.settings)
+        cls.cache = Cache(configuration.run.root / FOLDER)
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
-        result = check_tree(self.tree, "".join(self.lines), self.filename, self.settings, self._shows, self.cache)
+        settings = self.settings.of(self.filename)
+        result = check_tree(self.tree, "".join(self.lines), self.filename, settings, self._shows, self.cache)
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:

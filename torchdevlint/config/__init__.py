@@ -1,0 +1,33 @@
+"""Settings: what they are (`settings`), where they are read from (`load`), and which hold for a file (`hierarchy`)."""
+
+from __future__ import annotations
+
+from torchdevlint.config.hierarchy import Configuration, SettingsOf
+from torchdevlint.config.load import NAMES, load
+from torchdevlint.config.settings import (
+    DEFAULT_EXCLUDE,
+    OF_RUN,
+    ConfigError,
+    Option,
+    Settings,
+    Verify,
+    nearest,
+    options,
+    overlay,
+)
+
+__all__ = [
+    "DEFAULT_EXCLUDE",
+    "NAMES",
+    "OF_RUN",
+    "ConfigError",
+    "Configuration",
+    "Option",
+    "Settings",
+    "SettingsOf",
+    "Verify",
+    "load",
+    "nearest",
+    "options",
+    "overlay",
+]
