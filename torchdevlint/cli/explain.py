@@ -47,7 +47,7 @@ def explain(file: str | None, root: Path, output_format: str, color: str, **flag
     if error is None or error.recognised is None or not error.is_of_devices:
         emit(show.refused_json(error) if output_format == "json" else show.refused(error))
         return 1
-    answer = answered(error, error.recognised, others, root, loaded(root, flags))
+    answer = answered(error, error.recognised, others, root, loaded(flags, f"{root}/").run)
     if output_format == "json":
         emit(show.to_json(answer))
     else:
