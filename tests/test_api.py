@@ -199,6 +199,20 @@ def test_the_nearest_settings_hold_unless_some_are_given(tmp_path: Path) -> None
     assert load_settings(file).ignore == load_settings("/", config=tmp_path / "torchdevlint.toml").ignore == ("TDL201",)
 
 
+def test_each_of_many_files_has_its_nearest_configuration(tmp_path: Path) -> None:
+    for name, text in (("quiet", "ignore = ['TDL201']"), ("loud", ""), ("wrong", "selct = []")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "torchdevlint.toml").write_text(text)
+        (tmp_path / name / "a.py").write_text(LOAD)
+    found = list(check_paths([tmp_path / name / "a.py" for name in ("quiet", "loud", "wrong")]))
+    assert [(result.filename[-9:], len(result.diagnostics)) for result in found] == [
+        ("", 0),
+        ("loud/a.py", 1),
+        ("uiet/a.py", 0),
+    ]
+    assert ["wrong/torchdevlint.toml: unknown key `selct`" in one.message for one in found[0].problems] == [True]
+
+
 def test_settings_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     unknown = replace(Settings(), select=("TDL201", "XYZ1"))
     for use in (lambda: check_source(LOAD, settings=unknown), lambda: check_paths(tmp_path, unknown)):

@@ -128,9 +128,9 @@ def check_paths(
     whose problems say why. `progress` is called with the number of results that were given, this one among them, and
     of all that there will be.
 
-    Without `settings` those of the nearest configuration hold for each file, as on the command line; a file whose
-    configuration cannot be used is a result with a problem. Raises ConfigError at once for `settings` that cannot be
-    used.
+    Without `settings` those of the nearest configuration hold for each file, as on the command line; one that cannot be
+    used is a result without a name, with a problem in the place of its files. Raises ConfigError at once for `settings`
+    that cannot be used, and for a configuration of the run.
 
     `jobs` is the number of processes, 0 for as many as the work is worth; they are gone when the iterator is exhausted
     or closed. With a `cache_dir`, results of files that have not changed are kept there from run to run.
