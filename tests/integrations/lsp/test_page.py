@@ -7,7 +7,7 @@ import re
 
 from tests.conftest import ROOT
 from torchdevlint.cli import COMMANDS
-from torchdevlint.integrations.lsp.actions import FIX_ALL
+from torchdevlint.integrations.lsp.actions import FIX_ALL, FIX_NOTEBOOK
 
 
 def test_the_lines_for_editors_name_what_there_is() -> None:
@@ -15,5 +15,6 @@ def test_the_lines_for_editors_name_what_there_is() -> None:
     client, on_save = map(json.loads, re.findall(r"```json\n(.*?)```", text, re.DOTALL))
     assert [client["glspc.server.command"], *client["glspc.server.commandArguments"]] == ["torchdevlint", "server"]
     assert list(on_save["[python]"]["editor.codeActionsOnSave"]) == [FIX_ALL]
+    assert list(on_save["notebook.codeActionsOnSave"]) == [FIX_NOTEBOOK]
     assert "cmd = { 'torchdevlint', 'server' }" in text
     assert "server" in COMMANDS

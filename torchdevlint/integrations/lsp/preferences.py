@@ -21,13 +21,12 @@ class InlayHints(Struct, frozen=True, rename="camel"):
 
 
 class Preferences(Struct, frozen=True, rename="camel"):
-    """`fix_on_save`: apply safe fixes when an editor says that it is about to save. `diagnostic_mode`: what a client
-    that asks for the findings of a whole workspace is told. `log_level`: what is written to standard error.
+    """`fix_on_save`: apply safe fixes when an editor says that it is about to save. `log_level`: what is written to
+    standard error.
     """
 
     fix_on_save: bool = False
     inlay_hints: InlayHints = InlayHints()
-    diagnostic_mode: Literal["openFilesOnly", "workspace"] = "openFilesOnly"
     log_level: Literal["error", "warning", "info", "debug"] = "error"
 
 

@@ -1,4 +1,4 @@
-"""Findings that a client asks for: those of a document, and those of all files of its workspace.
+"""Findings that a client asks for.
 
 A result is named by what it says, so that the same one has the same name however often it is worked out.
 """
@@ -54,7 +54,3 @@ def _again() -> JsonRpcException:
     """What a client is told that asked about a text which has changed since: to ask again."""
     data = types.DiagnosticServerCancellationData(retrigger_request=True)
     return JsonRpcException("the document has changed", types.LSPErrorCodes.ServerCancelled.value, data)
-
-
-def offer_workspace(server: LanguageServer, session: Session) -> None:
-    """Offer the findings of all files, if the client's settings ask for them."""

@@ -76,7 +76,6 @@ def _begin(server: LanguageServer, session: Session) -> None:
         session.texts = Texts(name, server.workspace.root_path)
         session.client = client_of(params.capabilities)
         settings.at_the_start(session, params.initialization_options)
-        pulled.offer_workspace(server, session)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:

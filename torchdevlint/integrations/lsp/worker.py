@@ -25,7 +25,6 @@ class Urgency(IntEnum):
 
     FINDINGS = 0
     BELIEFS = 1
-    WORKSPACE = 2
 
 
 class OvertakenError(Exception):
