@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint import __version__
+from torchdevlint.api import check_paths
 from torchdevlint.config import Settings
 from torchdevlint.discover import discover
-from torchdevlint.engine import check_paths
 from torchdevlint.integrations.dask.inputs import BadInputError, bring, digest_of
-from torchdevlint.model import Diagnostic, Problem
+from torchdevlint.model import Diagnostic, FileResult, Problem
 
 Row = dict[str, Any]
 
@@ -50,7 +50,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 KILLS = 2
 """A file at which so many processes have died is left out, and told."""
 _ALONE = threading.Lock()
-"""Whatever an analysis keeps for the next file belongs to the process, so threads of a worker take turns."""
+"""Threads of a worker take turns: they would not be faster, and how often garbage is looked for is one for all."""
 
 At = Callable[[str], None]
 
@@ -107,19 +107,15 @@ def _linted(folder: Path, settings: Settings, deadly: Callable[[str], bool], at:
     names = {file: file.removeprefix(prefix) for file in sorted(found.files)}
     linted = [file for file, name in names.items() if not deadly(name)]
     died = [Problem(file, "the process that linted this file died") for file in names.keys() - linted]
-    following = iter(linted[1:])
-
-    def done() -> None:
-        after = next(following, None)
-        if after is not None:
-            at(names[after])
-
-    if linted:
-        at(names[linted[0]])
+    results: list[FileResult] = []
     with _few_collections():
-        run = check_paths(linted, settings, 1, done)
-    rows = [_of_finding(each) for each in run.diagnostics]
-    rows += [_of_problem(each) for each in sorted((*found.problems, *died, *run.problems))]
+        coming = check_paths(linted, settings)
+        for file in linted:
+            at(names[file])
+            results.append(next(coming))
+    problems = {*found.problems, *died, *(each for result in results for each in result.problems)}
+    rows = [_of_finding(each) for result in results for each in result.diagnostics]
+    rows += [_of_problem(each) for each in sorted(problems, key=lambda one: (one.filename or "", one.message))]
     for row in rows:
         row["filename"] = (row["filename"] or "").removeprefix(prefix) or None
     lines = sum(_lines(file) for file in linted if not file.endswith(".ipynb"))
