@@ -45,6 +45,8 @@ LAYERS: dict[str, int] = {
     "report": 11,
     "api": 12,
     "explain": 12,
+    "libcst": 12,
+    "codemods": 13,
     "integrations": 13,
     "cli": 14,
     "__main__": 15,
@@ -186,10 +188,22 @@ def test_what_is_bound_is_asked_where_fixes_are_vouched_for() -> None:
     assert {each.rpartition("/")[2] for each in others} == {"batches.py", "reordering.py"}
 
 
-@pytest.mark.parametrize(("library", "home"), [("torch", "runtime"), ("libcst", "syntax")])
-def test_a_library_that_takes_long_to_load_has_one_home(library: str, home: str) -> None:
+@pytest.mark.parametrize(
+    ("library", "homes"),
+    [("torch", {"runtime"}), ("libcst", {"syntax", "libcst", "codemods", "integrations"}), ("fixit", {"integrations"})],
+)
+def test_a_library_that_takes_long_to_load_has_its_homes(library: str, homes: set[str]) -> None:
     importing = [path for path in MODULES if library in {name.split(".")[0] for name in imports(path)}]
-    assert {unit_of(path) for path in importing} == {home}
+    assert {unit_of(path) for path in importing} == homes
+    if library == "libcst":
+        assert {relative(path) for path in importing if unit_of(path) == "integrations"} == {"integrations/fixit.py"}
+
+
+def test_what_is_for_users_of_libcst_is_known_to_nothing_else() -> None:
+    above = {"libcst", "codemods", "integrations"}
+    for path in (path for path in MODULES if {unit(name) for name in own(path)} & {"libcst", "codemods"}):
+        assert unit_of(path) in above, relative(path)
+        assert unit_of(path) != "integrations" or relative(path) == "integrations/fixit.py"
 
 
 RULES_MAY_IMPORT = {"model", "rules", "source", "flow"}
