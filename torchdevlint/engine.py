@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,10 +37,16 @@ from torchdevlint.suppress import Suppressions
 from torchdevlint.syntax.document import Document, parsed
 from torchdevlint.syntax.errors import TooDeepError
 
+if TYPE_CHECKING:
+    from torchdevlint.flow.facts.common import Fact
+    from torchdevlint.flow.recording import Recording
+
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"
 """What macOS puts beside a file where it cannot keep its attributes, under its name after ``._``, starts so."""
-ITS_OWN = frozenset({"TDL900", "TDL901"})
-"""Rules about suppressions and broken files, which inside flake8 are flake8's business."""
+REVEALED = "TDL903"
+"""The rule that answers comments, whichever rules are selected."""
+ITS_OWN = frozenset({"TDL900", "TDL901", REVEALED})
+"""Rules about suppressions and broken files, which inside flake8 are flake8's business, and about our own comments."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
 """Below either of these one process is done before a second one has started."""
 
@@ -248,7 +255,7 @@ def _check_document(
             if saved and content.notebook is None:
                 _HELD.library.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
-        found = _analysed(text, module, filename, settings, codes, suppressions)
+        found = _analysed(text, module, filename, settings, codes, suppressions, suppressions.revealed)
         if isinstance(found, Problem):
             return FileResult(filename, problems=(found,)), None
         (more, further), entry = found
@@ -265,19 +272,22 @@ def _analysed(
     settings: Settings,
     codes: frozenset[str],
     suppressions: Suppressions,
+    revealed: tuple[int, ...] = (),
 ) -> tuple[Reports, Entry | None] | Problem:
     """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
-    A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed.
+    A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed, unless it asks
+    what is believed of some rows, to be `revealed`. Nothing of such a file is kept: its comments do not stay.
     """
     project = around(filename, _HELD.library)
     passes = may_hold_findings(data, rules.words(codes))
     passes = passes or (project is not None and may_import_findings(module, project))
-    found = _reports(module.tree, module.source, filename, settings, codes, project) if passes else ([], [])
+    passes = passes or bool(revealed)
+    found = _reports(module.tree, module.source, filename, settings, codes, project, revealed) if passes else ([], [])
     if isinstance(found, Problem):
         return found
     reports, problems = found
-    if project is None or problems:
+    if project is None or problems or revealed:
         return found, None
     joined = suppressions.joined_at(report.span.row for _, report in reports) if reports else ()
     pragmas = passes and suppress.may_be_unused(module.source.text)
@@ -325,21 +335,37 @@ def _reports(
     settings: Settings,
     codes: frozenset[str],
     project: Project | None,
+    revealed: tuple[int, ...] = (),
 ) -> Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     from torchdevlint.flow.analyse import analyse
 
+    recording = _recording() if revealed else None
     try:
-        facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes))
+        facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes), recording)
+        answers = _answers(recording, revealed) if recording is not None else ()
     except (RecursionError, MemoryError):
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         rule = rules.raising(error)
         if rule is None or rule.code not in codes:
             return Problem(filename, f"internal error in the inference: {describe(error)}")
-        found = _reports(tree, source, filename, settings, codes - {rule.code}, project)
+        found = _reports(tree, source, filename, settings, codes - {rule.code}, project, revealed)
         return found if isinstance(found, Problem) else (found[0], [of_rule(rule, filename, error), *found[1]])
-    return judged(facts, filename, codes)
+    return judged((*facts, *answers), filename, codes | {REVEALED} if revealed else codes)
+
+
+def _recording() -> Recording:
+    from torchdevlint.flow.recording import Recording
+
+    return Recording()
+
+
+def _answers(recording: Recording, rows: tuple[int, ...]) -> tuple[Fact, ...]:
+    """What is believed of these rows."""
+    from torchdevlint.flow.telling.revealed import revealed
+
+    return tuple(revealed(recording, rows))
 
 
 def _failed(filename: str, message: str) -> FileResult:

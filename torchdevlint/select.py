@@ -102,7 +102,7 @@ def fails(settings: Settings, diagnostics: Iterable[Diagnostic]) -> bool:
         return False
     worst_first = list(Severity)
     counting = worst_first[: worst_first.index(Severity(settings.fail_on)) + 1]
-    return any(diagnostic.severity in counting for diagnostic in diagnostics)
+    return any(diagnostic.severity in counting and not diagnostic.is_answer for diagnostic in diagnostics)
 
 
 @lru_cache(maxsize=8)

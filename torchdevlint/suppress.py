@@ -32,6 +32,7 @@ _NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re
 _OWN = re.compile(
     r"#\s*torchdevlint:\s*(?P<kind>file-ignore|ignore)(?![\w-])(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*(?:[:=(]\s*)?[A-Z]{1,3}\d))"
 )
+_REVEAL = re.compile(r"#\s*torchdevlint:\s*reveal(?![\w-])")
 _SEPARATOR = re.compile(r"[,\s]+")
 
 Rows = tuple[int, int]
@@ -99,6 +100,13 @@ class Suppressions(Struct, frozen=True, dict=True):
     def joined_at(self, rows: Iterable[int]) -> tuple[Rows, ...]:
         """First and last row of the joined lines that any of these rows is in."""
         return tuple(sorted({self._joined[row] for row in rows if row in self._joined}))
+
+    @cached_property
+    def revealed(self) -> tuple[int, ...]:
+        """The rows that ask what is believed of them: ``# torchdevlint: reveal``. One of its own asks for the next."""
+        if not self._has_own:
+            return ()
+        return tuple(row for row, _, comment in self._comments if _REVEAL.search(comment))
 
     def extendable(self, diagnostic: Diagnostic) -> Pragma | None:
         """The comment with codes that would silence a finding if it held its code too."""

@@ -73,7 +73,7 @@ def _without(run: Run, opened: Opened, settings: SettingsOf, lines: Lines, verbo
 
 def renew(run: Run, baseline: Baseline, settings: SettingsOf, lines: Lines) -> list[str]:
     """Write the findings of the run to the baseline, and say so. Raises ConfigError."""
-    found = match(run.diagnostics, baseline, lines)
+    found = match([one for one in run.diagnostics if not one.is_answer], baseline, lines)
     stale = list(_stale(run, found, baseline, settings))
     write(renewed(baseline, found, stale))
     new = len(found.fresh) - len(found.hidden)

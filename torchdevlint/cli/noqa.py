@@ -19,7 +19,8 @@ def add_comments(run: Run, settings: SettingsOf, notes: Sequence[str]) -> tuple[
     problems: list[Problem] = list(run.problems)
     done: list[int] = []
     files: set[Path] = set()
-    for result in run.results:
+    for each in run.results:
+        result = replace(each, diagnostics=tuple(one for one in each.diagnostics if not one.is_answer))
         if result.diagnostics:
             silenced, failed = _silence(result, settings.of(result.filename), files)
             problems += failed
@@ -39,7 +40,7 @@ def _silence(result: FileResult, settings: Settings, files: set[Path]) -> tuple[
     filename = result.filename
     try:
         data = content(filename)
-        present = check_bytes(data, filename, settings).diagnostics
+        present = tuple(each for each in check_bytes(data, filename, settings).diagnostics if not each.is_answer)
         path = Path(filename).resolve()
         if path in files:
             result = replace(result, diagnostics=tuple(one for one in result.diagnostics if one in present))

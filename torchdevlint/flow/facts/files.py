@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.model import Note
 
 
 class UnusedSuppression(Fact, frozen=True):
@@ -10,6 +11,20 @@ class UnusedSuppression(Fact, frozen=True):
 
     comment: str
     unused: tuple[str, ...]
+
+
+class RevealedValue(Fact, frozen=True):
+    """A comment asks what is believed of a line: of this `text` that is what the `description` says.
+
+    `cases` are pairs of when and what, where it depends on the branch, the call or the round of a loop; `because` says
+    why it is not known. Without a `text` nothing stands in the line that has a value.
+    """
+
+    text: str
+    description: str = ""
+    cases: tuple[tuple[str, str], ...] = ()
+    because: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 class InvalidSyntax(Fact, frozen=True):

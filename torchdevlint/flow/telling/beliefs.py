@@ -64,6 +64,11 @@ class Teller:
         """Whether a node is the whole right side of an assignment."""
         return getattr(self.reasons.places.around.get(node), "value", None) is node
 
+    def first_row(self, row: int) -> int:
+        """The row in which the statement begins that goes on in this one."""
+        around = [each for each in nodes_of(self.tree) if each.lineno <= row <= (each.end_lineno or each.lineno)]
+        return max((each.lineno for each in around), default=row)
+
     def assigned(self) -> Iterator[Belief]:
         """The targets of assignments whose device is known."""
         for _, node in self._nodes:
@@ -189,6 +194,10 @@ class Teller:
             return span
         start = span.column + found.start()
         return Span(span.row, start, span.row, start + len(name))
+
+
+def nodes_of(tree: ast.Module) -> list[ast.stmt]:
+    return [each for each in inside(tree) if isinstance(each, ast.stmt)]
 
 
 def _record(place: Span, text: str, told: Told, when: str) -> Belief:
