@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from torchdevlint import beliefs
+from tests.casefile import read_cases
+from torchdevlint import beliefs, engine
 from torchdevlint.beliefs import Beliefs
 from torchdevlint.config import Settings
 from torchdevlint.model import Belief
@@ -57,3 +60,56 @@ def test_a_name_is_followed_to_the_call_that_nothing_is_known_of() -> None:
     assert belief.unknown_because is not None
     assert "`helpers.make()` is of a library that is not known (`helpers`)" in belief.unknown_because.message
     assert belief.unknown_because.span.row == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("def f(x):\n    return x", "x", "`x` is an argument of `f`, and nothing says what it is"),
+        (
+            "x = torch.zeros(3)\nif helpers.a:\n    y = x.cuda()\nelse:\n    y = x\nprint(y)",
+            "y",
+            "the arms of the `if` in line 5 disagree on `y`: cuda (line 6), the CPU (default device) (line 8)",
+        ),
+        ("def f():\n    return 1\n    x = helpers", "x", "no path comes to line 6"),
+        ("f = lambda a: a", "a", "nothing here calls the lambda"),
+        ("for x in helpers.make():\n    print(x)", "x", "`x` is what `helpers.make()` gives"),
+        ("model = helpers.make()\nmodel = model.foo", "model", "`helpers.make()` is of a library that is not known"),
+    ],
+)
+def test_the_reason_names_what_ended_the_knowledge(text: str, code: str, words: str) -> None:
+    belief = last(text, code)
+    assert belief.unknown_because is not None
+    assert words in belief.unknown_because.message
+
+
+def test_the_rounds_of_a_loop_and_the_calls_of_a_function_are_told() -> None:
+    rounds = last("h = torch.zeros(3)\nfor i in range(3):\n    h = h.cuda()", "h")
+    assert [each.when for each in rounds.alternatives] == ["in the first round", "in later rounds"]
+    calls = last("def f(x):\n    return x\nf(torch.zeros(3))\nf(torch.zeros(3).cuda())", "x")
+    assert {(each.when, each.device) for each in calls.alternatives} == {
+        ("as line 6 calls it", CPU),
+        ("as line 7 calls it", "cuda"),
+    }
+
+
+def test_a_module_is_where_its_parameters_are_and_its_forward_tells_the_story() -> None:
+    assert last(NET + "net = Net().cuda()", "net").description == "a `Net`, its parameters on cuda"
+    assert last(NET, "x").device == "the model's device"
+
+
+def test_nothing_raises_and_nothing_is_found_otherwise_when_all_is_recorded() -> None:
+    settings = Settings(preview=True)
+    for case in [each for each in read_cases() if each.rule not in ("TDL901", "TDL903")][::11]:
+        data = case.code.encode()
+        assert beliefs.of_bytes(data, "case.py", settings).all
+        asked = engine.check_bytes(data + b"\nlast = 1  # torchdevlint: reveal\n", "case.py", settings)
+        plain = engine.check_bytes(data + b"\nlast = 1\n", "case.py", settings)
+        assert tuple(each for each in asked.diagnostics if not each.is_answer) == plain.diagnostics, case.id
+
+
+def test_a_cell_of_a_notebook_is_asked_for_by_its_number(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "source": each, "metadata": {}} for each in ("import torch", "x = torch.ones(2)")]
+    data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}).encode()
+    (belief,) = beliefs.of_bytes(data, str(tmp_path / "a.ipynb"), Settings()).at(1, cell=2)
+    assert (belief.text, belief.cell, belief.span.row) == ("x", 2, 1)

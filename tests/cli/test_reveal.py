@@ -1,0 +1,63 @@
+"""``torchdevlint reveal`` and ``# torchdevlint: reveal``: the page is what they say, and errors are one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import forked
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reveal.md").read_text(encoding="utf-8")
+PROGRAM, OUTPUT = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[0] for kind in ("python", "text"))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_page_shows_what_is_written(program: Path) -> None:
+    done = forked.python("-m", "torchdevlint", "reveal", "program.py:6", cwd=program)
+    assert (done.stdout, done.returncode) == (OUTPUT, 0)
+
+
+def test_json_says_why_it_is_unknown(program: Path) -> None:
+    done = forked.python("-m", "torchdevlint", "reveal", "program.py:9:7", "--output-format", "json", cwd=program)
+    (belief,) = json.loads(done.stdout)
+    assert (belief["text"], belief["kind"], belief["device"]) == ("placed", "tensor", None)
+    assert belief["unknown_because"]["message"].replace("\n", " ") in PAGE.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("program.py", "names no line"),
+        ("program.py:0", "count from 1"),
+        ("program.py:99", "there is no line 99: program.py has 10"),
+        ("program.py:1:99", "there is no column 99 in line 1"),
+        ("program.py:3", "the line is blank"),
+        ("missing.py:1", "there is no file missing.py"),
+        ("broken.py:1", "cannot be read as Python"),
+        ("a.ipynb:1", "names no cell"),
+        (".:1", "is a folder"),
+    ],
+)
+def test_errors_are_one_line(program: Path, place: str, words: str) -> None:
+    (program / "broken.py").write_text("def f(:\n")
+    done = forked.python("-m", "torchdevlint", "reveal", place, cwd=program)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+def test_an_answer_fails_no_run_and_is_given_again(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\nx = torch.zeros(3)  # torchdevlint: reveal\n")
+    for _ in range(2):
+        done = forked.python("-m", "torchdevlint", "check", "a.py", "--output-format", "concise", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "a.py:2:1: TDL903 `x` is a tensor of 1 dimension on the CPU (default device)" in done.stdout
