@@ -20,7 +20,7 @@ _OTHER_BACKENDS = frozenset({"gloo", "mpi", "hccl", "xccl", "ccl"})
 
 def _sent(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``dist.all_reduce(t)`` in a file that makes all its groups with NCCL."""
-    if "group" not in arguments.keywords and backends(frame, "any") == {"nccl"}:
+    if "group" not in arguments.keywords and backends(frame, "any", by_default=True) == {"nccl"}:
         _look(frame, state, node, arguments.pairs)
 
 

@@ -24,7 +24,7 @@ def surely_some(frame: Frame, state: State, node: ast.expr, value: Value) -> boo
         name = (dotted_path(node.func) or "").rpartition(".")[2]
         inner = [surely_some(frame, state, each, frame.evaluate(each, state)) for each in node.args]
         return name in _COUNTS or (name in ("min", "max", "int") and bool(inner) and all(inner))
-    default = _default_of(frame, node)
+    default = default_of(frame, node)
     return isinstance(default, ast.Constant) and _is_some(default.value)
 
 
@@ -32,7 +32,7 @@ def surely_true(frame: Frame, node: ast.expr, value: Value) -> bool:
     """True, or a test that holds where an accelerator is there; or a parameter or option that is True by default."""
     if isinstance(value, Guard):
         return value.holds
-    default = None if isinstance(value, Const) else _default_of(frame, node)
+    default = None if isinstance(value, Const) else default_of(frame, node)
     return value == Const(True) or (isinstance(default, ast.Constant) and default.value is True)
 
 
@@ -89,7 +89,7 @@ def _is_some(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
+def default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
     """The default of a parameter of the function around, or of the option of a command line that an attribute is."""
     if isinstance(node, ast.Name) and frame.function is not None:
         return dict(defaults(frame.function)).get(node.id)
