@@ -31,7 +31,7 @@ class DeviceProvider(BatchableMetadataProvider[Belief]):
     METADATA_DEPENDENCIES = (PositionProvider,)
 
     @classmethod
-    def gen_cache(cls, root_path: Path, paths: list[str], **options: Any) -> Mapping[str, Origin]:
+    def gen_cache(cls, root_path: Path, paths: list[str], timeout: int | None = None, **_: Any) -> Mapping[str, Origin]:
         """What a `FullRepoManager` asks for."""
         return origins(root_path, paths)
 

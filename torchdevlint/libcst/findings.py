@@ -37,7 +37,7 @@ class FindingProvider(BatchableMetadataProvider[tuple[Finding, ...]]):
     METADATA_DEPENDENCIES = (PositionProvider,)
 
     @classmethod
-    def gen_cache(cls, root_path: Path, paths: list[str], **options: Any) -> Mapping[str, Origin]:
+    def gen_cache(cls, root_path: Path, paths: list[str], timeout: int | None = None, **_: Any) -> Mapping[str, Origin]:
         return origins(root_path, paths)
 
     def __init__(self, cache: object = None) -> None:

@@ -64,7 +64,7 @@ class OriginProvider(BatchableMetadataProvider[Origin]):
     """The `Origin` of a module, for its root node."""
 
     @classmethod
-    def gen_cache(cls, root_path: Path, paths: list[str], **options: Any) -> Mapping[str, Origin]:
+    def gen_cache(cls, root_path: Path, paths: list[str], timeout: int | None = None, **_: Any) -> Mapping[str, Origin]:
         return origins(root_path, paths)
 
     def __init__(self, cache: object = None) -> None:
