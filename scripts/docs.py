@@ -261,6 +261,14 @@ the place of the key of its name, with patterns relative to the current folder. 
 `--ignore` and `--unfixable` add to theirs; `--select` stands in for `select`, `extend-select` and `ignore` together,
 as `--fixable` does for `fixable` and `unfixable`.
 
+## Extending another file
+
+`extend = "../shared.toml"` has a configuration stand on another one, which may extend a third; `~` is the home folder.
+The file that extends is laid over the other one as the command line is over a file, and as ruff does it. A key takes
+the place of the key of its name, tables such as `per-file-ignores` and `severity` as a whole. Keys that begin with
+`extend-`, `ignore` and `unfixable` add. `select` stands in for `select`, `extend-select` and `ignore` together, as
+`fixable` does for `fixable` and `unfixable`. Patterns and paths stay relative to the folder of the file that has them.
+
 ## `[tool.torchdevlint]`
 
 {keys(Settings)}

@@ -27,6 +27,8 @@ def check(settings: Settings) -> None:
     pattern that cannot be read. The message begins with the configuration file, if there is one.
     """
     source = f"{settings.config_file}: " if settings.config_file is not None else ""
+    if settings.config_file is not None and settings.extend is not None:
+        source = f"{settings.config_file} or what it extends: "
     try:
         _check(settings)
         excluding(settings)

@@ -12,7 +12,7 @@ import click
 
 from torchdevlint.cli.console import emit
 from torchdevlint.cli.options import with_flags, words
-from torchdevlint.config import Configuration, Settings, SettingsOf, overlay
+from torchdevlint.config import Configuration, Settings, SettingsOf, laid
 from torchdevlint.engine import Run
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
@@ -47,15 +47,9 @@ def flags(command: F) -> F:
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
     """The settings under the flags about fixes; ``--fixable`` stands in for all that a configuration says of it."""
-    return overlay(
-        settings,
-        fix=flags["fix"],
-        unsafe_fixes=flags["unsafe_fixes"],
-        fix_only=flags["fix_only"],
-        show_fixes=flags["show_fixes"],
-        fixable=words(flags["fixable"]) or None,
-        unfixable=(() if flags["fixable"] else settings.unfixable) + words(flags["unfixable"]),
-    )
+    switches = {name: flags[name] for name in ("fix", "unsafe_fixes", "fix_only", "show_fixes")}
+    given = {**switches, "fixable": words(flags["fixable"]), "unfixable": words(flags["unfixable"])}
+    return laid(settings, {name: value for name, value in given.items() if value not in (None, ())}, Path.cwd())
 
 
 def are_wanted(settings: Settings) -> bool:

@@ -11,7 +11,7 @@ import click
 
 from torchdevlint import select
 from torchdevlint.cache import FOLDER
-from torchdevlint.config import ConfigError, Configuration, Settings, overlay
+from torchdevlint.config import ConfigError, Configuration, Settings, laid
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,21 +107,16 @@ def loaded(
 
 
 def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
-    if flags["select"]:
-        settings = overlay(settings, select=words(flags["select"]), ignore=())
-        settings = dataclasses.replace(settings, extend_select=())
-    return overlay(
-        settings,
-        extend_select=words(flags["extend_select"]),
-        ignore=settings.ignore + words(flags["ignore"]),
-        per_file_ignores=_per_file(flags["per_file_ignores"]) or None,
-        exclude=words(flags["exclude"]) or None,
-        extend_exclude=words(flags["extend_exclude"]),
-        respect_gitignore=flags["respect_gitignore"],
-        force_exclude=flags["force_exclude"] or None,
-        ignore_noqa=flags["ignore_noqa"] or None,
-        preview=flags["preview"] or None,
-    )
+    codes = {name: words(flags[name]) for name in ("select", "extend_select", "ignore", "exclude", "extend_exclude")}
+    given = {
+        **codes,
+        "per_file_ignores": _per_file(flags["per_file_ignores"]),
+        "respect_gitignore": flags["respect_gitignore"],
+        "force_exclude": flags["force_exclude"] or None,
+        "ignore_noqa": flags["ignore_noqa"] or None,
+        "preview": flags["preview"] or None,
+    }
+    return laid(settings, {name: value for name, value in given.items() if value not in (None, ())}, Path.cwd())
 
 
 def cache_folder(given: Path | None, settings: Settings) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from torchdevlint.cli.console import remark
-from torchdevlint.config import NAMES, Configuration
+from torchdevlint.config import NAMES, ConfigError, Configuration, load
 from torchdevlint.discover import discover
 
 PAUSE = 0.3
@@ -74,7 +74,11 @@ def _state(
 
 
 def _configurations(flags: dict[str, Any]) -> Iterator[str]:
-    """The files that hold, or could hold, the configuration of the run."""
+    """The files that hold, or could hold, the configuration of the run, also where it cannot be used."""
+    extended: list[str] = []
+    with suppress(ConfigError):
+        load(Path(), flags["isolated"], flags["config"], extended.append)
+    yield from extended
     if flags["config"] is not None:
         yield str(flags["config"])
         return

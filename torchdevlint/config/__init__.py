@@ -1,8 +1,11 @@
-"""Settings: what they are (`settings`), where they are read from (`load`), and which hold for a file (`hierarchy`)."""
+"""Settings: what they are (`settings`), how some are laid over others (`laying`), where they are read from (`load`),
+and which hold for a file (`hierarchy`).
+"""
 
 from __future__ import annotations
 
 from torchdevlint.config.hierarchy import Configuration, SettingsOf
+from torchdevlint.config.laying import laid, overlay
 from torchdevlint.config.load import NAMES, load
 from torchdevlint.config.settings import (
     DEFAULT_EXCLUDE,
@@ -13,7 +16,6 @@ from torchdevlint.config.settings import (
     Verify,
     nearest,
     options,
-    overlay,
 )
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Settings",
     "SettingsOf",
     "Verify",
+    "laid",
     "load",
     "nearest",
     "options",

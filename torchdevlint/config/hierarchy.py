@@ -39,10 +39,11 @@ class Configuration:
     ) -> None:
         self._finished = finished
         self._fixed = isolated or file is not None
+        self._extended: set[str] = set()
         self._known: dict[str, Settings | ConfigError] = {}
         """By folder: absolute, and as it was asked for."""
         self._of_run: dict[str, Any] = {}
-        self._without = finished(load(Path(), isolated, file) if self._fixed else Settings())
+        self._without = finished(load(Path(), isolated, file, self._extended.add) if self._fixed else Settings())
         self.run = self.of(start)
         """What holds for the run itself: of `OF_RUN`, every other one of the settings says the same."""
         if self.run.config_file is None and paths:
@@ -70,7 +71,8 @@ class Configuration:
     def sources(self) -> list[str]:
         """The files that hold what was asked for so far, or would if they were there."""
         folders = sorted(each for each in self._known if os.path.isabs(each))  # noqa: PTH117
-        return [os.path.join(folder, name) for folder in folders for name in NAMES]  # noqa: PTH118
+        own = [os.path.join(folder, name) for folder in folders for name in NAMES]  # noqa: PTH118
+        return own + sorted(self._extended)
 
     def _nearest(self, folder: str) -> Settings | ConfigError:
         """What the configuration at or above an absolute folder comes to, the defaults where there is none."""
@@ -85,7 +87,7 @@ class Configuration:
 
     def _own(self, folder: str) -> Settings | ConfigError | None:
         try:
-            own = load_own(folder)
+            own = load_own(folder, self._extended.add)
             return None if own is None else dataclasses.replace(self._finished(own), **self._of_run)
         except ConfigError as error:
             return error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from torchdevlint.config.laying import extended
 from torchdevlint.config.settings import ConfigError, Settings, Verify, kebab, keys_of, nearest
 from torchdevlint.files import content, is_file, is_inside
 from torchdevlint.keys import Kind
@@ -18,33 +19,40 @@ NAMES = ("torchdevlint.toml", "pyproject.toml")
 TABLE = "[tool.torchdevlint]"
 
 
-def load(start: Path, isolated: bool = False, config: Path | None = None) -> Settings:
+def load(
+    start: Path, isolated: bool = False, config: Path | None = None, note: Callable[[str], object] = lambda path: None
+) -> Settings:
     """The settings that hold for `start`, a file or folder: the first path of the command line.
 
     `isolated` means the defaults, `config` that file and no other. Without them the nearest folder at or above
     `start` decides in which there is a ``torchdevlint.toml``, or a ``pyproject.toml`` with a ``[tool.torchdevlint]``.
-    Raises ConfigError.
+    `note` is told of each file that is extended, before that is read. Raises ConfigError.
     """
     if isolated:
         return Settings()
     if config is not None:
-        table = _read(config)
-        if table is None:
-            raise ConfigError(f"{config}: there is no {TABLE} table in it")
-        return _settings(table, config)
+        return _settings(_wanted(config), config, note)
     for folder in (absolute := Path(os.path.abspath(start)), *absolute.parents):  # noqa: PTH100 (links stay)
-        if (own := load_own(str(folder))) is not None:
+        if (own := load_own(str(folder), note)) is not None:
             return own
     return Settings()
 
 
-def load_own(folder: str) -> Settings | None:
-    """The settings of the configuration file in a folder, if there is one. Raises ConfigError."""
+def load_own(folder: str, note: Callable[[str], object]) -> Settings | None:
+    """The settings of the configuration file in a folder, if there is one; see `load`."""
     for name in NAMES:
         path = os.path.join(folder, name)  # noqa: PTH118 (asked for each folder of a tree)
         if is_file(path) and (table := _read(Path(path))) is not None:
-            return _settings(table, Path(path))
+            return _settings(table, Path(path), note)
     return None
+
+
+def _wanted(path: Path) -> dict[str, Any]:
+    """The settings table of a file that the user has named."""
+    table = _read(path)
+    if table is None:
+        raise ConfigError(f"{path}: there is no {TABLE} table in it")
+    return table
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -77,21 +85,48 @@ def _parse(path: Path, data: bytes) -> dict[str, Any]:
         raise ConfigError(f"{path}: invalid TOML: {error}") from error
 
 
-def _settings(table: dict[str, Any], path: Path) -> Settings:
+def _settings(table: dict[str, Any], path: Path, note: Callable[[str], object]) -> Settings:
+    """What the table of a file comes to, laid over all that it extends."""
     path = Path(os.path.abspath(path))  # noqa: PTH100
+    said = _said_in(table, path)
+    if "extend" in said:
+        return _extending(said, path, note)
+    verify = Verify(**said.pop("verify", {}))
+    return Settings(root=path.parent, config_file=path, verify=verify, **said)
+
+
+def _extending(said: dict[str, Any], path: Path, note: Callable[[str], object]) -> Settings:
+    files = {path: said}
+    while "extend" in said:
+        name = os.path.expanduser(said["extend"])  # noqa: PTH111 (where there is no home it stays as it is)
+        below = Path(os.path.abspath(path.parent / name))  # noqa: PTH100
+        note(str(below))
+        if below in files:
+            circle = " -> ".join(map(str, (*list(files)[list(files).index(below) :], below)))
+            raise ConfigError(f"`extend` leads in a circle: {circle}")
+        try:
+            table = _wanted(below)
+        except ConfigError as error:
+            raise ConfigError(f"{error} (`extend` in {path})") from error.__cause__
+        path, said = below, _said_in(table, below)
+        files[path] = said
+    settings = Settings(root=path.parent)
+    for file, said in reversed(files.items()):
+        settings = extended(settings, said, file)
+    return settings
+
+
+def _said_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The values of a table of a file by names of fields; those under ``verify`` as another such mapping."""
     verify = table.get("verify", {})
     if not isinstance(verify, dict):
         raise ConfigError(f"{path}: `verify` must be a table, not {_said(verify)}")
     rest = {key: value for key, value in table.items() if key != "verify"}
-    settings = Settings(
-        root=path.parent,
-        config_file=path,
-        verify=Verify(**_values(Verify, verify, path, "verify.")),
-        **_values(Settings, rest, path, "", also=("verify",)),
-    )
-    if settings.baseline is not None and not is_inside(path.parent / settings.baseline, path.parent):
+    values = _values(Settings, rest, path, "", also=("verify",))
+    baseline = values.get("baseline")
+    if baseline is not None and not is_inside(path.parent / baseline, path.parent):
         raise ConfigError(f"{path}: `baseline` leads out of its folder; a file elsewhere is for `--baseline` to name")
-    return settings
+    return {**values, "verify": _values(Verify, verify, path, "verify.")} if verify else values
 
 
 def _values(

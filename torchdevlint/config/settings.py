@@ -1,4 +1,4 @@
-"""Settings: one frozen record, and how flags are laid over it.
+"""Settings: one frozen record.
 
 The fields of `Settings` and `Verify` are the table of configuration keys: a key is a field's name in kebab case, and
 a field's metadata says what may stand there and what it is for. Loading, checking, overlaying and the configuration
@@ -8,9 +8,7 @@ reference all read that one table. Codes are only known to the rules and are che
 from __future__ import annotations
 
 import dataclasses
-import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,10 +31,6 @@ DEFAULT_EXCLUDE = (
     ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
     "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 )  # fmt: skip
-
-_PATTERNS = frozenset(("exclude", "extend_exclude", "per_file_ignores"))
-"""The fields that hold patterns, or pairs that begin with one."""
-_SPECIAL, _ESCAPED = re.compile(r"([\\\\*?\[\]])"), r"\\\1"
 
 
 class ConfigError(Exception):
@@ -87,6 +81,11 @@ class Settings:
     root: Path = field(default_factory=Path.cwd)
     config_file: Path | None = None
     base: Path | None = None
+    extend: str | None = _key(
+        None, STRING,
+        "A configuration that this one is laid over: a file, relative to this one. What is said here wins, as a flag"
+        " wins over a file; patterns of that file stay relative to its folder.",
+    )  # fmt: skip
     select: tuple[str, ...] | None = _key(
         None, STRINGS, "Codes or prefixes of the rules to run, or `ALL`. Without it: every rule that is not advice."
     )
@@ -181,24 +180,6 @@ def _option(of: dataclasses.Field[Any]) -> Option:
     return Option(kebab(of.name), said["kind"].description, of.default, said["help"], said["of_run"])
 
 
-def overlay(settings: Settings, **flags: Any) -> Settings:
-    """Settings in which each flag that is not None replaces the key of its name; ``extend_*`` flags add to theirs.
-
-    Flags are named like the fields and hold values of their types. Patterns with a folder in them are meant relative
-    to the current folder. Where that is not inside of the folder of the settings' own patterns, all patterns become
-    relative to the folder that both are in.
-    """
-    given = {name: value for name, value in flags.items() if value is not None}
-    settings = _based_for(settings, given)
-    here, base = Path.cwd(), settings.patterns_from
-    for name in given.keys() & _PATTERNS:
-        given[name] = _moved(given[name], here, base)
-    for name in ("extend_select", "extend_exclude"):
-        if name in given:
-            given[name] = (*getattr(settings, name), *given[name])
-    return dataclasses.replace(settings, **given)
-
-
 def nearest(word: str, words: Iterable[str]) -> str:
     """The word closest to `word`, whatever the case and whether it is written with ``_`` or ``-``."""
     from difflib import SequenceMatcher
@@ -218,47 +199,3 @@ def keys_of(record: type[Settings] | type[Verify]) -> list[dataclasses.Field[Any
 
 def kebab(name: str) -> str:
     return name.replace("_", "-")
-
-
-def _based_for(settings: Settings, given: Mapping[str, Any]) -> Settings:
-    """The settings with a base that patterns relative to the current folder can be written from."""
-    here, base = Path.cwd(), settings.patterns_from
-    anchored = any(_is_anchored(_text(each)) for name in given.keys() & _PATTERNS for each in given[name])
-    if not anchored or here.is_relative_to(base):
-        return settings
-    try:
-        common = Path(os.path.commonpath([here, base]))
-    except ValueError:  # another drive, where no pattern of the one can fit files of the other
-        return settings
-    moved: dict[str, Any] = {name: _moved(getattr(settings, name), base, common) for name in _PATTERNS}
-    return dataclasses.replace(settings, base=common, **moved)
-
-
-def _moved(patterns: Iterable[Any], old: Path, new: Path) -> tuple[Any, ...]:
-    """Patterns, or pairs of a pattern and codes, that were relative to one folder, relative to another above it."""
-    return tuple(
-        _rebased(each, old, new) if isinstance(each, str) else (_rebased(each[0], old, new), each[1])
-        for each in patterns
-    )
-
-
-def _text(pattern: Any) -> str:
-    return pattern if isinstance(pattern, str) else str(pattern[0])
-
-
-def _is_anchored(pattern: str) -> bool:
-    """Whether it says in which folder it fits, rather than fitting in all of them."""
-    return "/" in pattern.removeprefix("!").rstrip("/")
-
-
-def _rebased(pattern: str, old: Path, new: Path) -> str:
-    """A pattern that is relative to `old`, or absolute, relative to `new` instead."""
-    if not _is_anchored(pattern):
-        return pattern
-    negation, body = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
-    inside = f"{new.as_posix().rstrip('/')}/"
-    if body.startswith(inside):
-        return f"{negation}/{body.removeprefix(inside)}"
-    here = os.path.relpath(old, new).replace(os.sep, "/")
-    body = body.removeprefix("./").lstrip("/")
-    return f"{negation}/{body}" if here == "." else f"{negation}/{_SPECIAL.sub(_ESCAPED, here)}/{body}"

@@ -32,7 +32,7 @@ def test_an_error_in_the_configuration_is_told_once_until_it_changes(editor: Edi
     assert "did you mean `select`?" in message
     assert editor.codes(uri) == []
     config.write_text('select = ["TDL201"]\n')
-    assert {"**/pyproject.toml", "**/torchdevlint.toml", "**/*.py"} <= set(editor.watched)
+    assert {"**/*.toml", "**/*.py"} <= set(editor.watched)
     event = types.FileEvent(config.as_uri(), types.FileChangeType.Changed)
     editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
     editor.until(lambda: editor.codes(uri) == ["TDL201"])

@@ -8,7 +8,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from torchdevlint.config import NAMES
 from torchdevlint.discover import SUFFIXES
 from torchdevlint.integrations.lsp.preferences import SECTION, PreferenceError, preferences
 from torchdevlint.integrations.lsp.session import Session
@@ -46,10 +45,13 @@ async def changed(server: LanguageServer, session: Session, sent: object) -> Non
 
 
 async def watch(server: LanguageServer, session: Session) -> None:
-    """Ask to be told of settings, and of files that findings in other files depend on: modules and configurations."""
+    """Ask to be told of settings, and of files that findings in other files depend on: modules and configurations.
+
+    A configuration that others extend may have any name.
+    """
     wanted = []
     if session.client.watches:
-        globs = [*(f"**/*{suffix}" for suffix in SUFFIXES), *(f"**/{name}" for name in NAMES)]
+        globs = [f"**/*{suffix}" for suffix in (*SUFFIXES, ".toml")]
         options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(glob) for glob in globs])
         wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
     if session.client.configures_later:
