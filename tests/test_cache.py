@@ -18,7 +18,8 @@ from torchdevlint import cache as caches
 from torchdevlint import engine, suppress
 from torchdevlint.cache import Cache, database
 from torchdevlint.config import Settings
-from torchdevlint.engine import Run, check_paths
+from torchdevlint.engine import check_paths
+from torchdevlint.model import Run
 
 MODULE = """class {name}({base}):
     def __init__(self):

@@ -22,7 +22,7 @@ from torchdevlint.config import Settings
 from torchdevlint.flow import analyse as inference
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span
+from torchdevlint.model import Diagnostic, FileResult, Note, Problem, Report, Severity, Span, run_of
 from torchdevlint.rules import tdl309_pin_device_tensor
 from torchdevlint.syntax.parse import parse
 
@@ -385,7 +385,7 @@ def test_an_interrupt_ends_everything_at_once(jobs: str, in_folder: Path) -> Non
 
 def test_the_diagnostics_of_a_run_are_those_of_its_files() -> None:
     one = Diagnostic("a.py", Span(1, 1, 1, 2), "TDL001", "n", "m", Severity.ERROR, "s", "h", "u", 1)
-    run = engine.run_of([FileResult("a.py", (one,), (Problem("a.py", "p"),)), FileResult("b.py")], [Problem(None, "q")])
+    run = run_of([FileResult("a.py", (one,), (Problem("a.py", "p"),)), FileResult("b.py")], [Problem(None, "q")])
     assert run.diagnostics == (one,)
     assert run.files == 2
     assert run.problems == (Problem(None, "q"), Problem("a.py", "p"))

@@ -11,11 +11,9 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint import rules, select, suppress
@@ -24,7 +22,7 @@ from torchdevlint.config import ConfigError, Settings, SettingsOf
 from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
-from torchdevlint.model import Diagnostic, FileResult, Problem, Span
+from torchdevlint.model import FileResult, Problem, Run, Span, run_of
 from torchdevlint.project.modules import Library, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
@@ -60,22 +58,6 @@ class _Held(threading.local):
 
 _HELD = _Held()
 TOO_DEEP = "too deeply nested to be analysed"
-
-
-class Run(Struct, frozen=True, dict=True):
-    """What linting several files gave: a result for each, in order of their names, and every problem."""
-
-    results: tuple[FileResult, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All findings, sorted by file and place."""
-        return tuple(chain.from_iterable(result.diagnostics for result in self.results))
-
-    @property
-    def files(self) -> int:
-        return len(self.results)
 
 
 def check_paths(
@@ -168,12 +150,6 @@ def automatic_jobs(files: Sequence[str]) -> int:
         if total >= SMALL_BYTES:
             return cpus
     return 1
-
-
-def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> Run:
-    """A run of these results, with problems of its own before those of the files."""
-    said = dict.fromkeys(chain(problems, *(result.problems for result in results)))
-    return Run(tuple(results), tuple(said))
 
 
 def check_file(filename: str, settings: Settings) -> FileResult:
@@ -339,8 +315,9 @@ def _reports(
 ) -> Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     from torchdevlint.flow.analyse import analyse
+    from torchdevlint.flow.recording import Recording
 
-    recording = _recording() if revealed else None
+    recording = Recording() if revealed else None
     try:
         facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes), recording)
         answers = _answers(recording, revealed) if recording is not None else ()
@@ -353,12 +330,6 @@ def _reports(
         found = _reports(tree, source, filename, settings, codes - {rule.code}, project, revealed)
         return found if isinstance(found, Problem) else (found[0], [of_rule(rule, filename, error), *found[1]])
     return judged((*facts, *answers), filename, codes | {REVEALED} if revealed else codes)
-
-
-def _recording() -> Recording:
-    from torchdevlint.flow.recording import Recording
-
-    return Recording()
 
 
 def _answers(recording: Recording, rows: tuple[int, ...]) -> tuple[Fact, ...]:

@@ -6,7 +6,9 @@ Rows and columns are 1-based; columns count code points; an end column is exclus
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+from itertools import chain
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -191,3 +193,25 @@ class FileResult(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     silenced: int = 0
     unread: bool = False
+
+
+class Run(Struct, frozen=True, dict=True):
+    """What linting several files gave: a result for each, in order of their names, and every problem."""
+
+    results: tuple[FileResult, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All findings, sorted by file and place."""
+        return tuple(chain.from_iterable(result.diagnostics for result in self.results))
+
+    @property
+    def files(self) -> int:
+        return len(self.results)
+
+
+def run_of(results: Sequence[FileResult], problems: Sequence[Problem] = ()) -> Run:
+    """A run of these results, with problems of its own before those of the files."""
+    said = dict.fromkeys(chain(problems, *(result.problems for result in results)))
+    return Run(tuple(results), tuple(said))

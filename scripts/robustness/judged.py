@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from torchdevlint import engine, report
 from torchdevlint.config import Settings
-from torchdevlint.model import FileResult, Span
+from torchdevlint.model import FileResult, Span, run_of
 from torchdevlint.source.gate import may_hold_findings
 
 SETTINGS = Settings(select=("ALL",), preview=True)
@@ -117,7 +117,7 @@ def _inside(span: Span, lines: Sequence[str]) -> bool:
 
 def _unprintable(sample: Sample, result: FileResult, lines: Sequence[str]) -> Iterator[str]:
     """What is wrong with the result as the output formats show it."""
-    run = engine.run_of([replace(result, diagnostics=result.diagnostics[:SHOWN])])
+    run = run_of([replace(result, diagnostics=result.diagnostics[:SHOWN])])
     for name in report.FORMATS:
         for look in _LOOKS if name in report.TEXT else _LOOKS[:1]:
             try:

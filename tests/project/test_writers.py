@@ -9,7 +9,8 @@ import pytest
 
 from torchdevlint.cache import Cache
 from torchdevlint.config import Settings
-from torchdevlint.engine import Run, check_paths
+from torchdevlint.engine import check_paths
+from torchdevlint.model import Run
 from torchdevlint.project import tree
 
 READER = "import torch\n\ntables = torch.load('runs/tables.pt')\n"

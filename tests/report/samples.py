@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from torchdevlint.engine import Run
-from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Severity, Span
+from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Run, Severity, Span
 from torchdevlint.report import Look
 
 FILES = {

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from tests.report.samples import BROKEN, CELL, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
 from tests.report.samples import lines as lines_of
-from torchdevlint.engine import Run
 from torchdevlint.fix.splice import splice
-from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Severity, Span
+from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Run, Severity, Span
 from torchdevlint.report import render
 
 ODD = "a\udcff\ufffe\x1b[2J\U0001f525];,\n.py"

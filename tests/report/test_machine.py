@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.report.samples import EMPTY, FACTORY, LOAD, MOVE, RUN, look
-from torchdevlint.engine import Run
-from torchdevlint.model import Applicability, Edit, FileResult, Fix, Severity, Span
+from torchdevlint.model import Applicability, Edit, FileResult, Fix, Run, Severity, Span
 from torchdevlint.report import FORMATS, TEXT, render, statistics
 from torchdevlint.report.json import to_dict
 

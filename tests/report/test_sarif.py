@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from tests.report.samples import BROKEN, CELL, EMPTY, FACTORY, FILES, LOAD, MOVE, RUN, look
 from torchdevlint import __version__
-from torchdevlint.engine import Run
-from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Severity, Span
+from torchdevlint.model import Applicability, Diagnostic, Edit, FileResult, Fix, Problem, Related, Run, Severity, Span
 from torchdevlint.report import render
 from torchdevlint.report.line_hash import line_hashes
 from torchdevlint.report.sarif import render as render_with

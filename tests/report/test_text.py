@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.report.samples import BROKEN, EMPTY, FACTORY, LOAD, MOVE, RUN, look
-from torchdevlint.engine import Run
-from torchdevlint.model import Diagnostic, FileResult, Related, Severity, Span
+from torchdevlint.model import Diagnostic, FileResult, Related, Run, Severity, Span
 from torchdevlint.report import TEXT, render, statistics
 from torchdevlint.report.terminal import width
 

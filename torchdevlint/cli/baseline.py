@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from torchdevlint import select
 from torchdevlint.baseline import Baseline, Entry, Match, match, read, relative, renewed, write
 from torchdevlint.config import Configuration, SettingsOf
-from torchdevlint.engine import Run, run_of
 from torchdevlint.files import exists
+from torchdevlint.model import Run, run_of
 from torchdevlint.report.summary import count
 from torchdevlint.source.text import Lines
 

@@ -26,11 +26,12 @@ from torchdevlint.cli.noqa import add_comments
 from torchdevlint.cli.options import Refused, cache_folder, configuration_from, selection
 from torchdevlint.config import ConfigError, Configuration, Settings, options, overlay
 from torchdevlint.discover import Discovery, discover, excluded, reported
-from torchdevlint.engine import Run, check_bytes, check_paths, run_of
+from torchdevlint.engine import check_bytes, check_paths
 from torchdevlint.files import is_folder
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
 from torchdevlint.keys import FAIL_ON
+from torchdevlint.model import Run, run_of
 from torchdevlint.report.terminal import escape, name
 
 

@@ -13,9 +13,9 @@ import click
 from torchdevlint.cli.console import emit
 from torchdevlint.cli.options import with_flags, words
 from torchdevlint.config import Configuration, Settings, SettingsOf, laid
-from torchdevlint.engine import Run
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
+from torchdevlint.model import Run
 from torchdevlint.report.summary import count
 
 F = TypeVar("F", bound=Callable[..., Any])

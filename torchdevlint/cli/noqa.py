@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from torchdevlint.config import Settings, SettingsOf
-from torchdevlint.engine import Run, check_bytes
+from torchdevlint.engine import check_bytes
 from torchdevlint.files import content
-from torchdevlint.model import Diagnostic, FileResult, Problem
+from torchdevlint.model import Diagnostic, FileResult, Problem, Run
 from torchdevlint.report.summary import count
 
 

@@ -18,8 +18,8 @@ from torchdevlint.cli.console import complain, emit, remark, terminal_width, wan
 from torchdevlint.cli.options import Refused, configuration_from, selection
 from torchdevlint.config import ConfigError, Configuration, Settings
 from torchdevlint.discover import discover
-from torchdevlint.engine import Run, check_paths
-from torchdevlint.model import Diagnostic
+from torchdevlint.engine import check_paths
+from torchdevlint.model import Diagnostic, Run
 from torchdevlint.report import Look, concise, lines_of_file, sarif
 from torchdevlint.report.json import to_dict
 from torchdevlint.report.summary import count, enumerate_words

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchdevlint import report, rules
-from torchdevlint.engine import run_of
 from torchdevlint.explain.answer import Answer
 from torchdevlint.explain.pasted import Pasted
 from torchdevlint.explain.ranking import Likely
-from torchdevlint.model import Belief, Diagnostic, FileResult, Note, Span
+from torchdevlint.model import Belief, Diagnostic, FileResult, Note, Span, run_of
 from torchdevlint.report import Look, lines_of_file
 from torchdevlint.report.frame import Mark, frame
 from torchdevlint.report.json import to_dict

@@ -7,8 +7,7 @@ from io import StringIO
 
 from msgspec import Struct
 
-from torchdevlint.engine import Run
-from torchdevlint.model import FileResult
+from torchdevlint.model import FileResult, Run
 from torchdevlint.source.text import decode
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from torchdevlint.config import Settings, SettingsOf
-from torchdevlint.engine import Run, automatic_jobs, run_of
+from torchdevlint.engine import automatic_jobs
 from torchdevlint.files import content
 from torchdevlint.fix.changes import Change, Fixes
 from torchdevlint.fix.choice import has_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
 from torchdevlint.fix.write import replace_content
-from torchdevlint.model import FileResult, Problem
+from torchdevlint.model import FileResult, Problem, Run, run_of
 
 
 def fixed(run: Run, settings: SettingsOf, jobs: int = 1) -> Fixes:

@@ -17,7 +17,7 @@ from torchdevlint.report.lines import lines_of_bytes, lines_of_cell, lines_of_fi
 from torchdevlint.source.text import Lines
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
 
 __all__ = [
     "FORMATS",

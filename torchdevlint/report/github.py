@@ -14,7 +14,7 @@ from torchdevlint.report.places import span_in_file
 from torchdevlint.report.terminal import escape
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "notice"}

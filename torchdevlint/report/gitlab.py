@@ -18,7 +18,7 @@ from torchdevlint.report.line_hash import line_hashes
 from torchdevlint.report.places import below, span_in_file, told, whole
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.ADVICE: "info"}

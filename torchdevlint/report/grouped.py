@@ -11,7 +11,7 @@ from torchdevlint.report.summary import summary
 from torchdevlint.report.terminal import escape, name, paint
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 

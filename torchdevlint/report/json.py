@@ -13,7 +13,7 @@ from torchdevlint.model import Diagnostic, Edit, Fix, Related, Span
 from torchdevlint.report.places import whole
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.report.json import to_dict
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 

@@ -18,7 +18,7 @@ from torchdevlint.report.places import sentences, span_in_file, told
 from torchdevlint.report.terminal import escape
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 _NO_XML = re.compile("[\ufffe\uffff]")

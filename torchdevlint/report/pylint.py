@@ -8,8 +8,7 @@ from torchdevlint.report.places import span_in_file, told
 from torchdevlint.report.terminal import escape, name
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
-    from torchdevlint.model import Diagnostic
+    from torchdevlint.model import Diagnostic, Run
     from torchdevlint.report import Look
 
 

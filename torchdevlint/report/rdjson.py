@@ -15,7 +15,7 @@ from torchdevlint.report.places import below, offered, sentences, whole
 from torchdevlint.rules import DOCS_URL
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.ADVICE: "INFO"}

@@ -22,7 +22,7 @@ from torchdevlint.report.places import below, offered, sentences, whole
 from torchdevlint.rules import DOCS_URL, Rule, all_rules
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -10,7 +10,7 @@ from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.report.terminal import escape, name, paint
 
 if TYPE_CHECKING:
-    from torchdevlint.engine import Run
+    from torchdevlint.model import Run
     from torchdevlint.report import Look
 
 _NOUNS = {
