@@ -253,8 +253,8 @@ the other folders are linted all the same.
 
 Keys that are marked *for the whole run* hold for everything that is linted at once. They are read from the
 configuration of the current folder (for standard input, of `--stdin-filename`), and where there is none at or above it,
-from that of the folder which all paths are in. Results are kept beside that one too. So neither the findings nor the
-report depend on the order of paths.
+from that of the folder which all paths are in. Results are kept beside that one too (`cache-dir`). So neither the
+findings nor the report depend on the order of paths.
 
 `--config FILE` takes that file for all, `--isolated` none. The command line wins over any configuration: a flag takes
 the place of the key of its name, with patterns relative to the current folder. `--extend-select`, `--extend-exclude`,

@@ -1,7 +1,8 @@
 """Which files to lint: folders walked, `.gitignore` and excludes respected, in a fixed order.
 
 What the command line names is linted, whatever its suffix and even if it is excluded (unless ``force-exclude`` is
-set); what is found in a folder has to be a ``.py``, ``.pyi`` or ``.ipynb`` file that nothing excludes. Links to folders
+set); what is found in a folder has to be one of the files that ``include`` takes, by default those with the suffixes of
+Python and of notebooks, and nothing may exclude it. Links to folders
 are not followed within a folder, so that a loop of links is no loop here, and links that lead nowhere are no files.
 
 What is left out of a folder, its own configuration says: whether it is entered at all, that of the folder above.
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint.config import ConfigError, Settings, SettingsOf
+from torchdevlint.config import DEFAULT_INCLUDE, ConfigError, Settings, SettingsOf
 from torchdevlint.files import content, exists, is_file
 from torchdevlint.model import Problem
 from torchdevlint.source.notebook import NOTEBOOK
@@ -89,14 +90,15 @@ class _Scope(Struct, frozen=True):
 class _Folder(Struct, frozen=True):
     """A folder of the walk: absolute, as reported, and as the excludes see it, each with ``/`` at its end or empty.
 
-    `excludes` are those of its `settings` that hold in it. `ignores` are the `.gitignore` files that do, outermost
-    first, or None where they are not asked.
+    `includes` are those of its `settings`, or None for the default; `excludes` those of them that hold in it, and
+    `ignores` the `.gitignore` files that do, outermost first, or None where they are not asked.
     """
 
     where: str
     shown: str
     seen: str
     settings: Settings
+    includes: Patterns | None
     excludes: Patterns
     ignores: tuple[_Scope, ...] | None
 
@@ -111,7 +113,14 @@ class _Folder(Struct, frozen=True):
         if settings.respect_gitignore and not self.settings.respect_gitignore:
             ignores = _ignores_above(self.where, found)
         seen = _seen(relative(self.where, settings))
-        return replace(self, seen=seen, settings=settings, excludes=_within(seen, settings), ignores=ignores)
+        includes, excludes = including(settings), _within(seen, settings)
+        return replace(self, seen=seen, settings=settings, includes=includes, excludes=excludes, ignores=ignores)
+
+    def takes(self, name: str) -> bool:
+        """Whether a file is one of those that are linted, if nothing leaves it out."""
+        if self.includes is None:
+            return name.endswith((*SUFFIXES, NOTEBOOK))
+        return self.includes.covers(self.seen + name)
 
     def leaves_out(self, name: str) -> bool:
         """Whether the walk skips an entry; a folder's name ends in ``/``."""
@@ -154,6 +163,17 @@ def excluding(settings: Settings) -> Patterns:
     for line in lines:
         if not are_patterns((line,)):
             raise ConfigError(f"`{line}` in `exclude` or `extend-exclude` is not a pattern")
+    return Patterns(lines)
+
+
+def including(settings: Settings) -> Patterns | None:
+    """The patterns of ``include``, or None for the default. Raises ConfigError for one that cannot be read."""
+    if settings.include == DEFAULT_INCLUDE:
+        return None
+    lines = tuple(line for line in settings.include if line)
+    for line in lines:
+        if not are_patterns((line,)):
+            raise ConfigError(f"`{line}` in `include` is not a pattern")
     return Patterns(lines)
 
 
@@ -202,6 +222,7 @@ def _start(path: str, settings_of: SettingsOf, found: _Found) -> None:
         shown="" if shown == "." else shown.rstrip("/") + "/",
         seen=seen,
         settings=settings,
+        includes=including(settings),
         excludes=_within(seen, settings),
         ignores=_ignores_above(where, found) if settings.respect_gitignore else None,
     )
@@ -233,7 +254,7 @@ def _walk(top: _Folder, settings_of: SettingsOf, found: _Found) -> None:
             if entry.is_dir(follow_symlinks=False):
                 if not folder.leaves_out(f"{name}/"):
                     pending.append(folder.below(name))
-            elif name.endswith((*SUFFIXES, NOTEBOOK)) and _is_file(entry) and not folder.leaves_out(name):
+            elif folder.takes(name) and _is_file(entry) and not folder.leaves_out(name):
                 found.files.setdefault(folder.where + name, folder.shown + name)
 
 

@@ -67,6 +67,31 @@ def _version(value: Any) -> str:
     return value
 
 
+def _requirement(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    is_allowed(value, "0")
+    return value
+
+
+def is_allowed(requirement: str, version: str) -> bool:
+    """Whether a version is one of those that are required; a bare version means that one alone, as in ruff.
+
+    Raises ValueError for what is no requirement.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(version) == Version(requirement)
+    except InvalidVersion:
+        pass
+    try:
+        return SpecifierSet(requirement).contains(version, prereleases=True)
+    except InvalidSpecifier as error:
+        raise ValueError from error
+
+
 def _positive(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise ValueError
@@ -81,4 +106,5 @@ LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings))
 SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity))
 THRESHOLD = Kind(f"one of {', '.join(FAIL_ON)}", _threshold)
 VERSION = Kind('a version such as "2.4"', _version)
+REQUIREMENT = Kind('a requirement such as ">=0.1,<2"', _requirement)
 SECONDS = Kind("a positive number of seconds", _positive)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from torchdevlint.config import ConfigError, Settings, nearest
-from torchdevlint.discover import Patterns, are_patterns, excluding, relative
+from torchdevlint.discover import Patterns, are_patterns, excluding, including, relative
 from torchdevlint.model import Diagnostic, Severity
 from torchdevlint.rules import Identity, identities
 
@@ -32,6 +32,7 @@ def check(settings: Settings) -> None:
     try:
         _check(settings)
         excluding(settings)
+        including(settings)
     except UnknownCodeError as error:
         raise UnknownCodeError(f"{source}{error}") from None
     except ConfigError as error:

@@ -39,7 +39,7 @@ from torchdevlint.project.tree import importers, saying, stamp
 from torchdevlint.project.uses import BELOW, Uses
 from torchdevlint.rule_packages import stamp as stamp_of_others
 
-__all__ = ["FOLDER", "Cache", "Entry", "Kept", "clean"]
+__all__ = ["FOLDER", "Cache", "Entry", "Kept", "clean", "folder_of"]
 
 _LAYOUT = "7"
 """Changes with the form of what is kept."""
@@ -66,6 +66,11 @@ class Entry(Struct, frozen=True):
     kept: Kept
     codes: frozenset[str]
     uses: Uses
+
+
+def folder_of(settings: Settings) -> Path:
+    """Where the settings of a run say that results are kept."""
+    return settings.root / os.path.expanduser(settings.cache_dir or FOLDER)  # noqa: PTH111 (it raises nothing)
 
 
 class Cache:

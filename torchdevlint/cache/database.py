@@ -61,7 +61,7 @@ class Database:
     @cached_property
     def _connection(self) -> sqlite3.Connection:
         self.folder.mkdir(parents=True, exist_ok=True)
-        _refuse_links(self.folder)
+        _refuse_others(self.folder)
         for name, text in ((".gitignore", "*\n"), (TAG, _TAG)):
             with suppress(FileExistsError), (self.folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
@@ -89,11 +89,16 @@ def clean(folder: Path) -> bool:
     return True
 
 
-def _refuse_links(folder: Path) -> None:
-    """What is linted may bring a folder of this name, and links in it would lead what is kept somewhere else."""
+def _refuse_others(folder: Path) -> None:
+    """What is linted may bring a folder of this name, and links in it would lead what is kept somewhere else.
+
+    Its configuration may name a folder as well, and what is there of other things is not ours to replace.
+    """
     with os.scandir(folder) as entries:
-        links = folder.is_symlink() or any(entry.is_symlink() for entry in entries)
-    if links:
+        inside = list(entries)
+    if inside and all(entry.name != TAG for entry in inside):
+        raise OSError(f"{folder} is no cache of torchdevlint")
+    if folder.is_symlink() or any(entry.is_symlink() for entry in inside):
         raise OSError(f"{folder} is, or holds, a link")
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from torchdevlint import select
-from torchdevlint.cache import FOLDER
+from torchdevlint.cache import folder_of
 from torchdevlint.config import ConfigError, Configuration, Settings, laid
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,7 +121,7 @@ def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:
 
 def cache_folder(given: Path | None, settings: Settings) -> Path:
     """Where results are kept. What the user names may lead over links."""
-    return settings.root / FOLDER if given is None else given.resolve()
+    return folder_of(settings) if given is None else given.resolve()
 
 
 def words(values: Iterable[str]) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ and which hold for a file (`hierarchy`).
 from __future__ import annotations
 
 from torchdevlint.config.hierarchy import Configuration, SettingsOf
-from torchdevlint.config.laying import laid, overlay
+from torchdevlint.config.laying import laid, overlay, placed
 from torchdevlint.config.load import NAMES, load
 from torchdevlint.config.settings import (
     DEFAULT_EXCLUDE,
+    DEFAULT_INCLUDE,
     OF_RUN,
     ConfigError,
     Option,
@@ -20,6 +21,7 @@ from torchdevlint.config.settings import (
 
 __all__ = [
     "DEFAULT_EXCLUDE",
+    "DEFAULT_INCLUDE",
     "NAMES",
     "OF_RUN",
     "ConfigError",
@@ -33,4 +35,5 @@ __all__ = [
     "nearest",
     "options",
     "overlay",
+    "placed",
 ]

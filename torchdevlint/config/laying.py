@@ -11,14 +11,14 @@ from typing import Any
 
 from torchdevlint.config.settings import Settings
 
-_PATTERNS = frozenset(("exclude", "extend_exclude", "per_file_ignores"))
+_PATTERNS = frozenset(("include", "exclude", "extend_exclude", "per_file_ignores"))
 """The fields that hold patterns, or pairs that begin with one."""
 _SPECIAL, _ESCAPED = re.compile(r"([\\\\*?\[\]])"), r"\\\1"
 _STANDS_IN = {"select": ("extend_select", "ignore"), "fixable": ("unfixable",)}
 """What is not heard any more of the settings below where a field is given: it was said of that one."""
 _ADDING = ("ignore", "unfixable")
 _EXTENDING = frozenset(("extend_select", "extend_exclude"))
-_FILES = ("baseline",)
+_FILES = ("baseline", "cache_dir")
 """The fields that are paths, relative to the folder of their configuration."""
 
 
@@ -40,16 +40,18 @@ def laid(settings: Settings, said: Mapping[str, Any], folder: Path) -> Settings:
 def extended(settings: Settings, said: Mapping[str, Any], file: Path) -> Settings:
     """What a configuration file comes to that says `said`, and extends the one that `settings` are of."""
     folder = file.parent
-    files: dict[str, Any] = {
-        name: str(settings.root / os.path.expanduser(value))  # noqa: PTH111 (leaves a home that there is none of)
-        for name in _FILES
-        if (value := getattr(settings, name)) is not None
-    }
+    files = placed({name: getattr(settings, name) for name in _FILES}, settings.root)
     if not _has_anchored(getattr(settings, name) for name in _PATTERNS):
         settings = dataclasses.replace(settings, root=folder, base=None)
     settings = laid(dataclasses.replace(settings, **files), said, folder)
     base = None if settings.patterns_from == folder else settings.patterns_from
     return dataclasses.replace(settings, root=folder, base=base, config_file=file)
+
+
+def placed(said: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What is `said` in a folder, with paths that mean the same everywhere else."""
+    files = {name: said[name] for name in _FILES if said.get(name) is not None}
+    return {**said, **{name: str(folder / os.path.expanduser(value)) for name, value in files.items()}}  # noqa: PTH111
 
 
 def overlay(settings: Settings, **flags: Any) -> Settings:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from torchdevlint import __version__
 from torchdevlint.config.laying import extended
 from torchdevlint.config.settings import ConfigError, Settings, Verify, kebab, keys_of, nearest
 from torchdevlint.files import content, is_file, is_inside
-from torchdevlint.keys import Kind
+from torchdevlint.keys import Kind, is_allowed
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
 """Where settings may stand in a folder; the first one that holds any wins."""
@@ -122,11 +123,24 @@ def _said_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
     if not isinstance(verify, dict):
         raise ConfigError(f"{path}: `verify` must be a table, not {_said(verify)}")
     rest = {key: value for key, value in table.items() if key != "verify"}
+    _refuse_other_versions(table.get("required-version"), path)
     values = _values(Settings, rest, path, "", also=("verify",))
     baseline = values.get("baseline")
     if baseline is not None and not is_inside(path.parent / baseline, path.parent):
         raise ConfigError(f"{path}: `baseline` leads out of its folder; a file elsewhere is for `--baseline` to name")
     return {**values, "verify": _values(Verify, verify, path, "verify.")} if verify else values
+
+
+def _refuse_other_versions(required: object, path: Path) -> None:
+    """Raises ConfigError, before anything that another version may know is refused for being unknown."""
+    if not isinstance(required, str):
+        return
+    try:
+        allowed = is_allowed(required, __version__)
+    except ValueError:
+        return  # what it has to be is said with all other keys
+    if not allowed:
+        raise ConfigError(f"{path}: `required-version` is {_said(required)}, and this is torchdevlint {__version__}")
 
 
 def _values(

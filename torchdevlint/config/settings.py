@@ -16,6 +16,7 @@ from typing import Any
 from torchdevlint.keys import (
     BOOLEAN,
     LIST_TABLE,
+    REQUIREMENT,
     SECONDS,
     SEVERITY_TABLE,
     STRING,
@@ -26,6 +27,7 @@ from torchdevlint.keys import (
     Kind,
 )
 
+DEFAULT_INCLUDE = ("*.py", "*.pyi", "*.ipynb")
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d",
     ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
@@ -86,6 +88,11 @@ class Settings:
         "A configuration that this one is laid over: a file, relative to this one. What is said here wins, as a flag"
         " wins over a file; patterns of that file stay relative to its folder.",
     )  # fmt: skip
+    required_version: str | None = _key(
+        None, REQUIREMENT,
+        "The versions of torchdevlint that this configuration is for, as for a requirement of a package; any other one"
+        " refuses it (exit code 2). A version alone means that one.",
+    )  # fmt: skip
     select: tuple[str, ...] | None = _key(
         None, STRINGS, "Codes or prefixes of the rules to run, or `ALL`. Without it: every rule that is not advice."
     )
@@ -124,6 +131,11 @@ class Settings:
         STRINGS,
         "Codes or prefixes of rules whose fixes are only shown; the longer prefix wins.",
     )
+    include: tuple[str, ...] = _key(
+        DEFAULT_INCLUDE, STRINGS,
+        "Which files of a folder are linted, in the patterns of `.gitignore`, so that `scripts/` takes all files in it;"
+        " what is excluded is not, and what is named on the command line always is.",
+    )  # fmt: skip
     exclude: tuple[str, ...] = _key(
         DEFAULT_EXCLUDE, STRINGS,
         "What to leave out of a folder, in the patterns of `.gitignore`; what is named on the command line is linted.",
@@ -138,6 +150,11 @@ class Settings:
     baseline: str | None = _key(
         None, STRING, "A file of findings that are not reported, in the folder of the configuration file or below."
     )
+    cache_dir: str | None = _key(
+        None, STRING,
+        "Where results are kept, relative to this file; `~` is the home folder. Without it: `.torchdevlint_cache`"
+        " beside this file. A folder with other things in it is not used.", of_run=True,
+    )  # fmt: skip
     preview: bool = _key(False, BOOLEAN, "Run what is not yet stable.")
     target_torch: str | None = _key(
         None, VERSION, "The oldest release of PyTorch that the code has to run on. Without it: the newest known one."

@@ -18,7 +18,7 @@ from flake8.options.manager import OptionManager
 from flake8.style_guide import Decision, DecisionEngine
 
 from torchdevlint import __version__
-from torchdevlint.cache import FOLDER, Cache
+from torchdevlint.cache import Cache, folder_of
 from torchdevlint.config import ConfigError, Configuration, Settings, SettingsOf
 from torchdevlint.engine import check_tree
 from torchdevlint.report.terminal import escape
@@ -72,7 +72,7 @@ class Plugin:
             raise ExecutionError(f"torchdevlint: {error}") from error
         cls.settings = configuration
         cls.decisions = DecisionEngine(options)
-        cls.cache = Cache(configuration.run.root / FOLDER)
+        cls.cache = Cache(folder_of(configuration.run))
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
