@@ -261,6 +261,10 @@ the place of the key of its name, with patterns relative to the current folder. 
 `--ignore` and `--unfixable` add to theirs; `--select` stands in for `select`, `extend-select` and `ignore` together,
 as `--fixable` does for `fixable` and `unfixable`.
 
+Keys without a flag of their own are set by `--config` as well: `--config 'target-torch = "2.4"'`, in TOML and as often
+as wanted. That wins over files, also over one that another `--config` names, and gives way to flags; its patterns and
+paths are relative to the current folder.
+
 ## Extending another file
 
 `extend = "../shared.toml"` has a configuration stand on another one, which may extend a third; `~` is the home folder.

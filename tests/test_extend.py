@@ -191,7 +191,7 @@ class TestChanges:
         assert seen == [0, 1, 0, 0]
 
     def test_are_watched_for(self, folder: Path) -> None:
-        flags = {"config": None, "isolated": False}
+        flags = {"config": (), "isolated": False}
         write(folder, "torchdevlint.toml", 'extend = "base.toml"\n')
         base = write(folder, "base.toml", 'extend = "none.toml"\n')
         watched = {str(base), str(folder / "none.toml")}

@@ -56,6 +56,7 @@ from torchdevlint.report.terminal import escape, name
     help="The mildest severity for which to exit with 1.  [default: advice]",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed, even if none is left.")
 @click.option("--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl-C.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
@@ -84,7 +85,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         return watch(paths, flags, _configuration, click.get_current_context().obj)
     stdin = "-" in paths
     settings = _configuration(paths, flags)
-    notes: list[str] = []
+    fixes, notes = Fixes(Run()), list[str]()
     try:
         if flags["show_settings"]:
             emit(_shown(paths, settings))
@@ -94,7 +95,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
             emit("".join(f"{name(file)}\n" for file in found.files))
             run = Run(problems=found.problems)
         else:
-            run, notes = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
+            run, fixes, notes = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
     except ConfigError as error:
         raise Refused(str(error)) from error
     _remarks(notes, flags)
@@ -103,6 +104,7 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
     if run.problems:
         return 2
     failed = bool(run.diagnostics) if flags["diff"] else select.fails(settings.run, run.diagnostics)
+    failed = failed or (flags["exit_non_zero_on_fix"] and fixes.applied.total() > 0)
     return 1 if failed and not flags["exit_zero"] else 0
 
 
@@ -136,8 +138,10 @@ def _standard_input(name: str | None, settings: Configuration) -> Discovery:
 
 def _lint(
     found: Discovery, settings: Configuration, flags: dict[str, Any], stdin: bytes | None
-) -> tuple[Run, list[str]]:
-    """Lint what was found, fix it, and write the report or the baseline; gives what to exit for, and remarks.
+) -> tuple[Run, Fixes, list[str]]:
+    """Lint what was found, fix it, and write the report or the baseline.
+
+    Gives what to exit for, what was fixed, and remarks.
 
     `stdin` is the content of the only file, if it is no file. Raises ConfigError for a baseline.
     """
@@ -157,22 +161,23 @@ def _lint(
             run = check_paths(found.files, settings, flags["jobs"], done, cache)
     run = Run(run.results, (*found.problems, *run.problems))
     if to_write is not None:
-        return Run(problems=run.problems), renew(run, to_write, settings, lines)
+        return Run(problems=run.problems), Fixes(run), renew(run, to_write, settings, lines)
     fixes = fixing.fixes_of(run, settings, flags, stdin)
     if flags["diff"]:
-        return Run(fixes.gone(run), fixes.run.problems), fixing.show_diff(fixes, flags["output_file"])
+        return Run(fixes.gone(run), fixes.run.problems), fixes, fixing.show_diff(fixes, flags["output_file"])
     stream = sys.stdout
     if stdin is not None and fixing.are_wanted(settings.run):
         lines, stream = partial(_lines, fixing.show_content(fixes, stdin)), sys.stderr
     run, notes = hide(fixes.run, known, settings, lines, flags["verbose"])
     if flags["add_noqa"]:
-        return add_comments(run, settings, notes)
+        run, notes = add_comments(run, settings, notes)
+        return run, fixes, notes
     if settings.run.show_fixes:
         notes += fixing.listed(fixes)
     if settings.run.fix_only:
-        return Run(problems=run.problems), [*notes, fixing.counted(fixes)]
+        return Run(problems=run.problems), fixes, [*notes, fixing.counted(fixes)]
     _report(run, settings, flags, lines, fixes, stream)
-    return run, notes
+    return run, fixes, notes
 
 
 def _cache(settings: Settings, flags: dict[str, Any]) -> AbstractContextManager[Cache | None]:

@@ -9,18 +9,14 @@ import click
 
 from torchdevlint.cache import clean as removed
 from torchdevlint.cli.console import remark
-from torchdevlint.cli.options import Refused, cache_folder, loaded
+from torchdevlint.cli.options import Refused, cache_folder, configured, loaded
 from torchdevlint.files import exists
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read this pyproject.toml or torchdevlint.toml.",
-)
+@configured
 @click.option(
     "--cache-dir",
     type=click.Path(path_type=Path, file_okay=False),

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from torchdevlint.cli.console import emit, remark, terminal_width, wants_color
-from torchdevlint.cli.options import Refused, loaded
+from torchdevlint.cli.options import Refused, configured, loaded
 from torchdevlint.files import content
 
 
@@ -23,11 +23,7 @@ from torchdevlint.files import content
     help="Where the sources are, if not at the paths of the traceback.  [default: the current folder]",
 )
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read this pyproject.toml or torchdevlint.toml.",
-)
+@configured
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How it is written.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text.")
 def explain(file: str | None, root: Path, output_format: str, color: str, **flags: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +12,8 @@ import click
 
 from torchdevlint import select
 from torchdevlint.cache import folder_of
-from torchdevlint.config import ConfigError, Configuration, Settings, laid
+from torchdevlint.config import ConfigError, Configuration, Settings, inline, laid, placed
+from torchdevlint.files import exists
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,13 +51,20 @@ def selection(command: F) -> F:
             "--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what .gitignore names (the default)."
         ),
         click.option("--isolated", is_flag=True, help="Read no configuration file."),
-        click.option(
-            "--config",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="Read this pyproject.toml or torchdevlint.toml.",
-        ),
+        configured,
     ]
     return with_flags(command, flags)
+
+
+def configured(command: F) -> F:
+    """The flag that names a configuration file, or holds keys of one."""
+    return click.option(
+        "--config",
+        multiple=True,
+        metavar="FILE|KEY=VALUE",
+        help="Read this pyproject.toml or torchdevlint.toml; or set a key in TOML, such as 'target-torch = \"2.4\"', "
+        "over what a file says and under other flags.",
+    )(command)
 
 
 def with_flags(command: F, flags: Sequence[Callable[[F], F]]) -> F:
@@ -71,7 +80,7 @@ def configuration_from(
     paths: Sequence[str] = (),
     further: Callable[[Settings], Settings] = lambda settings: settings,
 ) -> Configuration:
-    """The settings under the flags of `selection`, and under `further` flags of a command.
+    """The settings under the flags of `selection`, and under `further` flags of a command; those win over ``--config``.
 
     `start` and `paths` are those of `Configuration`. ``--select`` stands in for everything that a configuration selects
     or ignores; ``--ignore`` and the ``--extend`` flags add to it, and the others replace their keys. Raises
@@ -81,7 +90,7 @@ def configuration_from(
 
     def finished(settings: Settings) -> Settings:
         select.check(settings)
-        overlaid = further(_overlaid(settings, flags))
+        overlaid = further(_overlaid(with_inline(settings, flags), flags))
         select.check(dataclasses.replace(overlaid, config_file=None))
         return overlaid
 
@@ -92,18 +101,40 @@ def loaded(
     flags: dict[str, Any],
     start: str = "./",
     paths: Sequence[str] = (),
-    finished: Callable[[Settings], Settings] = lambda settings: settings,
+    finished: Callable[[Settings], Settings] | None = None,
 ) -> Configuration:
-    """The settings under ``--isolated`` and ``--config``; see `Configuration`. Raises ClickException."""
-    if flags["isolated"] and flags["config"]:
-        raise click.UsageError("--isolated cannot be combined with --config")
+    """The settings under ``--isolated`` and ``--config``; see `Configuration`. Raises ClickException.
+
+    What is `finished` has to lay the keys of ``--config`` over the settings itself (`with_inline`).
+    """
+    file = config_file(flags)
+    if flags["isolated"] and file:
+        raise click.UsageError("--isolated cannot be combined with a file for --config")
     try:
         Path.cwd()
-        return Configuration(start, paths, flags["isolated"], flags["config"], finished)
+        finished = finished or partial(with_inline, flags=flags)
+        return Configuration(start, paths, flags["isolated"], file, finished)
     except OSError as error:
         raise Refused(f"the current folder cannot be used: {error.strerror}") from error
     except ConfigError as error:
         raise Refused(str(error)) from error
+
+
+def config_file(flags: dict[str, Any]) -> Path | None:
+    """The file that ``--config`` names. Raises ClickException."""
+    files = [each for each in flags["config"] if exists(each)]
+    if len(files) > 1:
+        raise click.UsageError(f"--config takes one file, and there are {len(files)}: {', '.join(files)}")
+    return Path(files[0]) if files else None
+
+
+def with_inline(settings: Settings, flags: dict[str, Any]) -> Settings:
+    """The settings under the keys that ``--config`` sets. Raises ConfigError."""
+    here = Path.cwd()
+    for each in flags["config"]:
+        if not exists(each):
+            settings = laid(settings, placed(inline(each), here), here)
+    return settings
 
 
 def _overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:

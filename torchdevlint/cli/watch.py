@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from torchdevlint.cli.console import remark
+from torchdevlint.cli.options import config_file
 from torchdevlint.config import NAMES, ConfigError, Configuration, load
 from torchdevlint.discover import discover
 
@@ -75,12 +76,12 @@ def _state(
 
 def _configurations(flags: dict[str, Any]) -> Iterator[str]:
     """The files that hold, or could hold, the configuration of the run, also where it cannot be used."""
-    extended: list[str] = []
+    file, extended = config_file(flags), list[str]()
     with suppress(ConfigError):
-        load(Path(), flags["isolated"], flags["config"], extended.append)
+        load(Path(), flags["isolated"], file, extended.append)
     yield from extended
-    if flags["config"] is not None:
-        yield str(flags["config"])
+    if file is not None:
+        yield str(file)
         return
     here = Path.cwd()
     yield from (str(folder / name) for folder in (here, *here.parents) for name in NAMES)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from torchdevlint.config.hierarchy import Configuration, SettingsOf
 from torchdevlint.config.laying import laid, overlay, placed
-from torchdevlint.config.load import NAMES, load
+from torchdevlint.config.load import NAMES, inline, load
 from torchdevlint.config.settings import (
     DEFAULT_EXCLUDE,
     DEFAULT_INCLUDE,
@@ -30,6 +30,7 @@ __all__ = [
     "Settings",
     "SettingsOf",
     "Verify",
+    "inline",
     "laid",
     "load",
     "nearest",

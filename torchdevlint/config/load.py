@@ -48,6 +48,20 @@ def load_own(folder: str, note: Callable[[str], object]) -> Settings | None:
     return None
 
 
+def inline(text: str) -> dict[str, Any]:
+    """The values in a text such as ``preview = true``, by names of fields, for `laid`. Raises ConfigError."""
+    flag = Path("--config")
+    if "=" not in text:
+        raise ConfigError(f"{flag}: `{text}` is neither a file nor a setting such as `preview = true`")
+    try:
+        table = _parse(flag, text.encode("utf-8", "surrogatepass"))
+    except ConfigError as error:
+        raise ConfigError(f'{error}, in `{text}`; strings are in quotes, as in `fail-on = "error"`') from None
+    if "extend" in table:
+        raise ConfigError(f"{flag}: `extend` is for files; `{flag} {_said(table['extend'])}` takes that file for all")
+    return _said_in(table, flag)
+
+
 def _wanted(path: Path) -> dict[str, Any]:
     """The settings table of a file that the user has named."""
     table = _read(path)
