@@ -28,6 +28,7 @@ LAYERS: dict[str, int] = {
     "rule_packages": 4,
     "files": 1,
     "pool": 1,
+    "garbage": 1,
     "syntax": 4,
     "project": 5,
     "cache": 6,
@@ -40,7 +41,7 @@ LAYERS: dict[str, int] = {
     "joined": 8,
     "findings": 9,
     "engine": 10,
-    "beliefs": 10,
+    "beliefs": 11,
     "fix": 11,
     "report": 11,
     "api": 12,
@@ -258,7 +259,7 @@ WATCHED = ("torch", "libcst", "numpy")
 def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) -> None:
     (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
     (tmp_path / "job.log").write_text(
-        '  File "linted.py", line 3, in <module>\n    state = torch.load(\'model.pt\')\n'
+        "  File \"linted.py\", line 3, in <module>\n    state = torch.load('model.pt')\n"
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.\n"
     )
     code = (

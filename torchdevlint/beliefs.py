@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
 
+from torchdevlint import engine
 from torchdevlint.config import Settings
 from torchdevlint.flow.analyse import analyse
 from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.telling.beliefs import Teller
-from torchdevlint.model import Belief, Note
-from torchdevlint.project.modules import Library
+from torchdevlint.model import Belief, FileResult, Note
+from torchdevlint.project.modules import HELD
 from torchdevlint.project.uses import around
 from torchdevlint.source.notebook import Content, Notebook, content_of
 from torchdevlint.source.text import Source
@@ -61,18 +62,30 @@ class Beliefs:
         return belief if notebook is None else _in_cell(belief, notebook)
 
 
-def of_bytes(data: bytes, filename: str, settings: Settings, pulse: Callable[[], None] | None = None) -> Beliefs:
+def of_bytes(data: bytes, filename: str, settings: Settings) -> Beliefs:
     """What is believed of a file with this content; `filename` need not exist, but what is beside it is looked into.
 
     Raises UndecodableError and InvalidSyntaxError for what is no Python, TooDeepError, RecursionError and MemoryError
-    for what is nested too deeply; and what `pulse` raises, which is called before each statement that is run.
+    for what is nested too deeply.
     """
     document = parsed(content_of(data, filename))
     if document.tree is None:
         raise document.errors[0]
-    source, recording = Source(document.content.text, document.tree), Recording(pulse)
-    analyse(document.tree, source, settings, project=around(filename, Library()), recording=recording)
+    source, recording = Source(document.content.text, document.tree), Recording()
+    analyse(document.tree, source, settings, project=around(filename, HELD.library), recording=recording)
     return Beliefs(document.content, recording)
+
+
+def with_findings(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Beliefs | None]:
+    """What `check` finds in such a file, and what is believed of it, of one analysis.
+
+    There are no beliefs of what cannot be analysed, or has nothing to do with torch. Never raises.
+    """
+    if b"torch" not in data:
+        return engine.check_bytes(data, filename, settings), None
+    recording = Recording()
+    result = engine.check_bytes(data, filename, settings, recording)
+    return result, None if recording.machine is None else Beliefs(content_of(data, filename), recording)
 
 
 def _in_cell(belief: Belief, notebook: Notebook) -> Belief:

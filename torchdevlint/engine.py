@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import os
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +22,7 @@ from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
-from torchdevlint.project.modules import Library, ModuleFile, digest_of
+from torchdevlint.project.modules import HELD, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
 from torchdevlint.project.uses import Project, around
@@ -36,7 +35,6 @@ from torchdevlint.syntax.document import Document, parsed
 from torchdevlint.syntax.errors import TooDeepError
 
 if TYPE_CHECKING:
-    from torchdevlint.flow.facts.common import Fact
     from torchdevlint.flow.recording import Recording
 
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"
@@ -47,16 +45,6 @@ ITS_OWN = frozenset({"TDL900", "TDL901", REVEALED})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business, and about our own comments."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
 """Below either of these one process is done before a second one has started."""
-
-
-class _Held(threading.local):
-    """What a thread keeps from one file to the next; analyses leave notes on trees, so that threads share none."""
-
-    def __init__(self) -> None:
-        self.library = Library()
-
-
-_HELD = _Held()
 TOO_DEEP = "too deeply nested to be analysed"
 
 
@@ -116,8 +104,7 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
         return None if kept is None else FileResult(file)
     try:
         data = content(file)
-        same = digest_of(data) == kept.digest
-        if not same:
+        if digest_of(data) != kept.digest:
             return None
         decoded = content_of(data, file)
         suppressions = suppress.read(decoded.text, known=kept.joined, ignore_noqa=settings.ignore_noqa)
@@ -169,23 +156,31 @@ def _check_file(of: tuple[str, Settings]) -> tuple[FileResult, Entry | None]:
     return _check(data, filename, settings, saved=True)
 
 
-def check_bytes(data: bytes, filename: str, settings: Settings) -> FileResult:
-    """Check a file whose content is at hand; `filename` need not exist, and what imports it sees what is saved."""
-    return _check(data, filename, settings, saved=False)[0]
+def check_bytes(data: bytes, filename: str, settings: Settings, recording: Recording | None = None) -> FileResult:
+    """Check a file whose content is at hand; `filename` need not exist, and what imports it sees what is saved.
+
+    A `recording` remembers what the inference held each expression to be. With one, a file is analysed also if it
+    cannot hold a finding; it has no machine if the file is none that can be analysed.
+    """
+    return _check(data, filename, settings, saved=False, recording=recording)[0]
 
 
-def _check(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
+def _check(
+    data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None = None
+) -> tuple[FileResult, Entry | None]:
     try:
-        result, entry = _check_bytes(data, filename, settings, saved)
+        result, entry = _check_bytes(data, filename, settings, saved, recording)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         return _failed(filename, f"internal error: {describe(error)}"), None
     unusable = rules.unusable()
     return (replace(result, problems=(*unusable, *result.problems)), None) if unusable else (result, entry)
 
 
-def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) -> tuple[FileResult, Entry | None]:
+def _check_bytes(
+    data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None
+) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
-    module = _HELD.library.held(path, digest)
+    module = HELD.library.held(path, digest)
     codes = rules.usable(select.selected_for(settings, filename))
     try:
         if module is None:
@@ -199,7 +194,7 @@ def _check_bytes(data: bytes, filename: str, settings: Settings, saved: bool) ->
         return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):
         return _failed(filename, TOO_DEEP), None
-    return _check_document(document, module, data, filename, settings, codes, saved)
+    return _check_document(document, module, data, filename, settings, codes, saved, recording)
 
 
 def _check_document(
@@ -210,6 +205,7 @@ def _check_document(
     settings: Settings,
     codes: frozenset[str],
     saved: bool,
+    recording: Recording | None,
 ) -> tuple[FileResult, Entry | None]:
     """The result for a file that is Python; `module` is what the library has of it, to which a `saved` one is added."""
     content, tree = document.content, document.tree
@@ -229,9 +225,14 @@ def _check_document(
             path = os.path.abspath(filename)  # noqa: PTH100 (a link stays what it is)
             module = ModuleFile(path, Source(content.text, tree), tree, digest_of(data))
             if saved and content.notebook is None:
-                _HELD.library.keep(module, len(data))
+                HELD.library.keep(module, len(data))
         text = data if content.notebook is None else content.text.encode("utf-8", "surrogatepass")
-        found = _analysed(text, module, filename, settings, codes, suppressions, suppressions.revealed)
+        revealed = suppressions.revealed
+        if revealed and recording is None:
+            from torchdevlint.flow import recording as seen
+
+            recording = seen.Recording()
+        found = _analysed(text, module, filename, settings, codes, suppressions, recording, revealed)
         if isinstance(found, Problem):
             return FileResult(filename, problems=(found,)), None
         (more, further), entry = found
@@ -248,18 +249,20 @@ def _analysed(
     settings: Settings,
     codes: frozenset[str],
     suppressions: Suppressions,
+    recording: Recording | None = None,
     revealed: tuple[int, ...] = (),
 ) -> tuple[Reports, Entry | None] | Problem:
     """What the rules `codes` say of a file that was parsed, and what is worth keeping of it if it is on disk.
 
-    A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed, unless it asks
-    what is believed of some rows, to be `revealed`. Nothing of such a file is kept: its comments do not stay.
+    A file that cannot hold a finding, for what it says itself or for what it imports, is not analysed, unless that is
+    to be recorded, as for rows that are to be `revealed`. Nothing of those is kept: the comments do not stay.
     """
-    project = around(filename, _HELD.library)
+    project = around(filename, HELD.library)
     passes = may_hold_findings(data, rules.words(codes))
     passes = passes or (project is not None and may_import_findings(module, project))
-    passes = passes or bool(revealed)
-    found = _reports(module.tree, module.source, filename, settings, codes, project, revealed) if passes else ([], [])
+    found: Reports | Problem = ([], [])
+    if passes or recording is not None:
+        found = _reports(module.tree, module.source, filename, settings, codes, project, recording, revealed)
     if isinstance(found, Problem):
         return found
     reports, problems = found
@@ -288,7 +291,7 @@ def check_tree(
     data = text.encode("utf-8", "surrogatepass")
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
     suppressions = suppress.read(text, noqa=False)
-    kept = cache.get(path, codes, settings) if cache is not None else None
+    kept = None if cache is None else cache.get(path, codes, settings)
     if kept is not None and kept.digest == digest:
         return of_reports(kept.reports, Content(text), filename, settings, codes, suppressions)
     if unusable := rules.unusable():
@@ -311,32 +314,27 @@ def _reports(
     settings: Settings,
     codes: frozenset[str],
     project: Project | None,
-    revealed: tuple[int, ...] = (),
+    recording: Recording | None,
+    revealed: tuple[int, ...],
 ) -> Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     from torchdevlint.flow.analyse import analyse
-    from torchdevlint.flow.recording import Recording
 
-    recording = Recording() if revealed else None
     try:
         facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes), recording)
-        answers = _answers(recording, revealed) if recording is not None else ()
+        if revealed and recording is not None:
+            from torchdevlint.flow.telling import revealed as told
+
+            facts += told.revealed(recording, revealed)
     except (RecursionError, MemoryError):
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         rule = rules.raising(error)
         if rule is None or rule.code not in codes:
             return Problem(filename, f"internal error in the inference: {describe(error)}")
-        found = _reports(tree, source, filename, settings, codes - {rule.code}, project, revealed)
+        found = _reports(tree, source, filename, settings, codes - {rule.code}, project, recording, revealed)
         return found if isinstance(found, Problem) else (found[0], [of_rule(rule, filename, error), *found[1]])
-    return judged((*facts, *answers), filename, codes | {REVEALED} if revealed else codes)
-
-
-def _answers(recording: Recording, rows: tuple[int, ...]) -> tuple[Fact, ...]:
-    """What is believed of these rows."""
-    from torchdevlint.flow.telling.revealed import revealed
-
-    return tuple(revealed(recording, rows))
+    return judged(facts, filename, codes | {REVEALED} if revealed else codes)
 
 
 def _failed(filename: str, message: str) -> FileResult:

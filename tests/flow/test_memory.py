@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from torchdevlint import engine
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_file
-from torchdevlint.project.modules import Library
+from torchdevlint.project.modules import HELD, Library
 
 PACKAGE = Path(__file__).parents[2] / "torchdevlint" / "runtime" / "simulated"
 
 
 def test_trees_are_freed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else they pile up: the collector seldom comes by where much is alive, and memory grows without bounds."""
-    monkeypatch.setattr(engine._HELD, "library", Library(most_bytes=1))
+    monkeypatch.setattr(HELD, "library", Library(most_bytes=1))
     (tmp_path / "pyproject.toml").touch()
     files = sorted((PACKAGE / "tensors").glob("*.py"))
     copies = [tmp_path / file.name for file in files]

@@ -30,6 +30,7 @@ from torchdevlint.engine import check_bytes, check_paths
 from torchdevlint.files import is_folder
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
+from torchdevlint.garbage import THRESHOLDS
 from torchdevlint.keys import FAIL_ON
 from torchdevlint.model import Run, run_of
 from torchdevlint.report.terminal import escape, name
@@ -150,7 +151,7 @@ def _lint(
     # The trees of one file are garbage at once: looking for cycles that often costs a sixth of the time. Those that
     # are kept for the files that import them are up to a million objects, which no search should go through.
     gc.freeze()
-    gc.set_threshold(1_500_000, 20, 20)
+    gc.set_threshold(*THRESHOLDS)
     lines: report.Lines = report.lines_of_file
     if stdin is not None:
         run = run_of([check_bytes(stdin, filename, settings.of(filename)) for filename in found.files])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sys
@@ -79,6 +80,8 @@ def _believed(place: Place) -> tuple[Sequence[str], Sequence[Belief]]:
     try:
         if file.is_dir():
             raise Refused(f"{place.file} is a folder: name a file and a line in it")
+        # All that is made stays until the end, and looking for cycles in it would take as long as to make it.
+        gc.disable()
         held = beliefs.of_bytes(content(place.file), place.file, load(file))
     except FileNotFoundError:
         raise Refused(f"there is no file {place.file}") from None

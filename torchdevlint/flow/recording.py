@@ -17,7 +17,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Choice, Conditions, Value
 from torchdevlint.model import Frozen
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in
 
 Transfers = Mapping[type, Callable[..., Any]]
 Rank = tuple[bool, bool, int, bool]
@@ -28,6 +28,12 @@ on its own over one that was called."""
 MOST = 6
 """So many runs of one rank are remembered of a place."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_BINDING: tuple[type[ast.AST], ...] = (
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Import, ast.ImportFrom),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS),
+    *(ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, ast.ExceptHandler, ast.match_case),
+)
+"""What binds names."""
 
 
 class Seen(Frozen, frozen=True):
@@ -46,9 +52,7 @@ class Seen(Frozen, frozen=True):
 class Recording:
     """What was seen of the expressions and targets of one file, by node; it may be read when the file was run."""
 
-    def __init__(self, pulse: Callable[[], None] | None = None) -> None:
-        self.pulse = pulse
-        """Called before each statement, so that who no longer waits can raise something."""
+    def __init__(self) -> None:
         self.machine: Machine | None = None
         """The run that is remembered, once it is over."""
         self.tree: ast.Module | None = None
@@ -66,12 +70,14 @@ class Recording:
 
     def of(self, tree: ast.Module, transfers: Transfers) -> dict[type, Callable[..., Any]]:
         """The table for a run of a file, which is remembered instead of any before it."""
+        self.machine = None
         self.seen.clear()
         self.ran.clear()
         if self.tree is not tree:
             self.tree = tree
-            for node in inside(tree):
-                self._look_at(node)
+            for binding in _BINDING:
+                for node in nodes_in(tree, binding):
+                    self._look_at(node)
         found = {
             kind: self._statement(transfer) if issubclass(kind, ast.stmt) else self._expression(transfer)
             for kind, transfer in transfers.items()
@@ -102,11 +108,9 @@ class Recording:
         return evaluate
 
     def _statement(self, transfer: Callable[..., None]) -> Callable[..., None]:
-        before, after, ran, pulse = self.before, self.after, self.ran.add, self.pulse
+        before, after, ran = self.before, self.after, self.ran.add
 
         def execute(frame: Frame, node: ast.stmt, state: State) -> None:
-            if pulse is not None:
-                pulse()
             ran(node)
             if node in before:
                 self._read(frame, before[node], state)

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import os
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
@@ -226,6 +227,16 @@ class Library:
     def _drop(self, path: str) -> None:
         stamp, module = self._held.pop(path)
         self._bytes -= stamp[1] if module is not None else 0
+
+
+class _Held(threading.local):
+    """What a thread keeps from one file to the next; analyses leave notes on trees, so that threads share none."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+
+
+HELD = _Held()
 
 
 def _read(path: str) -> ModuleFile | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from torchdevlint import __version__
 from torchdevlint.api import check_paths
 from torchdevlint.config import Settings
 from torchdevlint.discover import discover
+from torchdevlint.garbage import few_collections
 from torchdevlint.integrations.dask.inputs import BadInputError, bring, digest_of
 from torchdevlint.model import Diagnostic, FileResult, Problem
 
@@ -108,7 +107,7 @@ def _linted(folder: Path, settings: Settings, deadly: Callable[[str], bool], at:
     linted = [file for file, name in names.items() if not deadly(name)]
     died = [Problem(file, "the process that linted this file died") for file in names.keys() - linted]
     results: list[FileResult] = []
-    with _few_collections():
+    with few_collections():
         coming = check_paths(linted, settings)
         for file in linted:
             at(names[file])
@@ -168,14 +167,3 @@ def _scratch() -> str | None:
         return str(get_worker().local_directory)
     except ValueError:
         return None
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """The trees of a file are garbage at once, and looking for cycles in them takes a sixth of the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(1_500_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -9,12 +9,14 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint import baseline
-from torchdevlint.api import check_source, load_settings
-from torchdevlint.config import ConfigError, Settings, overlay
-from torchdevlint.discover import excluded
+from torchdevlint import baseline, select
+from torchdevlint.beliefs import Beliefs, with_findings
+from torchdevlint.config import ConfigError, Configuration, Settings, overlay
+from torchdevlint.discover import excluded, reported
 from torchdevlint.fix.text import fix_bytes
-from torchdevlint.model import Diagnostic, FileResult, Problem
+from torchdevlint.garbage import few_collections
+from torchdevlint.model import Belief, Diagnostic, FileResult, Problem
+from torchdevlint.project.tree import forget
 from torchdevlint.source.notebook import sources
 from torchdevlint.source.text import Source, decode, encoded
 
@@ -63,14 +65,40 @@ class Shown(Struct, frozen=True, dict=True):
 
 
 class Linted(Struct, frozen=True, dict=True):
-    """What is shown, and what was found in it; columns of findings count from the texts as they are here."""
+    """What is shown, what was found in it, and what is believed of it; columns count from the texts as they are here.
+
+    `beliefs` are None where there are none: for what cannot be read, is excluded, or has nothing to do with torch.
+    They are put in words when they are asked for, which is work for the thread that lints.
+    """
 
     shown: Shown
     settings: Settings
     result: FileResult
+    beliefs: Beliefs | None = None
 
     def findings(self, page: Page) -> list[Diagnostic]:
         return [each for each in self.result.diagnostics if each.cell == page.cell]
+
+    @property
+    def assigned(self) -> tuple[Belief, ...]:
+        """The targets of assignments whose device is known. They are looked up when this is read first."""
+        return self.beliefs.assigned if self.beliefs is not None else ()
+
+    @property
+    def has_assigned(self) -> bool:
+        """Whether `assigned` was looked up already."""
+        return self.beliefs is None or "assigned" in self.beliefs.__dict__
+
+    def believed(self, page: Page, row: int, column: int) -> Belief | None:
+        """What is believed of the smallest expression at a place of a page, if there is something to say of it.
+
+        There is nothing to say of what is written out, or of a name that is no other than its own.
+        """
+        found = () if self.beliefs is None or not page.is_python else self.beliefs.at(row, column, page.cell)
+        belief = next(iter(found), None)
+        if belief is None or belief.text[:1] in "0123456789'\"" or belief.text in ("None", "True", "False"):
+            return None
+        return None if belief.description.startswith(f"`{belief.text}`") else belief
 
     def fixed(self) -> list[tuple[Page, str]]:
         """The pages after all safe fixes. Raises UndecodableError for what cannot be saved as it is."""
@@ -83,20 +111,28 @@ class Linted(Struct, frozen=True, dict=True):
 
 
 def lint(shown: Shown) -> Linted:
-    """What `check` finds in a file if it is as it is shown, under the settings that it would find for that file.
+    """What `check` in the current folder finds in a file if it is as it is shown, and what is believed of it.
 
     A file that is excluded has no findings. A configuration that cannot be used is a problem of the result.
     """
     settings, filename = Settings(), shown.filename
     try:
-        settings = load_settings(filename)
+        settings = Configuration(finished=_usable).of(filename)
         if excluded(filename, settings):
             return Linted(shown, settings, FileResult(filename))
-        result = check_source(shown.data, filename, settings)
-        return Linted(shown, settings, replace(result, diagnostics=_not_in_baseline(result, shown, settings)))
+        forget()
+        with few_collections():
+            result, beliefs = with_findings(shown.data, reported(filename), settings)
+        result = replace(result, diagnostics=_not_in_baseline(result, shown, settings))
+        return Linted(shown, settings, result, beliefs)
     except ConfigError as error:
         problem = Problem(None, f"torchdevlint: {error}")
         return Linted(shown, settings, FileResult(filename, problems=(problem,)))
+
+
+def _usable(settings: Settings) -> Settings:
+    select.check(settings)
+    return settings
 
 
 def _saved(page: Page) -> dict[str, object]:

@@ -52,10 +52,10 @@ class Latest(Generic[T]):
         if (asked := self._asked.pop(unit, None)) is not None:
             asked.result.cancel()
 
-    def last(self, unit: str) -> tuple[Shown, T] | None:
-        """The last result there was, and what was shown then."""
+    def last(self, unit: str) -> T | None:
+        """The last result there was, whatever was shown then."""
         known = self._known.get(unit)
-        return None if known is None else (known.shown, known.result)
+        return None if known is None else known.result
 
     def is_current(self, unit: str, shown: Shown) -> bool:
         """Whether the last result is one for this."""

@@ -12,7 +12,6 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint.integrations.lsp.actions import AsTheClientTakesIt, Edits
-from torchdevlint.integrations.lsp.believed import Believed, believe
 from torchdevlint.integrations.lsp.client import Client
 from torchdevlint.integrations.lsp.document import Linted, Page, Shown, lint
 from torchdevlint.integrations.lsp.findings import diagnostics
@@ -39,7 +38,6 @@ class Session:
         self.preferences = Preferences()
         self.worker = Worker()
         self.findings: Latest[Linted] = Latest(self._shown, self._lint)
-        self.beliefs: Latest[Believed] = Latest(self._shown, self._believe)
         self._pending: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._changed: dict[str, float] = {}
@@ -61,7 +59,6 @@ class Session:
     def schedule_all(self, pause: float = 0) -> None:
         """Lint all that is open, since a file or a setting has changed that it may depend on."""
         self.findings.new_round()
-        self.beliefs.new_round()
         self.schedule(self.texts.units, pause)
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -79,7 +76,6 @@ class Session:
         """A document or a notebook with these cells is no longer open."""
         self._forget(unit)
         self.findings.forget(unit)
-        self.beliefs.forget(unit)
         self._told.pop(unit, None)
         self._changed.pop(unit, None)
         self.clear(uris)
@@ -122,9 +118,6 @@ class Session:
 
     def _lint(self, shown: Shown) -> asyncio.Future[Linted]:
         return self.worker.submit(partial(lint, shown))
-
-    def _believe(self, shown: Shown) -> asyncio.Future[Believed]:
-        return self.worker.submit_long(partial(believe, shown), Urgency.BELIEFS)
 
     def _forget(self, unit: str) -> None:
         """What was scheduled is not done."""

@@ -16,8 +16,6 @@ STACK = 16 * 1024 * 1024
 """Bytes for the thread: what a main thread has at least, since code may be nested as deeply as there."""
 
 T = TypeVar("T")
-Pulse = Callable[[], None]
-"""What long work calls again and again; it raises OvertakenError when there is something better to do."""
 
 
 class Urgency(IntEnum):
@@ -27,12 +25,8 @@ class Urgency(IntEnum):
     BELIEFS = 1
 
 
-class OvertakenError(Exception):
-    """The work is to end, since something more urgent waits, or nobody waits for it any more."""
-
-
 class _Job:
-    def __init__(self, urgency: Urgency, order: int, work: Callable[[Pulse], Any], result: asyncio.Future[Any]) -> None:
+    def __init__(self, urgency: Urgency, order: int, work: Callable[[], Any], result: asyncio.Future[Any]) -> None:
         self.key = urgency, order
         self.work, self.result = work, result
 
@@ -43,7 +37,7 @@ class _Job:
 class Worker:
     """Does one piece of work after the other while the event loop answers.
 
-    What is cancelled is not begun. Work that is overtaken begins anew when what was more urgent is done.
+    What is cancelled is not begun.
     """
 
     def __init__(self) -> None:
@@ -54,10 +48,6 @@ class Worker:
         threading.stack_size(before)
 
     def submit(self, work: Callable[[], T], urgency: Urgency = Urgency.FINDINGS) -> asyncio.Future[T]:
-        return self.submit_long(lambda _: work(), urgency)
-
-    def submit_long(self, work: Callable[[Pulse], T], urgency: Urgency) -> asyncio.Future[T]:
-        """Work that can be overtaken."""
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.put(_Job(urgency, next(self._order), work, result))
         return result
@@ -68,21 +58,12 @@ class Worker:
             if job.result.cancelled():
                 continue
             try:
-                done = partial(job.result.set_result, job.work(partial(self._pulse, job)))
-            except OvertakenError:
-                self._queue.put(job)
-                continue
+                done = partial(job.result.set_result, job.work())
             except BaseException as error:  # noqa: BLE001 (whoever waits is told)
                 done = partial(job.result.set_exception, error)
             with suppress(RuntimeError):  # the server has ended meanwhile
                 job.result.get_loop().call_soon_threadsafe(_settle, job.result, done)
             del job, done
-
-    def _pulse(self, job: _Job) -> None:
-        with self._queue.mutex:
-            first = self._queue.queue[0] if self._queue.queue else job
-        if job.result.cancelled() or first.key[0] < job.key[0]:
-            raise OvertakenError
 
 
 def _settle(result: asyncio.Future[Any], done: Callable[[], None]) -> None:
