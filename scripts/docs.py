@@ -1,7 +1,8 @@
 """Writes what is derived from the code.
 
-These are the pages of the rules, of their error texts, of the command line and of the configuration, the README's table
-and what its commands print, the report and the numbers on the first page, and the rules in the navigation of the site.
+These are the pages of the rules, of their error texts, of the command line and of the configuration, its schema, the
+README's table and what its commands print, the report and the numbers on the first page, and the rules in the
+navigation of the site.
 
 python scripts/docs.py           writes what differs
 python scripts/docs.py --check   writes nothing, names what is stale, exits 1 if anything is
@@ -13,6 +14,7 @@ Where a rule cannot be loaded, a command of the README fails or a conflict is no
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts import site  # noqa: E402
 from torchdevlint.config import Settings, Verify, options  # noqa: E402
+from torchdevlint.config.schema import schema  # noqa: E402
 from torchdevlint.model import Severity  # noqa: E402
 from torchdevlint.rules import HEADINGS, OURS, RAISED, Rule, all_rules, by_code  # noqa: E402
 from torchdevlint.symptoms import GROUPS as SECTIONS  # noqa: E402
@@ -240,7 +243,11 @@ def configuration() -> str:
     return f"""# Configuration
 
 `[tool.torchdevlint]` in `pyproject.toml`, or the same keys at the top of `torchdevlint.toml`. A key that is not listed
-here is refused, and the nearest one is named. `torchdevlint check --show-settings PATH` prints what holds for a file.
+here is refused, and the nearest one is named. `torchdevlint check --show-settings PATH` prints what holds for a file,
+`torchdevlint config KEY` what a key is for.
+
+`torchdevlint config --schema` prints a JSON schema of all keys. Written to a file, an editor completes and checks them:
+that of Even Better TOML and Taplo with `#:schema ./torchdevlint.schema.json` as the first line of `torchdevlint.toml`.
 
 ## Which file holds
 
@@ -312,6 +319,7 @@ def pages() -> dict[Path, str]:
         **{folder / f"{rule.code}.md": rule_page(rule) for rule in own_rules()},
         folder / "index.md": rule_index(),
         ROOT / "docs" / "configuration.md": configuration(),
+        ROOT / "torchdevlint" / "config" / "schema.json": json.dumps(schema(), indent=2) + "\n",
         ROOT / "docs" / "errors.md": errors(),
         ROOT / "docs" / "cli.md": site.command_line(),
         ROOT / "docs" / "scale.md": site.marked(_text("docs/scale.md"), "columns", site.columns()),

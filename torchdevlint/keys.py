@@ -13,15 +13,26 @@ from torchdevlint.model import Severity
 FAIL_ON = (*(one.value for one in Severity), "never")
 """The mildest severity that makes the exit code 1."""
 
+_VERSION = r"[0-9]+(\.[0-9]+){1,2}"
+_RELEASES = r"[0-9][0-9A-Za-z.*+!-]*"
+_RANGE = rf"(~=|[=!]=|[<>]=?)\s*{_RELEASES}"
+"""Versions and a range of them, as far as an editor is to know; packaging reads them."""
+
 
 class Kind(Struct, frozen=True):
     """What a key holds: its description in error messages and in the reference, and how a TOML value is read.
 
     `read` returns the field's value, or raises ValueError with what was wanted more precisely (or without a text).
+    `schema` says in JSON Schema what it takes.
     """
 
     description: str
     read: Callable[[Any], Any]
+    schema: dict[str, Any]
+
+
+def _object(values: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
 
 
 def _exactly(wanted: type | tuple[type, ...]) -> Callable[[Any], Any]:
@@ -62,7 +73,7 @@ def _threshold(value: Any) -> str:
 
 
 def _version(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+){1,2}", value):
+    if not isinstance(value, str) or not re.fullmatch(_VERSION, value):
         raise ValueError
     return value
 
@@ -98,13 +109,21 @@ def _positive(value: Any) -> float:
     return float(value)
 
 
-BOOLEAN = Kind("a boolean", _exactly(bool))
-STRING = Kind("a string", _exactly(str))
-STRINGS = Kind("a list of strings", _strings)
-STRING_TABLE = Kind("a table from strings to strings", _table(_exactly(str)))
-LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings))
-SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity))
-THRESHOLD = Kind(f"one of {', '.join(FAIL_ON)}", _threshold)
-VERSION = Kind('a version such as "2.4"', _version)
-REQUIREMENT = Kind('a requirement such as ">=0.1,<2"', _requirement)
-SECONDS = Kind("a positive number of seconds", _positive)
+_SEVERITIES = {"enum": [one.value for one in Severity]}
+_STRING = {"type": "string"}
+_STRINGS = {"type": "array", "items": _STRING}
+
+BOOLEAN = Kind("a boolean", _exactly(bool), {"type": "boolean"})
+STRING = Kind("a string", _exactly(str), _STRING)
+STRINGS = Kind("a list of strings", _strings, _STRINGS)
+STRING_TABLE = Kind("a table from strings to strings", _table(_exactly(str)), _object(_STRING))
+LIST_TABLE = Kind("a table from strings to lists of strings", _table(_strings), _object(_STRINGS))
+SEVERITY_TABLE = Kind("a table from codes to severities", _table(_severity), _object(_SEVERITIES))
+THRESHOLD = Kind(f"one of {', '.join(FAIL_ON)}", _threshold, {"enum": list(FAIL_ON)})
+VERSION = Kind('a version such as "2.4"', _version, {**_STRING, "pattern": f"^{_VERSION}$"})
+REQUIREMENT = Kind(
+    'a requirement such as ">=0.1,<2"',
+    _requirement,
+    {**_STRING, "pattern": rf"^\s*({_RELEASES}|{_RANGE}(\s*,\s*{_RANGE})*)?\s*$"},
+)
+SECONDS = Kind("a positive number of seconds", _positive, {"type": "number", "exclusiveMinimum": 0})

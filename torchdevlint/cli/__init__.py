@@ -20,6 +20,7 @@ COMMANDS = {
     "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
     "clean": ("torchdevlint.cli.clean", "Remove the kept results of `check`."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
+    "config": ("torchdevlint.cli.config", "List the keys of the configuration, or explain one."),
     "reveal": ("torchdevlint.cli.reveal", "Show what is believed of an expression, or why it is unknown."),
     "explain": ("torchdevlint.cli.explain", "Explain a traceback: what it means, and what causes it."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from torchdevlint.cli.conflicts import refuse_what_excludes_each_other
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.noqa import add_comments
 from torchdevlint.cli.options import Refused, cache_folder, configuration_from, selection
-from torchdevlint.config import ConfigError, Configuration, Settings, options, overlay
+from torchdevlint.config import ConfigError, Configuration, Settings, options, overlay, written
 from torchdevlint.discover import Discovery, discover, excluded, reported
 from torchdevlint.engine import check_bytes, check_paths
 from torchdevlint.files import is_folder
@@ -234,14 +233,6 @@ def _shown(paths: Sequence[str], configuration: Configuration) -> str:
     for prefix, record in (("", settings), ("verify.", settings.verify)):
         for option in options(type(record)):
             value = getattr(record, option.key.replace("-", "_"))
-            shown = "{}" if value == () and option.kind.startswith("a table") else _toml(value)
+            shown = "{}" if value == () and option.kind.startswith("a table") else written(value)
             lines.append(f"# {prefix}{option.key} is not set" if value is None else f"{prefix}{option.key} = {shown}")
     return "".join(f"{escape(line)}\n" for line in lines)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value) + " }"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)

@@ -18,6 +18,7 @@ from torchdevlint.config.settings import (
     nearest,
     options,
 )
+from torchdevlint.config.written import written
 
 __all__ = [
     "DEFAULT_EXCLUDE",
@@ -37,4 +38,5 @@ __all__ = [
     "options",
     "overlay",
     "placed",
+    "written",
 ]
