@@ -246,6 +246,23 @@ class TestWatch:
             out, err = process.communicate(timeout=30)
             assert (process.returncode, out, err) == (130, "", "\ninterrupted\n")
 
+    def test_what_it_fixes_itself_is_no_change(self, project: Path) -> None:
+        file = project / "src" / "bug.py"
+        file.write_text("import torch\n")
+        with watching(project, "--fix", "--select", "TDL504", "src") as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline() == "No findings.\n"
+            for number in range(2):
+                process.stderr.readline()
+                file.write_text(f"import torch\n\nnumber = {number}\n{OLD}")
+                assert process.stdout.readline() == "Fixed 1 finding; none is left.\n"
+                assert "torch.cuda.amp" not in file.read_text()
+            process.stderr.readline()
+            time.sleep(2)  # more than the pause between two looks
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.communicate(timeout=30) == ("", "\ninterrupted\n"), "it has run once for each of our changes"
+
     def test_a_terminal_is_cleared_before_each_run(self, project: Path) -> None:
         pty = pytest.importorskip("pty")
         main, terminal = pty.openpty()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from io import StringIO
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -49,6 +50,25 @@ def test_an_interrupt_exits_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.split() == ["interrupted"]
+
+
+@pytest.mark.parametrize(("word", "command"), [("chekc", "check"), ("Revael", "reveal"), ("rules", "rule")])
+def test_a_misspelt_command_is_named(word: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert leave(word, "tests") == 2
+    said = f"error: no such file or folder: {word}; did you mean the command `{command}`?\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_a_path_is_no_misspelt_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules").mkdir()
+    assert leave("rules") == 0
+    assert leave("check", "chekc") == 2
+    assert "chekc: no such file or folder\n" in capsys.readouterr().err
+    assert leave("models") == 2
+    assert capsys.readouterr().err == "error: models: no such file or folder\n"
 
 
 def loaded(*arguments: str) -> set[str]:

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(_run(with_default_command(list(sys.argv[1:] if arguments is None else arguments))))
+    sys.exit(_run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
 def script() -> NoReturn:
@@ -101,8 +101,21 @@ def with_default_command(arguments: list[str]) -> list[str]:
     return ["check", *arguments]
 
 
-def _run(arguments: list[str]) -> int:
+def _refuse_misspelt_command(given: list[str]) -> None:
+    """Raises ClickException for a first word that is no path, and nearly a command."""
+    word = given[0] if given else ""
+    if not word.isalpha() or word in COMMANDS or Path(word).exists():
+        return
+    from difflib import get_close_matches
+
+    for near in get_close_matches(word.casefold(), COMMANDS, 1):
+        raise click.ClickException(f"no such file or folder: {word}; did you mean the command `{near}`?")
+
+
+def _run(given: list[str]) -> int:
+    arguments = with_default_command(given)
     try:
+        _refuse_misspelt_command(given)
         code = cli.main(arguments, prog_name="torchdevlint", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as end:
         return end.exit_code

@@ -58,6 +58,7 @@ from torchdevlint.report.terminal import escape, name
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed, even if none is left.")
 @click.option("--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl-C.")
+@click.option("--written-to", type=click.Path(path_type=Path), hidden=True, help="For --watch: where to tell of fixes.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
 )
@@ -98,6 +99,10 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
             run, fixes, notes = _lint(found, settings, flags, sys.stdin.buffer.read() if stdin else None)
     except ConfigError as error:
         raise Refused(str(error)) from error
+    if flags["written_to"]:
+        from torchdevlint.cli.watch import tell
+
+        tell(flags["written_to"], [change.filename for change in fixes.changes])
     _remarks(notes, flags)
     for problem in run.problems:
         complain(problem, wants_color(flags["color"], sys.stderr))

@@ -13,7 +13,7 @@ EXCLUSIVE = {
     "fix_only": ("write_baseline",),
     "diff": ("write_baseline",),
     "add_noqa": ("fix", "fix_only", "diff", "write_baseline"),
-    "watch": ("fix", "fix_only", "diff", "write_baseline", "add_noqa", "show_files", "show_settings"),
+    "watch": ("diff", "write_baseline", "add_noqa", "show_files", "show_settings"),
 }
 """What a flag cannot be combined with: each of them says what is to be done with the findings."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -34,17 +36,36 @@ def watch(
 ) -> int:
     """Run `check` with the `arguments` that this process was given whenever a file is not as it was.
 
-    Those are the files that are linted and the configurations that hold for them. Raises KeyboardInterrupt.
+    Those are the files that are linted and the configurations that hold for them. What a run has fixed is as it was,
+    until somebody else changes it. Raises KeyboardInterrupt.
     """
-    command = [sys.executable, "-c", START.format(path=sys.path), *_once(arguments)]
-    while True:
-        state = _state(paths, flags, configured)
-        if flags["output_file"] is None and sys.stdout.isatty():
-            click.clear()
-        subprocess.run(command, check=False)
-        if not flags["quiet"]:
-            remark("watching for changes; Ctrl-C ends it")
-        _wait(lambda before=state: _state(paths, flags, configured) != before)  # type: ignore[misc]
+    with TemporaryDirectory(prefix="torchdevlint-") as folder:
+        note = Path(folder, "written.json")
+        command = [sys.executable, "-c", START.format(path=sys.path), *_once(arguments, note)]
+        while True:
+            state = _state(paths, flags, configured)
+            if flags["output_file"] is None and sys.stdout.isatty():
+                click.clear()
+            subprocess.run(command, check=False)
+            state.update(_taken(note))
+            if not flags["quiet"]:
+                remark("watching for changes; Ctrl-C ends it")
+            _wait(lambda before=state: _state(paths, flags, configured) != before)  # type: ignore[misc]
+
+
+def tell(note: Path, files: Iterable[str]) -> None:
+    """Write down for whoever watches how files are that a run has just written."""
+    note.write_text(json.dumps(dict(filter(None, map(_seen, files)))), encoding="utf-8")
+
+
+def _taken(note: Path) -> State:
+    """What a run has written down, once; nothing where it came to no end."""
+    try:
+        told = json.loads(note.read_text(encoding="utf-8"))
+        note.unlink()
+    except (OSError, ValueError):
+        return {}
+    return {file: (changed, size) for file, (changed, size) in told.items()}
 
 
 def _wait(changed: Callable[[], bool]) -> None:
@@ -55,10 +76,10 @@ def _wait(changed: Callable[[], bool]) -> None:
         time.sleep(max(PAUSE, 10 * (time.monotonic() - started)))
 
 
-def _once(arguments: Sequence[str]) -> list[str]:
-    """The arguments of a single run, which fixes nothing, whatever the configuration says."""
+def _once(arguments: Sequence[str], note: Path) -> list[str]:
+    """The arguments of a single run, which tells what it has written."""
     command, *rest = [each for each in arguments if each != "--watch"]
-    return [command, "--no-fix", "--no-fix-only", *rest]
+    return [command, "--written-to", str(note), *rest]
 
 
 def _state(
