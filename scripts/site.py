@@ -9,8 +9,10 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
+from inspect import cleandoc
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import click
@@ -66,13 +68,20 @@ def command_line() -> str:
 def _command(name: str, command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     yield f"```text\n{' '.join([name, *command.collect_usage_pieces(context)])}\n```"
-    yield from (" ".join(part.split()) for part in (command.help or "").replace("\b", "").split("\n\n"))
+    yield from map(_paragraph, cleandoc(command.help or "").split("\n\n"))
     if isinstance(command, click.Group):
         yield "\n".join(f"- `{each}`: {one.get_short_help_str(200)}" for each, one in command.commands.items())
     records = (option.get_help_record(context) for option in command.params if isinstance(option, click.Option))
     options = [f"- `{flags.replace(' RANGE', '')}`: {_sentence(text)}" for flags, text in filter(None, records)]
     if options:
         yield "\n".join(options)
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph of the help; one that click is told not to wrap keeps its lines."""
+    if text.startswith("\b\n"):
+        return f"```text\n{dedent(text[2:])}\n```"
+    return " ".join(text.split())
 
 
 def _sentence(text: str) -> str:

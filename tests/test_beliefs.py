@@ -113,3 +113,30 @@ def test_a_cell_of_a_notebook_is_asked_for_by_its_number(tmp_path: Path) -> None
     data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}).encode()
     (belief,) = beliefs.of_bytes(data, str(tmp_path / "a.ipynb"), Settings()).at(1, cell=2)
     assert (belief.text, belief.cell, belief.span.row) == ("x", 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("print(x + y, len(x))", ["x + y", "len(x)"]),
+        ("x.sum().backward()", ["x.sum()"]),
+        ("print()", ["print()"]),
+        ("print(3)", ["print(3)"]),
+        ("z = x.add(y)", ["z"]),
+    ],
+)
+def test_of_a_line_that_gives_none_its_parts_are_told(line: str, told: list[str]) -> None:
+    held = believed(f"x = torch.zeros(3, requires_grad=True)\ny = x.cuda()\n{line}\n")
+    assert [each.text for each in held.at(HEAD.count("\n") + 3)] == told
+
+
+def test_places_in_other_files_are_named_as_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts.py").write_text(
+        "from torch.utils.data import DataLoader\n\ndef make():\n    return DataLoader([])\n"
+    )
+    data = b"import torch\nimport parts\nx = parts.make()\n"
+    (tmp_path / "train.py").write_bytes(data)
+    for filename in ("train.py", str(tmp_path / "train.py")):
+        (belief,) = beliefs.of_bytes(data, filename, Settings()).at(3)
+        assert [note.span.file for note in belief.notes] == [filename.replace("train", "parts")]

@@ -14,7 +14,7 @@ from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.telling.beliefs import Teller
 from torchdevlint.model import Belief, FileResult, Note
 from torchdevlint.project.modules import HELD
-from torchdevlint.project.uses import around
+from torchdevlint.project.uses import around, shown
 from torchdevlint.source.notebook import Content, Notebook, content_of
 from torchdevlint.source.text import Source
 from torchdevlint.syntax.document import parsed
@@ -27,8 +27,9 @@ class Beliefs:
     for the first one, cells of text included.
     """
 
-    def __init__(self, content: Content, recording: Recording) -> None:
+    def __init__(self, content: Content, recording: Recording, filename: str) -> None:
         self._content = content
+        self._filename = filename
         self._teller = Teller(recording)
 
     def at(self, row: int, column: int | None = None, cell: int | None = None) -> tuple[Belief, ...]:
@@ -58,7 +59,7 @@ class Beliefs:
         return next((each.rows for each in self._content.notebook.cells if each.number == cell), None)
 
     def _placed(self, belief: Belief) -> Belief:
-        notebook = self._content.notebook
+        notebook, belief = self._content.notebook, _told_from(self._filename, belief)
         return belief if notebook is None else _in_cell(belief, notebook)
 
 
@@ -73,7 +74,7 @@ def of_bytes(data: bytes, filename: str, settings: Settings) -> Beliefs:
         raise document.errors[0]
     source, recording = Source(document.content.text, document.tree), Recording()
     analyse(document.tree, source, settings, project=around(filename, HELD.library), recording=recording)
-    return Beliefs(document.content, recording)
+    return Beliefs(document.content, recording, filename)
 
 
 def with_findings(data: bytes, filename: str, settings: Settings) -> tuple[FileResult, Beliefs | None]:
@@ -85,7 +86,22 @@ def with_findings(data: bytes, filename: str, settings: Settings) -> tuple[FileR
         return engine.check_bytes(data, filename, settings), None
     recording = Recording()
     result = engine.check_bytes(data, filename, settings, recording)
-    return result, None if recording.machine is None else Beliefs(content_of(data, filename), recording)
+    return result, None if recording.machine is None else Beliefs(content_of(data, filename), recording, filename)
+
+
+def _told_from(filename: str, belief: Belief) -> Belief:
+    """A belief whose places in other files are named as who wrote `filename` would name them."""
+
+    def placed(note: Note) -> Note:
+        return Note(note.message, replace(note.span, file=shown(note.span.file, filename))) if note.span.file else note
+
+    because = belief.unknown_because
+    return replace(
+        belief,
+        notes=tuple(map(placed, belief.notes)),
+        alternatives=tuple(_told_from(filename, each) for each in belief.alternatives),
+        unknown_because=None if because is None else placed(because),
+    )
 
 
 def _in_cell(belief: Belief, notebook: Notebook) -> Belief:

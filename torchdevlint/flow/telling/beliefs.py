@@ -47,18 +47,28 @@ class Teller:
     def in_row(self, row: int) -> Iterator[Belief]:
         """What begins in a row and is not inside of something else that does; no literals.
 
-        What is assigned is left out where it is what is said of the target.
+        What is assigned is left out where it is what is said of the target, and so is a call that gives None, such as
+        that of `print`, where something can be said of what it is given or of whose method it is.
         """
         last: Span | None = None
         told: Belief | None = None
+        unheard: list[Belief] = []
+        passed: set[ast.AST] = set()
         for span, node in self._nodes:
-            if span.row != row or isinstance(node, ast.Constant):
+            if span.row != row or isinstance(node, ast.Constant) or node in passed:
                 continue
             if last is None or (span.row, span.column) >= (last.end_row, last.end_column):
-                last, belief = span, self.belief(node)
+                belief = self.belief(node)
+                if isinstance(node, ast.Call) and belief.kind == "none":
+                    unheard.append(belief)
+                    passed.add(node.func)
+                    continue
+                last = span
                 if told is None or not (told.assigned and self._is_assigned(node) and _agree(told, belief)):
                     yield belief
                 told = belief
+        if told is None:
+            yield from unheard[:1]
 
     def _is_assigned(self, node: ast.AST) -> bool:
         """Whether a node is the whole right side of an assignment."""
