@@ -25,6 +25,23 @@ def test_the_page_shows_what_is_written(program: Path) -> None:
     assert (done.stdout, done.returncode) == (OUTPUT, 0)
 
 
+def test_the_configuration_and_what_it_extends_hold(tmp_path: Path) -> None:
+    text = "from mine import Base\n\n\nclass Net(Base):\n    pass\n\n\nnet = Net()\nprint(net)\n"
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "torchdevlint.toml").write_text('extend = "base.toml"\n')
+    said = []
+    for movers in ("", 'module-bases = ["mine.Base"]\n'):
+        (tmp_path / "base.toml").write_text(movers)
+        done = forked.python("-m", "torchdevlint", "reveal", "a.py:9:7", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        said.append("module" in done.stdout)
+    assert said == [False, True]
+    (tmp_path / "base.toml").write_text('extend = "torchdevlint.toml"\n')
+    done = forked.python("-m", "torchdevlint", "reveal", "a.py:9:7", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`extend` leads in a circle" in done.stderr
+
+
 def test_json_says_why_it_is_unknown(program: Path) -> None:
     done = forked.python("-m", "torchdevlint", "reveal", "program.py:9:7", "--output-format", "json", cwd=program)
     (belief,) = json.loads(done.stdout)

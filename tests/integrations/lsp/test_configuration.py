@@ -39,6 +39,20 @@ def test_an_error_in_the_configuration_is_told_once_until_it_changes(editor: Edi
     assert len(editor.messages) == 1
 
 
+def test_a_change_of_what_the_configuration_extends_is_seen(editor: Editor) -> None:
+    folder = editor.folder / "standing"
+    (folder / "shared").mkdir(parents=True)
+    (folder / "torchdevlint.toml").write_text('extend = "shared/base.toml"\ninclude = ["*.pyi"]\n')
+    base = folder / "shared" / "base.toml"
+    base.write_text('ignore = ["TDL201"]\n')
+    uri = editor.open("standing/a.py", LOAD)
+    assert editor.codes(uri) == []
+    base.write_text("")
+    event = types.FileEvent(base.as_uri(), types.FileChangeType.Changed)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    editor.until(lambda: editor.codes(uri) == ["TDL201"])
+
+
 def test_excluded_files_and_other_languages_give_nothing(editor: Editor) -> None:
     assert editor.codes(editor.open("build/made.py", LOAD)) == []
     cell = f"vscode-notebook-cell:{editor.folder.as_posix()}/a.ipynb#1"
