@@ -16,7 +16,7 @@ from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -80,7 +80,7 @@ def _move_module(
     frame.machine.emit(Placed(frame, state, node, device))
     if target.device == MODEL:
         return target
-    moved = replace(target, device=device, placed=Step(f"moved to {device.describe()}", node))
+    moved = _with_parts(target, device, Step(f"moved to {device.describe()}", node))
     path = dotted_path(callee.value)
     if path is not None:
         held = state.env.get(path) or state.paths.get(path)
@@ -90,6 +90,25 @@ def _move_module(
             state.bind(path, moved)
             keep_moved(frame, state, callee.value, moved)
     return moved
+
+
+def _with_parts(module: Obj | Library, device: Device, placed: Step) -> Obj | Library:
+    """A module after its move, and with it what it holds or wraps."""
+    if isinstance(module, Obj):
+        return replace(module, device=device, placed=placed)
+    inner = None if module.inner is None else _part_moved(module.inner, device, placed)
+    children = tuple(_part_moved(each, device, placed) for each in module.children)
+    return replace(module, device=device, placed=placed, inner=inner, children=children)
+
+
+def _part_moved(part: Value, device: Device, placed: Step) -> Value:
+    if isinstance(part, Choice):
+        return distribute(part, lambda each: _part_moved(each, device, placed))
+    if isinstance(part, Obj) and part.info.is_module:
+        return _with_parts(part, device, placed)
+    if isinstance(part, Library) and part.module and part.device is not None:
+        return _with_parts(part, device, placed)
+    return part
 
 
 def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | Library, arguments: Arguments) -> Value:
