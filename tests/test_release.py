@@ -59,7 +59,7 @@ def files(folder: Path, *patterns: str) -> Iterator[str]:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(site: Path) -> None:
-    package = {f"torchdevlint/{name}" for name in files(ROOT / "torchdevlint", "*.py", "py.typed")}
+    package = {f"torchdevlint/{name}" for name in files(ROOT / "torchdevlint", "*.py", "py.typed", "schema.json")}
     assert "torchdevlint/py.typed" in package
     assert {name for name in files(site, "*") if ".dist-info/" not in name} == package
     assert not [name for name in package if Path(name).name.startswith(("test_", "conftest"))]
