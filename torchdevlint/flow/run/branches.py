@@ -23,21 +23,31 @@ from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Names, Ref, Seq, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
 def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
     """The tensor in ``x.is_cuda``, alone or with other tests, or by a name for it; else None.
 
-    None too where the other side of a conditional expression says ``.cpu()``: then each side is said.
+    A Module may have such an attribute of its own, and has no ``device``. None too where the other side of a conditional
+    expression says ``.cpu()``: then each side is said.
     """
     if isinstance(orelse, ast.Call) and isinstance(orelse.func, ast.Attribute) and orelse.func.attr == "cpu":
         return None
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return next((found for each in test.values if (found := asked_tensor(frame, each)) is not None), None)
     test = _meant_by(frame, test)
-    asks = isinstance(test, ast.Attribute) and test.attr == "is_cuda" and dotted_path(test.value) != "self"
-    return test.value if asks else None  # type: ignore[attr-defined]
+    if not isinstance(test, ast.Attribute) or test.attr != "is_cuda":
+        return None
+    path = dotted_path(test.value)
+    return None if path == "self" or path in _used_as_modules(frame.machine.reading.tree_here) else test.value
+
+
+@once_a_node
+def _used_as_modules(tree: ast.AST) -> frozenset[str]:
+    """The names and attributes of a file that are asked for their parameters, or for what else Modules alone have."""
+    asked = (each for each in nodes_in(tree, ast.Attribute) if each.attr in torch_api.MODULE_ONLY_ATTRIBUTES)
+    return frozenset(path for each in asked if (path := dotted_path(each.value)) is not None)
 
 
 def _meant_by(frame: Frame, test: ast.expr) -> ast.expr:
