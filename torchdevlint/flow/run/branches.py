@@ -29,8 +29,8 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
     """The tensor in ``x.is_cuda``, alone or with other tests, or by a name for it; else None.
 
-    A Module may have such an attribute of its own, and has no ``device``. None too where the other side of a conditional
-    expression says ``.cpu()``: then each side is said.
+    A Module may have such an attribute of its own, and has no ``device``. None too where the other side of a
+    conditional expression says ``.cpu()``: then each side is said.
     """
     if isinstance(orelse, ast.Call) and isinstance(orelse.func, ast.Attribute) and orelse.func.attr == "cpu":
         return None
