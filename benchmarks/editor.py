@@ -1,14 +1,17 @@
 """How long an editor waits after a key stroke for inlay hints, and whether findings wait for hints.
 
-    python benchmarks/editor.py FILE.py
+    python benchmarks/editor.py FILE.py [--write docs/performance.md]
 
-A client of the language server types into the file, with hints off and on in turns. Milliseconds from the change until
-the hints are there, and until the findings are, of which 300 are the pause after which a text is linted; medians.
+A client of the language server types into the file, in rounds with hints off and on in turns. Milliseconds from the
+change until the hints are there, from the change until the findings are, of which 300 are the pause after which a text
+is linted, and from pointing at an expression after that until what is believed of it is there.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import os
 import statistics
 import sys
 import time
@@ -17,11 +20,19 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+import tables  # noqa: E402
+
 STROKES = 8
+ROUNDS = 3
+Waits = list[tuple[float, float, float]]
+"""Seconds for hints, findings and a hover after each key stroke."""
 
 
-async def typed(file: Path, hints: bool) -> tuple[float | None, float]:
-    """The medians for hints, if they are on, and for findings."""
+async def typed(file: Path, hints: bool) -> Waits:
+    """Type into a file in an editor of its own."""
     client, shown = LanguageClient("benchmark", "1"), asyncio.Queue[float]()
 
     @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -46,7 +57,8 @@ async def typed(file: Path, hints: bool) -> tuple[float | None, float]:
     asked = types.InlayHintParams(types.TextDocumentIdentifier(uri), whole)
     await shown.get()
     await client.text_document_inlay_hint_async(asked)
-    waits: list[tuple[float, float]] = []
+    waits: Waits = []
+    line = next(number for number, row in enumerate(text.splitlines()) if row.strip().startswith("self."))
     for version in range(2, STROKES + 2):
         started = time.perf_counter()
         start = types.Range(types.Position(0, 0), types.Position(0, 0))
@@ -55,21 +67,55 @@ async def typed(file: Path, hints: bool) -> tuple[float | None, float]:
         client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
         await client.text_document_inlay_hint_async(asked)
         hinted = time.perf_counter() - started
-        waits.append((hinted, await shown.get() - started))
+        found = await shown.get() - started
+        place = types.Position(line + version - 1, text.splitlines()[line].index("self.") + 1)
+        pointed = time.perf_counter()
+        await client.text_document_hover_async(types.HoverParams(types.TextDocumentIdentifier(uri), place))
+        waits.append((hinted, found, time.perf_counter() - pointed))
     await client.shutdown_async(None)
     client.exit(None)
     await client.stop()
-    first, second = (statistics.median(each) * 1000 for each in zip(*waits, strict=True))
-    return (first if hints else None), second
+    return waits
+
+
+def measured(file: Path) -> dict[bool, Waits]:
+    """The waits with hints off and on; rounds alternate, so that whatever else the machine does falls on both."""
+    waits: dict[bool, Waits] = {False: [], True: []}
+    for _ in range(ROUNDS):
+        for hints, known in waits.items():
+            known += asyncio.run(typed(file, hints))
+    return waits
+
+
+def markdown(file: Path, waits: dict[bool, Waits]) -> str:
+    """The table of the page."""
+
+    def cell(seconds: list[float]) -> str:
+        low, *_, high = statistics.quantiles(seconds, n=20)
+        return f"{statistics.median(seconds) * 1000:.0f} ({low * 1000:.0f}-{high * 1000:.0f})"
+
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    lines = file.read_text(encoding="utf-8").count("\n")
+    rows = []
+    for hints, each in waits.items():
+        hinted, found, hovered = (list(column) for column in zip(*each, strict=True))
+        rows.append(["on" if hints else "off", cell(hinted) if hints else "", cell(found), cell(hovered)])
+    head = ["hints", "hints after ms", "findings after ms", "hover after ms"]
+    about = f"`{file.name}`, {lines:,} lines; {ROUNDS} rounds of {STROKES} key strokes; {os.cpu_count()} cores{load}."
+    brackets = "Medians, and in brackets from the fastest to the slowest twentieth."
+    return f"{about} {brackets}\n\n{tables.markdown(head, rows)}"
 
 
 def main() -> int:
-    file = Path(sys.argv[1]).resolve()
-    print(f"{file.name}: {file.read_text(encoding='utf-8').count(chr(10))} lines")
-    for hints in (False, True, False, True):
-        first, second = asyncio.run(typed(file, hints))
-        told = f"hints after {first:.0f} ms, " if first is not None else ""
-        print(f"hints {'on' if hints else 'off'}: {told}findings after {second:.0f} ms")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--write", type=Path, help="the page whose table is to be replaced")
+    options = parser.parse_args()
+    file = options.file.resolve()
+    text = markdown(file, measured(file))
+    print(text)
+    if options.write:
+        tables.refresh(options.write, "editor", text)
     return 0
 
 

@@ -30,7 +30,7 @@ def test_who_asks_is_told_and_not_sent_the_same(puller: Editor) -> None:
 def test_what_is_asked_of_the_server(puller: Editor) -> None:
     provider = puller.result.capabilities.diagnostic_provider
     assert provider is not None
-    assert (provider.inter_file_dependencies, provider.workspace_diagnostics) == (True, False)
+    assert (provider.inter_file_dependencies, provider.workspace_diagnostics) == (True, True)
 
 
 def test_cells_are_sent_also_to_who_asks(puller: Editor) -> None:

@@ -18,8 +18,8 @@ def test_without_settings_there_are_the_defaults(sent: Any) -> None:
 
 
 def test_settings_alone_and_under_the_name_of_the_tool() -> None:
-    sent = {"fixOnSave": True, "inlayHints": {"enable": True}, "logLevel": "debug"}
-    expected = Preferences(True, InlayHints(True), "debug")
+    sent = {"fixOnSave": True, "inlayHints": {"enable": True}, "logLevel": "debug", "diagnosticMode": "workspace"}
+    expected = Preferences(True, InlayHints(True), "debug", "workspace")
     assert preferences(sent) == preferences({"torchdevlint": sent}) == expected
 
 

@@ -13,6 +13,7 @@ from torchdevlint import baseline, select
 from torchdevlint.beliefs import Beliefs, with_findings
 from torchdevlint.config import ConfigError, Configuration, Settings, overlay
 from torchdevlint.discover import excluded, reported
+from torchdevlint.engine import check_bytes
 from torchdevlint.fix.text import fix_bytes
 from torchdevlint.garbage import few_collections
 from torchdevlint.model import Belief, Diagnostic, FileResult, Problem
@@ -110,7 +111,7 @@ class Linted(Struct, frozen=True, dict=True):
         return [(page, text) for page, text in pairs if page.is_python and text is not None]
 
 
-def lint(shown: Shown) -> Linted:
+def lint(shown: Shown, believing: bool = True) -> Linted:
     """What `check` in the current folder finds in a file if it is as it is shown, and what is believed of it.
 
     A file that is excluded has no findings. A configuration that cannot be used is a problem of the result.
@@ -122,7 +123,8 @@ def lint(shown: Shown) -> Linted:
             return Linted(shown, settings, FileResult(filename))
         forget()
         with few_collections():
-            result, beliefs = with_findings(shown.data, reported(filename), settings)
+            of = shown.data, reported(filename), settings
+            result, beliefs = with_findings(*of) if believing else (check_bytes(*of), None)
         result = replace(result, diagnostics=_not_in_baseline(result, shown, settings))
         return Linted(shown, settings, result, beliefs)
     except ConfigError as error:

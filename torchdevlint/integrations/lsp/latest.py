@@ -40,12 +40,13 @@ class Latest(Generic[T]):
 
     def __init__(self, shown: Callable[[str], Shown | None], work: Callable[[Shown], asyncio.Future[T]]) -> None:
         self._shown, self._work = shown, work
-        self._round = 0
+        self.round = 0
+        """Grows with each new one."""
         self._asked: dict[str, _Asked] = {}
         self._known: dict[str, _Known] = {}
 
     def new_round(self) -> None:
-        self._round += 1
+        self.round += 1
 
     def forget(self, unit: str) -> None:
         self._known.pop(unit, None)
@@ -60,7 +61,7 @@ class Latest(Generic[T]):
     def is_current(self, unit: str, shown: Shown) -> bool:
         """Whether the last result is one for this."""
         known = self._known.get(unit)
-        return known is not None and (known.shown, known.round) == (shown, self._round)
+        return known is not None and (known.shown, known.round) == (shown, self.round)
 
     def expect(self, unit: str, shown: Shown) -> None:
         """Raises StaleError unless this is still what is shown."""
@@ -74,10 +75,10 @@ class Latest(Generic[T]):
             if self.is_current(unit, shown):
                 known: T = self._known[unit].result
                 return known
-            if asked is None or (asked.shown, asked.round) != (shown, self._round):
+            if asked is None or (asked.shown, asked.round) != (shown, self.round):
                 if asked is not None:
                     asked.result.cancel()
-                asked = self._asked[unit] = _Asked(shown, self._round, self._work(shown))
+                asked = self._asked[unit] = _Asked(shown, self.round, self._work(shown))
             try:
                 result = await asyncio.shield(asked.result)
             except asyncio.CancelledError:
@@ -89,5 +90,5 @@ class Latest(Generic[T]):
                 if asked.result.done() and self._asked.get(unit) is asked:
                     del self._asked[unit]
             self.expect(unit, shown)
-            if asked.round == self._round:
+            if asked.round == self.round:
                 self._known[unit] = _Known(shown, asked.round, result)

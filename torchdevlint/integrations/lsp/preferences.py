@@ -21,13 +21,16 @@ class InlayHints(Struct, frozen=True, rename="camel"):
 
 
 class Preferences(Struct, frozen=True, rename="camel"):
-    """`fix_on_save`: apply safe fixes when an editor says that it is about to save. `log_level`: what is written to
+    """`diagnostic_mode`: what an editor is told of that asks for findings of its workspace.
+
+    `fix_on_save`: apply safe fixes when an editor says that it is about to save. `log_level`: what is written to
     standard error.
     """
 
     fix_on_save: bool = False
     inlay_hints: InlayHints = InlayHints()
     log_level: Literal["error", "warning", "info", "debug"] = "error"
+    diagnostic_mode: Literal["openFilesOnly", "workspace"] = "openFilesOnly"
 
 
 class PreferenceError(ValueError):

@@ -21,7 +21,7 @@ Report = types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocum
 
 def register(server: LanguageServer, session: Session) -> None:
     """Have the server answer what a client that pulls asks about documents."""
-    options = types.DiagnosticOptions(True, workspace_diagnostics=False, identifier="torchdevlint")
+    options = types.DiagnosticOptions(True, workspace_diagnostics=True, identifier="torchdevlint")
 
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
     async def pull(params: types.DocumentDiagnosticParams) -> Report:

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException, PyglsError
 from pygls.lsp.server import LanguageServer
 
 from torchdevlint import __version__
-from torchdevlint.integrations.lsp import beliefs, fixes, pulled, settings
+from torchdevlint.integrations.lsp import beliefs, fixes, pulled, settings, workspace
 from torchdevlint.integrations.lsp.client import client_of
 from torchdevlint.integrations.lsp.session import Session
 from torchdevlint.integrations.lsp.texts import Texts
@@ -53,6 +53,7 @@ def create() -> LanguageServer:
     fixes.register(server, session)
     beliefs.register(server, session)
     pulled.register(server, session)
+    workspace.register(server, session)
     return server
 
 

@@ -23,6 +23,7 @@ class Urgency(IntEnum):
 
     FINDINGS = 0
     BELIEFS = 1
+    WORKSPACE = 2
 
 
 class _Job:
