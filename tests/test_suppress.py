@@ -196,7 +196,7 @@ def test_text_that_cannot_be_tokenized_is_read_line_by_line(text: str) -> None:
     [
         ("x = 1  # noqa: TDL201\n", [(1, ("TDL201",))]),
         ("x = 1  # noqa: E501, TDL201, TDL003\n", [(1, ("TDL201", "TDL003"))]),
-        ("x = 1  # noqa: tdl201\n", [(1, ("tdl201",))]),
+        ("x = 1  # noqa: tdl201\n", []),
         ("x = 1  # torchdevlint: ignore[load-without-map-location]\n", [(1, ("load-without-map-location",))]),
         ("# torchdevlint: file-ignore[TDL201]\nx = 1\n", [(1, ("TDL201",))]),
         ("x = 1  # noqa: E501  # noqa: TDL201\n", [(1, ("TDL201",))]),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torchdevlint import rules, select, suppress
+from torchdevlint import rule_packages, rules, select, suppress
 from torchdevlint.cache import Cache, Entry, Kept
 from torchdevlint.config import ConfigError, Settings, SettingsOf
 from torchdevlint.files import content
@@ -41,7 +41,7 @@ _APPLE_DOUBLE = b"\x00\x05\x16\x07"
 """What macOS puts beside a file where it cannot keep its attributes, under its name after ``._``, starts so."""
 REVEALED = "TDL903"
 """The rule that answers comments, whichever rules are selected."""
-ITS_OWN = frozenset({"TDL900", "TDL901", REVEALED})
+ITS_OWN = frozenset({"TDL900", "TDL901", "TDL902", REVEALED})
 """Rules about suppressions and broken files, which inside flake8 are flake8's business, and about our own comments."""
 SMALL_FILES, SMALL_BYTES = 8, 400_000
 """Below either of these one process is done before a second one has started."""
@@ -107,7 +107,7 @@ def _from_cache(cache: Cache, file: str, settings: Settings) -> FileResult | Non
         if digest_of(data) != kept.digest:
             return None
         decoded = content_of(data, file)
-        suppressions = suppress.read(decoded.text, known=kept.joined, ignore_noqa=settings.ignore_noqa)
+        suppressions = suppress.of(decoded, kept.joined, settings.ignore_noqa)
         return of_reports(kept.reports, decoded, file, settings, codes, suppressions, ran=codes)
     except (OSError, UndecodableError, RecursionError):
         return None
@@ -218,7 +218,7 @@ def _check_document(
         for at, each, known in zip(places, shown, old, strict=True)
     ]
     reports, problems = judged(errors, filename, codes)
-    suppressions = suppress.read(content.text, ignore_noqa=settings.ignore_noqa)
+    suppressions = suppress.of(content, ignore_noqa=settings.ignore_noqa)
     entry = None
     if tree is not None:
         if module is None:
@@ -269,7 +269,7 @@ def _analysed(
     if project is None or problems or revealed:
         return found, None
     joined = suppressions.joined_at(report.span.row for _, report in reports) if reports else ()
-    pragmas = passes and suppress.may_be_unused(module.source.text)
+    pragmas = (passes or bool(rule_packages.installed())) and suppressions.may_be_unused
     return found, Entry(Kept(module.bytes_digest, pragmas, tuple(reports), joined), codes, project.uses())
 
 
@@ -283,8 +283,8 @@ def check_tree(
 ) -> FileResult:
     """Check a file that flake8 has parsed; if it is on disk, the other files of its project are looked into as needed.
 
-    Selection and ``# noqa`` are left to flake8, and TDL900 and TDL901 are not given; a rule whose code would not be
-    `shown` need not run. What is new goes into the `cache` at once.
+    Selection and ``# noqa`` are left to flake8, and the rules of `ITS_OWN` are not asked; nor need one be whose code
+    would not be `shown`. What is new goes into the `cache` at once.
     """
     stable = (rule.code for rule in rules.identities() if settings.preview or not rule.preview)
     codes = frozenset(filter(shown, stable)) - ITS_OWN

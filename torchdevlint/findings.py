@@ -66,6 +66,9 @@ def of_reports(
     in_tests = is_of_tests(discover.relative(filename, settings), content.text)
     whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     graded = [(code, _graded(each, in_tests)) for code, each in whole]
+    invalid = list(suppressions.invalid()) if ran else []
+    wrong, amiss = judged(invalid, filename, codes) if invalid else ([], [])
+    graded += wrong
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in graded]
     unasked = {
         diagnostic
@@ -82,7 +85,7 @@ def of_reports(
     first = {(each.code, each.span): each for each in reversed(diagnostics) if each not in unasked}
     placed = {each: content.notebook.in_cells(each) if content.notebook else each for each in first.values()}
     ordered = joined(placed.values(), {placed[each] for each in kept if each in placed})
-    said = sorted({*problems, *further}, key=lambda problem: problem.rule or "")
+    said = sorted({*problems, *amiss, *further}, key=lambda problem: problem.rule or "")
     unread = any(each.code == "TDL901" for each in unasked)
     return FileResult(filename, tuple(ordered), tuple(said), silenced, unread)
 

@@ -11,6 +11,7 @@ from torchdevlint.config import Settings
 from torchdevlint.engine import check_bytes
 from torchdevlint.fix.silence import silenced, silencing
 from torchdevlint.model import Diagnostic
+from torchdevlint.source.notebook import Content
 
 SETTINGS = Settings(select=("TDL2", "TDL504", "TDL9"))
 
@@ -107,12 +108,12 @@ def test_one_finding_alone() -> None:
     text = f"import torch\n{BOTH}\n"
     first, second = findings(text.encode())
     for finding in (first, second):
-        fix = silencing(finding, text)
+        fix = silencing(finding, Content(text))
         assert fix is not None
         assert [edit.content for edit in fix.edits] == [f"  # noqa: {finding.code}"]
         assert fix.message == f"Silence {finding.code} in this line"
     (broken,) = findings(b"x = '''\n")
-    assert silencing(broken, "x = '''\n") is None
+    assert silencing(broken, Content("x = '''\n")) is None
 
 
 def test_every_finding_of_the_cases_can_be_silenced() -> None:

@@ -10,18 +10,19 @@ from torchdevlint import suppress
 from torchdevlint.fix.splice import splice
 from torchdevlint.fix.text import apply_all, is_whole
 from torchdevlint.model import Applicability, Diagnostic, Edit, Fix, Span
-from torchdevlint.source.notebook import content_of
+from torchdevlint.source.notebook import Content, content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.suppress import Pragma, Suppressions
 from torchdevlint.syntax.document import parsed
 from torchdevlint.syntax.errors import TooDeepError
 
 
-def silencing(finding: Diagnostic, text: str, ignore_noqa: bool = False) -> Fix | None:
-    """The edit of `text` that silences a finding in it by a comment with its code; None where no comment would."""
-    ((fix, _),) = comments([finding], text, ignore_noqa)
-    new = splice(text, [fix])[0]
-    return fix if is_whole(new) and not suppress.read(new, ignore_noqa=ignore_noqa).apply([finding])[0] else None
+def silencing(finding: Diagnostic, content: Content, ignore_noqa: bool = False) -> Fix | None:
+    """The edit that silences a finding in the text of a content by a comment with its code; None where none would."""
+    ((fix, _),) = comments([finding], content, ignore_noqa)
+    new = Content(splice(content.text, [fix])[0], content.notebook)
+    silent = is_whole(new.text) and not suppress.of(new, ignore_noqa=ignore_noqa).apply([finding])[0]
+    return fix if silent else None
 
 
 def silenced(
@@ -39,11 +40,11 @@ def silenced(
         except (UndecodableError, TooDeepError, RecursionError, MemoryError):
             return data, left
         placed = [each if module.notebook is None else module.notebook.in_module(each) for each in left]
-        marked = [replace(those[0], fix=fix) for fix, those in comments(placed, module.text, ignore_noqa)]
+        marked = [replace(those[0], fix=fix) for fix, those in comments(placed, module, ignore_noqa)]
         if module.notebook is not None:
             marked = [module.notebook.in_cells(each) for each in marked]
         new, done = apply_all(data, filename, [each for each in marked if each.fix is not None])
-        after = suppress.read(parsed(content_of(new, filename)).content.text, ignore_noqa=ignore_noqa)
+        after = suppress.of(parsed(content_of(new, filename)).content, ignore_noqa=ignore_noqa)
         remaining = [each for each, there in zip(left, placed, strict=True) if after.apply([there])[0]]
         if not done or len(remaining) == len(left):
             return data, left
@@ -52,15 +53,15 @@ def silenced(
 
 
 def comments(
-    findings: Iterable[Diagnostic], text: str, ignore_noqa: bool = False
+    findings: Iterable[Diagnostic], content: Content, ignore_noqa: bool = False
 ) -> list[tuple[Fix, list[Diagnostic]]]:
-    """The edits of `text` that silence findings in it, one a comment, each with the findings that it is for.
+    """The edits of a content's text that silence findings in it, one a comment, each with what it is for.
 
     A code is added to the comment that holds for the line, if there is one. A new one goes to the end of the line in
     which a ``# noqa`` has to stand; where flake8 reads one in a string of that line, and no other, or where those are
     ignored, it is this project's own.
     """
-    suppressions, lines = suppress.read(text, ignore_noqa=ignore_noqa), Source(text).lines
+    suppressions, lines = suppress.of(content, ignore_noqa=ignore_noqa), Source(content.text).lines
     groups: dict[Pragma | int, list[Diagnostic]] = {}
     for finding in findings:
         groups.setdefault(suppressions.extendable(finding) or finding.noqa_row, []).append(finding)

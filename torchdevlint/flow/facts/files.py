@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from torchdevlint.flow.facts.common import Fact
-from torchdevlint.model import Note
+from torchdevlint.model import Edit, Note, Span
 
 
 class UnusedSuppression(Fact, frozen=True):
-    """A suppression comment that names codes which suppress nothing; `unused` are those codes, as written."""
+    """A suppression comment that silences nothing; `unused` are its codes that do not, none if it stands for all rules.
+
+    `also` are further places to delete if all of the comment goes: the other end of a region.
+    """
 
     comment: str
     unused: tuple[str, ...]
+    also: tuple[Span, ...] = ()
+
+
+class InvalidSuppression(Fact, frozen=True):
+    """A suppression comment that cannot mean what its author wants, because of what is `written` there.
+
+    The `problem` is a ``code`` or a ``name`` that no rule has, a ``directive`` that there is not, codes without
+    ``brackets``, a ``place`` where it does not count, or a ``closing`` of what is not open. `nearest` is what was
+    probably meant, empty if nothing is like it; the `edit` is `sure` if it cannot silence anything else.
+    """
+
+    written: str
+    problem: str
+    nearest: str = ""
+    edit: Edit | None = None
+    sure: bool = False
 
 
 class RevealedValue(Fact, frozen=True):

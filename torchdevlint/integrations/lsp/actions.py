@@ -14,7 +14,7 @@ from torchdevlint.integrations.lsp.document import Linted, Page
 from torchdevlint.integrations.lsp.findings import diagnostic
 from torchdevlint.integrations.lsp.places import Places, rows_of, touches
 from torchdevlint.model import Diagnostic, Edit, Fix, Span
-from torchdevlint.source.notebook import content_of
+from torchdevlint.source.notebook import Content, content_of
 from torchdevlint.syntax.document import parsed
 
 FIX_ALL = "source.fixAll.torchdevlint"
@@ -76,12 +76,12 @@ def _silencing(finding: Diagnostic, linted: Linted) -> Fix | None:
     """The comment that silences a finding; None where there is none, as in a line of a notebook that is no Python."""
     page, ignore_noqa = linted.shown.page(finding.cell), linted.settings.ignore_noqa
     if page.cell is None:
-        return silencing(finding, page.text, ignore_noqa)
+        return silencing(finding, Content(page.text), ignore_noqa)
     module = parsed(content_of(linted.shown.data, finding.filename)).content
     if module.notebook is None:
         return None
     there = module.notebook.in_module(finding)
-    return module.notebook.in_cells(replace(there, fix=silencing(there, module.text, ignore_noqa))).fix
+    return module.notebook.in_cells(replace(there, fix=silencing(there, module, ignore_noqa))).fix
 
 
 def _edits(fix: Fix, linted: Linted, encoding: str) -> Edits:

@@ -22,7 +22,7 @@ from torchdevlint.runtime.record.sites import Site, is_users
 from torchdevlint.runtime.tell.account import DeviceError
 from torchdevlint.symptoms import recognise
 
-NOT_CAUSES = frozenset({"TDL900", "TDL901"})
+NOT_CAUSES = frozenset({"TDL900", "TDL901", "TDL902"})
 
 
 @dataclass(frozen=True, slots=True)
