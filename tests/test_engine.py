@@ -237,7 +237,7 @@ def test_an_error_in_the_inference_costs_its_file(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_error_anywhere_else_costs_its_file_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.suppress, "read", lambda *_, **__: None)
+    monkeypatch.setattr(engine.suppress, "of", lambda *_, **__: None)
     (problem,) = check(LOAD).problems
     assert problem.message.startswith("internal error: AttributeError: ")
 

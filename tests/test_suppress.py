@@ -12,7 +12,8 @@ from flake8.violation import Violation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torchdevlint.model import Applicability, Diagnostic, Severity, Span
+from torchdevlint.model import Applicability, Diagnostic, Edit, Severity, Span
+from torchdevlint.rules import identities
 from torchdevlint.rules import tdl900_unused_suppression as tdl900
 from torchdevlint.suppress import read
 
@@ -34,20 +35,25 @@ def unused(text: str, *findings: Diagnostic, ran: tuple[str, ...] = RAN) -> list
     return [(fact.at.row, fact.unused) for fact in read(text).apply(findings, ran)[1]]
 
 
-def after_fix(text: str, *findings: Diagnostic) -> str:
+def after_fix(text: str, *findings: Diagnostic, ran: tuple[str, ...] = RAN) -> str:
     """`text` with the fixes of all its unused suppressions applied, last first."""
-    lines = text.splitlines(keepends=True)
-    for fact in reversed(read(text).apply(findings, RAN)[1]):
+    edits: list[Edit] = []
+    for fact in read(text).apply(findings, ran)[1]:
         (report,) = tdl900.check(fact)
         assert report.fix is not None
         assert report.fix.applicability is Applicability.SAFE
-        (edit,) = report.fix.edits
-        starts = [sum(map(len, lines[:index])) for index in range(len(lines) + 1)]
-        begin = starts[edit.span.row - 1] + edit.span.column - 1
-        end = starts[edit.span.end_row - 1] + edit.span.end_column - 1
-        whole = "".join(lines)
-        lines = (whole[:begin] + edit.content + whole[end:]).splitlines(keepends=True)
-    return "".join(lines)
+        edits += report.fix.edits
+    for edit in sorted(edits, key=lambda each: each.span, reverse=True):
+        text = applied(text, edit)
+    return text
+
+
+def applied(text: str, edit: Edit) -> str:
+    lines = text.splitlines(keepends=True)
+    starts = [sum(map(len, lines[:index])) for index in range(len(lines) + 1)]
+    begin = starts[edit.span.row - 1] + edit.span.column - 1
+    end = starts[edit.span.end_row - 1] + edit.span.end_column - 1
+    return text[:begin] + edit.content + text[end:]
 
 
 def flake8_keeps(text: str, row: int, code: str) -> bool:
@@ -276,3 +282,241 @@ def test_noqa_can_be_ignored_and_then_is_neither_heeded_nor_unused() -> None:
     assert ignored.apply([], RAN)[1] == [fact for fact in heeded.apply([], RAN)[1] if fact.at.row == 3]
     joined = 'x = """\n    1\n"""\n'
     assert read(joined, ignore_noqa=True).noqa_row(1) == read(joined).noqa_row(1) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    [
+        ("# torchdevlint: ignore[TDL201]\nx\ny\n", {2}),
+        ("# torchdevlint: ignore\nx\ny\n", {2}),
+        ("  # torchdevlint: ignore[TDL201]\n# why\n# torchdevlint: ignore[TDL001]\nx\ny\n", {4}),
+        ("# torchdevlint: ignore[TDL201]\n\nx\n", set()),
+        ("# torchdevlint: ignore[TDL201]\n# why\n\nx\n", set()),
+        ("# torchdevlint: ignore[TDL001]\nx\n", set()),
+        ("# torchdevlint: ignore[TDL201]\nf(\n    1,\n    2,\n)\ny\n", {2, 3, 4, 5}),
+        ("# torchdevlint: ignore[TDL201]\nx = '''a\n\n'''\ny\n", {2, 3, 4}),
+        ("# torchdevlint: ignore[TDL201]\nx; f(\n)\ny\n", {2, 3}),
+        ("# torchdevlint: ignore[TDL201]\nif x:\n    y\nelse:\n    z\n", {2}),
+        ("# torchdevlint: ignore[TDL201]\nif x: y\nz\n", {2}),
+        ("if x:\n    y\n# torchdevlint: ignore[TDL201]\nelse:\n    z\n", {4}),
+        ("# torchdevlint: ignore[TDL201]\n@a\n# b\n@b(\n)\ndef f(\n    x,\n):\n    y\n", {2, 3, 4, 5, 6, 7, 8}),
+        ("@a\n# torchdevlint: ignore[TDL201]\n@b\nclass C(\n    D\n):\n    y = 1\n", {3, 4, 5, 6}),
+        ("f(\n    # torchdevlint: ignore[TDL201]\n    1,\n    2,\n)\n", {3}),
+        ("x  # torchdevlint: ignore[TDL001]\ny\n", set()),
+        ("# torchdevlint: ignore[TDL201]\n", set()),
+        ("x = 1\n# torchdevlint: ignore[TDL201]", set()),
+        ("# torchdevlint: ignore[TDL201]\nx = (\n", {2}),
+    ],
+)
+def test_a_comment_that_stands_alone_holds_for_the_statement_below(text: str, silent: set[int]) -> None:
+    comments = {row for row, line in enumerate(text.splitlines(), start=1) if "torchdevlint" in line}
+    rows = [row for row in range(1, len(text.splitlines()) + 1) if row not in comments]
+    assert set(rows) - set(kept(text, *rows)) == silent
+    assert set(rows) - set(kept(text, *rows, noqa=False)) == silent, "in flake8 they hold as well"
+
+
+def test_a_statement_that_only_ends_below_a_comment_is_not_silenced_by_it() -> None:
+    text = "for x in y:\n    # torchdevlint: ignore[TDL201]\n    z\n"
+    assert read(text).apply([finding(1, end_row=3)])[0] == [finding(1, end_row=3)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "silent"),
+    [
+        (["x", "off", "x", "x", "on", "x"], {3, 4}),
+        (["off[TDL201]", "x", "on[tdl201]", "x"], {2}),
+        (["off[tdl2]", "x", "on", "x"], {2}),
+        (["off[TDL001]", "x"], set()),
+        (["off[load-without-map-location]", "x", "on[TDL201]", "x"], {2}),
+        (["off[TDL201]", "x", "on[load-without-map-location]", "x"], {2}),
+        (["off", "x", "x"], {2, 3}),
+        (["on", "x"], set()),
+        (["off", "x", "off", "x", "on", "x", "on", "x"], {2, 4}),
+        (["off[TDL201]", "off[TDL2]", "x", "on[TDL201]", "x", "on", "x"], {3, 5}),
+        (["off[TDL001,TDL201]", "x", "on[TDL001]", "x", "on[TDL2]", "x"], {2, 4}),
+        (["off", "x", "on[TDL201]", "x"], {2, 4}),
+        (["off[]", "x"], set()),
+        (["off", "on", "x", "off", "x", "on"], {5}),
+    ],
+)
+def test_regions(lines: list[str], silent: set[int]) -> None:
+    text = "\n".join("x = 1" if line == "x" else f"    # torchdevlint: {line} because" for line in lines)
+    rows = [row for row, line in enumerate(lines, start=1) if line == "x"]
+    for noqa in (True, False):
+        assert set(rows) - set(kept(text, *rows, noqa=noqa)) == silent
+
+
+def test_a_region_beside_code_is_none() -> None:
+    assert kept(
+        "x = 1  # torchdevlint: off\ny = 2\n# torchdevlint: off\nz\nw  # torchdevlint: on\nv\n", 1, 2, 4, 6
+    ) == [1, 2]
+
+
+def test_nothing_goes_beyond_a_cell() -> None:
+    text = "# torchdevlint: off\nx\n# torchdevlint: on\ny\n# torchdevlint: off\nx\n# torchdevlint: ignore\ny\n"
+    kept_rows = [each.span.row for each in read(text, cells=(1, 3, 8)).apply([finding(row) for row in (2, 4, 6, 8)])[0]]
+    assert kept_rows == [4, 8]
+    (stray,) = read(text, cells=(1, 3, 8)).invalid()
+    assert (stray.at.row, stray.problem) == (3, "closing")
+    assert list(read(text).invalid()) == []
+
+
+DIRECTIVES = "ignore ignore[TDL201] ignore[TDL001] off off[TDL2] off[TDL001] on on[TDL2] on[TDL0]".split()
+OWN_LINES = [f"# torchdevlint: {each}" for each in DIRECTIVES]
+
+
+def covered(lines: list[str], code: str) -> set[int]:
+    """The rows of one-line statements for which comments hold, found line by line."""
+
+    def names(line: str) -> bool:
+        keys = line.partition("[")[2].rstrip("]")
+        return not keys or code.startswith(keys)
+
+    found: set[int] = set()
+    off: set[str] = set()
+    above = False
+    for row, line in enumerate(lines, start=1):
+        directive, _, keys = line.removeprefix("# torchdevlint: ").rstrip("]").partition("[")
+        if directive == "off":
+            off.add(keys)
+        elif directive == "on":
+            off = {each for each in off if keys and not each.startswith(keys)}
+        elif directive == "ignore":
+            above |= names(line)
+        elif not line:
+            above = False
+        elif not line.startswith("#"):
+            if above or any(code.startswith(each) for each in off):
+                found.add(row)
+            above = False
+    return found
+
+
+@given(
+    st.lists(st.sampled_from(["x = 1", "", "# why", *OWN_LINES]), max_size=16), st.sampled_from(["TDL201", "TDL001"])
+)
+def test_findings_outside_of_what_comments_cover_stay(lines: list[str], code: str) -> None:
+    rows = [row for row, line in enumerate(lines, start=1) if line == "x = 1"]
+    silent = covered(lines, code)
+    text = "\n".join(lines) + "\n"
+    assert [row for row in rows if row not in silent] == (kept(text, *rows, code=code) if rows else [])
+
+
+ALL = tuple(rule.code for rule in identities() if rule.default)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1  # torchdevlint: ignore\n", "x = 1\n"),
+        ("x = 1  # torchdevlint: ignore because of it\n", "x = 1  # because of it\n"),
+        ("x = 1\n\n# torchdevlint: ignore\n\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("x = 1\n\n\n# torchdevlint: ignore\n\n\ny = 2\n", "x = 1\n\n\ny = 2\n"),
+        ("x = 1\n\n# torchdevlint: ignore\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("# torchdevlint: ignore\n\nx = 1\n", "x = 1\n"),
+        ("# torchdevlint: off\nx = 1\n# torchdevlint: on\ny = 2\n", "x = 1\ny = 2\n"),
+        ("x\n\n# torchdevlint: off\n\ny\n\n# torchdevlint: on\n\nz\n", "x\n\ny\n\nz\n"),
+        ("# torchdevlint: off[TDL201,TDL003]\nx\n# torchdevlint: on\n", "x\n"),
+        ("# torchdevlint: off[TDL201]\nx\n", "x\n"),
+        (
+            "# torchdevlint: off[TDL201,TDL502]\nx\n# torchdevlint: on\n",
+            "# torchdevlint: off[TDL502]\nx\n# torchdevlint: on\n",
+        ),
+    ],
+)
+def test_the_fix_of_blanket_comments_and_regions(before: str, after: str) -> None:
+    assert after_fix(before, ran=ALL) == after
+    assert read(after).apply([], ALL)[1] == []
+
+
+def test_one_end_of_two_regions_stays_until_both_are_gone() -> None:
+    text = "# torchdevlint: off[TDL201]\nx\n# torchdevlint: off[TDL001]\nx\n# torchdevlint: on\n"
+    assert after_fix(text, finding(2), ran=ALL) == "# torchdevlint: off[TDL201]\nx\nx\n# torchdevlint: on\n"
+    left = after_fix(text, ran=ALL)
+    assert left == "x\nx\n# torchdevlint: on\n"
+    (stray,) = read(left).invalid()
+    assert (stray.problem, stray.sure, stray.edit and stray.edit.span) == ("closing", True, Span(3, 1, 4, 1))
+
+
+def test_blanket_comments_are_judged_only_where_all_default_rules_ran() -> None:
+    text = "x = 1  # torchdevlint: ignore\n# torchdevlint: off\n"
+    assert unused(text, ran=ALL) == [(1, ()), (2, ())]
+    assert unused(text, ran=ALL[1:]) == []
+    assert unused(text, finding(1), ran=ALL) == [(2, ())]
+    assert unused("# torchdevlint: file-ignore\n", ran=ALL) == []
+
+
+def test_a_blanket_comment_hides_what_is_said_of_others_and_not_of_itself() -> None:
+    text = "# torchdevlint: off\nx = 1  # noqa: TDL201\n# torchdevlint: on\n"
+    assert unused(text, ran=ALL) == [(2, ("TDL201",))]
+    assert kept(text, 2, code="TDL900") == []
+    assert kept("# torchdevlint: off\nx = 1\n", 1, code="TDL900") == [1]
+
+
+@pytest.mark.parametrize(
+    ("comment", "written", "problem", "meant", "repaired"),
+    [
+        ("# noqa: TDL9999", "TDL9999", "code", "TDL900", None),
+        ("# noqa: E501, TDL0001", "TDL0001", "code", "TDL001", "# noqa: E501, TDL001"),
+        ("# noqa: tdl201", "tdl201", "code", "TDL201", "# noqa: TDL201"),
+        ("# torchdevlint: ignore[TDL01]", "TDL01", "code", "TDL001", "# torchdevlint: ignore[TDL001]"),
+        ("# torchdevlint: off[TDL-201]", "TDL-201", "code", "TDL201", "# torchdevlint: off[TDL201]"),
+        ("# torchdevlint: ignore[TDL2O1]", "TDL2O1", "code", "TDL201", "# torchdevlint: ignore[TDL201]"),
+        ("# torchdevlint: ignore[load_without_map_location]", "load_without_map_location", "name",
+         "load-without-map-location", "# torchdevlint: ignore[load-without-map-location]"),
+        ("# torchdevlint: ignore[whatever]", "whatever", "name", "", None),
+        ("# torchdevlint: ignor[TDL201]", "ignor", "directive", "ignore", "# torchdevlint: ignore[TDL201]"),
+        ("# torchdevlint: ignor", "ignor", "directive", "ignore", "# torchdevlint: ignore"),
+        ("# torchdevlint: file_ignore[TDL201]", "file_ignore", "directive", "file-ignore",
+         "# torchdevlint: file-ignore[TDL201]"),
+        ("# torchdevlint: revael", "revael", "directive", "reveal", "# torchdevlint: reveal"),
+        ("# torchdevlint: disable=TDL201", "disable", "directive", "", None),
+        ("# torchdevlint:", "", "directive", "", None),
+        ("# torchdevlint: ignore[TDL201", "ignore", "brackets", "", "# torchdevlint: ignore[TDL201]"),
+        ("# torchdevlint: ignore: TDL201, TDL001 why", "ignore", "brackets", "",
+         "# torchdevlint: ignore[TDL201, TDL001] why"),
+        ("# torchdevlint: ignore(TDL201)", "ignore", "brackets", "", "# torchdevlint: ignore[TDL201]"),
+        ("# torchdevlint: ignore[[TDL201]]", "ignore", "brackets", "", None),
+        ("# torchdevlint: ignore[load-without-map-location", "ignore", "brackets", "", None),
+    ],
+)  # fmt: skip
+def test_what_is_invalid(comment: str, written: str, problem: str, meant: str, repaired: str | None) -> None:
+    (fact,) = read(f"{comment}\n").invalid()
+    assert (fact.written, fact.problem, fact.nearest) == (written, problem, meant)
+    assert (fact.edit and applied(f"{comment}\n", fact.edit)) == (repaired and f"{repaired}\n")
+    unsure = ("TDL01", "TDL0001", "file_ignore")
+    assert fact.sure is (repaired is not None and written not in unsure and comment != "# torchdevlint: ignor")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# noqa: E501, W9999",
+        "# noqa: TDL",
+        "# noqa: TDL0, TDL01",
+        "# noqa: see TDL9999",
+        "# torchdevlint: ignore[E501, tdl, TDL2, tdl201, load-without-map-location]",
+        "# torchdevlint: ignore[]",
+        "# torchdevlint: ignore (a reason) [1]",
+        "# torchdevlint: reveal what is it",
+        "# torchdevlint: off\n# torchdevlint: on",
+        "x = '# noqa: TDL9999 # torchdevlint: ignor[TDL001]'",
+    ],
+)
+def test_what_is_not_invalid(text: str) -> None:
+    assert list(read(f"{text}\n").invalid()) == []
+
+
+def test_a_noqa_that_holds_for_nobody_cannot_be_invalid() -> None:
+    text = "# noqa: TDL9999\n# torchdevlint: ignore[TDL9999]\n"
+    assert [fact.at.row for fact in read(text).invalid()] == [1, 2]
+    assert [fact.at.row for fact in read(text, ignore_noqa=True).invalid()] == [2]
+
+
+@given(st.text(st.sampled_from("#: torchdevlint:ignoreoffon[]TDL201,noqa\n\"'(x="), max_size=80))
+def test_no_comment_is_too_strange(text: str) -> None:
+    found = read(text)
+    lines = found.lines
+    for fact in found.invalid():
+        assert lines[fact.at.row - 1][fact.at.column - 1 : fact.at.end_column - 1]
+    found.apply([finding(row) for row in range(1, len(lines) + 1)], ALL)
