@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
+from pathlib import Path
 
 import flake8
 import pytest
@@ -12,6 +14,8 @@ from flake8.violation import Violation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.casefile import lint
+from torchdevlint.config import Settings
 from torchdevlint.model import Applicability, Diagnostic, Edit, Severity, Span
 from torchdevlint.rules import identities
 from torchdevlint.rules import tdl900_unused_suppression as tdl900
@@ -520,3 +524,12 @@ def test_no_comment_is_too_strange(text: str) -> None:
     for fact in found.invalid():
         assert lines[fact.at.row - 1][fact.at.column - 1 : fact.at.end_column - 1]
     found.apply([finding(row) for row in range(1, len(lines) + 1)], ALL)
+
+
+def test_the_page_says_what_is_reported() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "suppressions.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    for text in blocks:
+        marked = [row for row, line in enumerate(text.split("\n"), start=1) if line.endswith("# reported")]
+        assert [each.span.row for each in lint(text, Settings())] == marked, text

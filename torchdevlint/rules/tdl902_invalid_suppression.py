@@ -59,7 +59,7 @@ def check(fact: InvalidSuppression) -> Iterator[Report]:
     yield Report(
         span=fact.at,
         message=_message(fact),
-        symptom="none at run time; what the comment is there to silence is reported, or something else is not",
+        symptom="none: the comment silences nothing, or something else than it was meant to",
         help=todo,
         fix=None if fact.edit is None else Fix(sure, todo, (fact.edit,)),
     )
