@@ -253,3 +253,32 @@ def test_a_transform_that_other_files_compose(project: Project) -> None:
     assert project({"data.py": composed}) == set()
     assert project({"data.py": own}) == set()
     assert project({"train.py": used}) == {5, 8}
+
+
+POLICY = """\
+    from torch import nn
+
+    class Policy(nn.Module):
+        def act(self, state):
+            return state.to(self.device)
+    """
+
+
+@pytest.mark.parametrize(
+    ("maker", "reported"),
+    [
+        ("policy = Policy()\n    policy.device = device\n", set()),
+        ("agent.policies[0].device = device\n", set()),
+        ("self.policy.device = device\n", set()),
+        ("policy = Policy()\n    assert policy.device == device\n", {5}),
+        ("self.device = device\n", {5}),
+        ("policy = Policy()\n", {5}),
+    ],
+)
+def test_who_makes_a_module_may_give_it_a_device(tmp_path: Path, maker: str, reported: set[int]) -> None:
+    found = tmp_path / "policy.py"
+    found.write_text(textwrap.dedent(POLICY))
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(f"from policy import Policy\n\ndef make(self, agent, device):\n    {maker}")
+    run = check_paths([str(found)], Settings(root=tmp_path, select=("TDL107",)))
+    assert {each.span.row for each in run.diagnostics} == reported

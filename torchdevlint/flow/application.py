@@ -43,6 +43,8 @@ class Application:
 
     def has_use_for(self, fact: Fact) -> bool:
         """Whether a program may come to what the fact is about, and may be hurt by it."""
+        if fact.LACKED and self._callers.give_attribute(fact.LACKED):
+            return False
         if fact.at.file or not self._is_one:
             return True
         if self._cannot_be_imported or self._mentions.is_never_read(fact.at):

@@ -85,6 +85,11 @@ class Callers:
         known = [given for file in naming if (given := self._told(file, name, here)) is not None]
         return bool(known) and all(known)
 
+    def give_attribute(self, name: str) -> bool:
+        """Whether those who import the file give an object an attribute of this name: ``policy.device = device``."""
+        given = re.compile(rf"^[ \t]*(?!self\.\w+[ \t]*=)[\w.\[\]]+\.{re.escape(name)}[ \t]*=(?!=)", re.MULTILINE)
+        return any(given.search(each.text) for each in self.importers())
+
     def _told(self, file: ModuleFile, name: str, parameter: tuple[str, int, str]) -> bool | None:
         """Whether all calls in a file give a parameter tensors of the CPU, or hand such on; None where nobody knows."""
         given, handed_on = self._given_by(file, name).get(parameter, (None, False))

@@ -101,6 +101,9 @@ def repaired(device):
 '''
 
 
+_NAME = "device"
+
+
 class DeviceOfModule(Fact, frozen=True):
     """``model.device`` of a Module that has no such attribute.
 
@@ -108,13 +111,13 @@ class DeviceOfModule(Fact, frozen=True):
     of this file; `wraps` the text of what a wrapper such as DataParallel was given, whose attributes it does not have.
     """
 
+    LACKED = _NAME
     receiver: str
     class_name: str
     class_at: Span | None
     wraps: str | None
 
 
-_NAME = "device"
 _ASKS = frozenset({"hasattr", "getattr"})
 _CATCHES = frozenset({"AttributeError", "Exception", "BaseException", "suppress"})
 

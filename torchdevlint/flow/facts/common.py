@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from torchdevlint.model import Span
@@ -15,6 +17,8 @@ class _Shared(Struct, frozen=True, kw_only=True):
 class Fact(_Shared, frozen=True):
     """A claim about the place `at`."""
 
+    LACKED: ClassVar[str] = ""
+    """The attribute that an object lacks, according to facts of this kind, unless those who made it give it one."""
     at: Span
 
 
