@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from torchdevlint import cache as caches
-from torchdevlint import engine, suppress
+from torchdevlint import engine
 from torchdevlint.cache import Cache, database
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_paths
 from torchdevlint.model import Run
+from torchdevlint.suppress import comments
 
 MODULE = """class {name}({base}):
     def __init__(self):
@@ -133,12 +134,32 @@ def test_lines_that_go_over_several_rows_are_known(tmp_path: Path, monkeypatch: 
     first = lint(root, folder)
     assert [(each.span.row, each.noqa_row) for each in first.diagnostics] == [(3, 4), (3, 4)]
     tokenized: list[str] = []
-    scan = suppress.tokenize.generate_tokens
-    monkeypatch.setattr(suppress.tokenize, "generate_tokens", lambda line: tokenized.append("") or scan(line))
+    scan = comments.tokenize.generate_tokens
+    monkeypatch.setattr(comments.tokenize, "generate_tokens", lambda line: tokenized.append("") or scan(line))
     assert lint(root, folder) == first
     assert len(tokenized) == 1, "only a.py has a comment that may be unused"
     with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
         connection.execute("UPDATE results SET joined = '[[3, 99]]'")
+    assert lint(root, folder) == first
+
+
+def test_what_is_said_of_comments_is_said_again(tmp_path: Path) -> None:
+    """Also in a file without a finding, and of comments that hold from above and for a region."""
+    root, folder = tmp_path / "project", tmp_path / "cache"
+    write(root / "a.py", "x = 1  # noqa: TDL9999\n")
+    write(root / "b.py", "x = 1  # torchdevlint: ignor\n# torchdevlint: on\n")
+    load = "x = torch.load('a')\n"
+    held = f"# torchdevlint: ignore[TDL201]\n{load}# torchdevlint: off\n{load}# torchdevlint: on\n{load}"
+    write(root / "c.py", f"import torch\n\n{held}# torchdevlint: off\n")
+    first = lint(root, folder)
+    found = [(Path(each.filename).name, each.span.row, each.code) for each in first.diagnostics]
+    assert found == [
+        ("a.py", 1, "TDL902"),
+        ("b.py", 1, "TDL902"),
+        ("b.py", 2, "TDL902"),
+        ("c.py", 8, "TDL201"),
+        ("c.py", 9, "TDL900"),
+    ]
     assert lint(root, folder) == first
 
 

@@ -52,6 +52,15 @@ def test_a_comment_at_the_first_line_silences_all_and_one_further_down_its_line(
     assert lines(text) == expected
 
 
+def test_comments_above_and_regions_take_further_lines_out() -> None:
+    rows = GRID.format("", "", "").split("\n")
+    indent = rows[5][: len(rows[5]) - len(rows[5].lstrip())]
+    for before, after in (("ignore[TDL014]", "ignore[TDL001]"), ("off", "on")):
+        held = [*rows[:5], f"{indent}# torchdevlint: {before}", rows[5], f"{indent}# torchdevlint: {after}", *rows[6:]]
+        found = [each for each in lines("\n".join(held)) if each[1] != "TDL900"]
+        assert found == [(5, "TDL014", " (also in line 9)")]
+
+
 def test_the_fix_edits_all_lines_but_those_that_a_comment_takes_out() -> None:
     fixed = fix_bytes(GRID.format("", "  # noqa: TDL014", "").encode(), "a.py", Settings()).content.decode()
     assert [line.count("device=x.device") for line in fixed.splitlines()[4:]] == [1, 0, 1]

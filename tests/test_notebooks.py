@@ -68,6 +68,17 @@ def test_suppressions() -> None:
     assert places(findings(ignoring, *cells)) == [("TDL900", 5, 1, 11)]
 
 
+def test_a_comment_holds_within_its_cell() -> None:
+    cells = ["import torch\nx = torch.ones(1)", "# torchdevlint: off\nx.cuda()"]
+    cells += ["x.cuda()\n# torchdevlint: ignore[TDL001]"]
+    assert places(findings(*cells, "x.cuda()\n# torchdevlint: on")) == [
+        ("TDL001", 4, 1, 1),
+        ("TDL900", 4, 2, 1),
+        ("TDL001", 5, 1, 1),
+        ("TDL902", 5, 2, 1),
+    ]
+
+
 def test_cells_that_cannot_be_parsed_leave_the_others() -> None:
     found = findings("import torch\nx = torch.ones(1)", "def f(:", "x.cuda()", "\nif x:\n  1 +\n\n")
     assert places(found) == [("TDL901", 3, 1, 7), ("TDL001", 4, 1, 1), ("TDL901", 5, 3, 6)]

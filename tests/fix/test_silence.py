@@ -44,6 +44,18 @@ PLACES = {
         f"{LOAD}  # torchdevlint: ignore[TDL504]",
         f"{LOAD}  # torchdevlint: ignore[TDL504,TDL201,TDL900]",
     ),
+    "an own comment above": (
+        f"# torchdevlint: ignore[TDL504]\n{LOAD}",
+        f"# torchdevlint: ignore[TDL504,TDL201,TDL900]\n{LOAD}",
+    ),
+    "an own comment that is misspelt": (
+        f"{LOAD}  # torchdevlint: ignor[TDL504]",
+        f"{LOAD}  # torchdevlint: ignor[TDL504]  # noqa: TDL201,TDL902",
+    ),
+    "a region of another rule": (
+        f"# torchdevlint: off[TDL201]\n{BOTH}",
+        f"# torchdevlint: off[TDL201]\n{BOTH}  # noqa: TDL504",
+    ),
     "an empty own comment": (f"{LOAD}  # torchdevlint: ignore[]", f"{LOAD}  # torchdevlint: ignore[TDL201]"),
     "a comment for the file": (
         f"# torchdevlint: file-ignore[TDL504]\n{LOAD}",

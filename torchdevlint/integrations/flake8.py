@@ -1,7 +1,7 @@
 """The flake8 plugin: the findings of ``torchdevlint check``, at the same places, chosen and silenced by flake8.
 
 The tree that flake8 parsed is analysed as it is. Selection, ``# noqa`` and ``per-file-ignores`` stay flake8's;
-``# torchdevlint:`` comments and the project's settings for the inference are honoured here. TDL900 and TDL901 are
+``# torchdevlint:`` comments and the project's settings for the inference are honoured here. TDL900 to TDL903 are
 the command line's alone: flake8 says E999 itself. Results are kept where the command line keeps them.
 """
 
