@@ -326,7 +326,7 @@ def test_a_configuration_is_not_named_and_ignored_at_once(tmp_path: Path, comman
     (tmp_path / "other.toml").write_text("")
     done = lint(tmp_path, command, "--isolated", "--config", "other.toml")
     assert done.returncode == 2
-    assert "error: --isolated cannot be combined with --config\n" in done.stderr
+    assert "error: --isolated cannot be combined with a file for --config\n" in done.stderr
 
 
 def test_an_output_format_that_is_none_is_refused_with_those_that_are(tmp_path: Path) -> None:
