@@ -22,7 +22,7 @@ from tests.casefile import read_cases
 from tests.conftest import ROOT
 from torchdevlint import ConfigError, Settings, check_paths, check_source, engine, fix_source, load_settings
 from torchdevlint.model import Problem
-from torchdevlint.project.modules import Library
+from torchdevlint.project import modules
 
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 LOAD = "import torch\n\nstate = torch.load('a.pt')\n"
@@ -298,7 +298,7 @@ x.cuda()
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, and files of one project, whose trees each thread keeps for itself and has to give up all the time."""
-    monkeypatch.setattr(engine._Held, "__init__", lambda self: setattr(self, "library", Library(most_bytes=200)))
+    monkeypatch.setattr(modules._Held, "__init__", lambda self: setattr(self, "library", modules.Library(most_bytes=200)))
     names = [f"m{number}" for number in range(8)]
     for name in names:
         (tmp_path / f"{name}.py").write_text(MODULE.format(names[int(name[1:]) - 1]))
