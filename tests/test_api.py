@@ -298,7 +298,9 @@ x.cuda()
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts, and files of one project, whose trees each thread keeps for itself and has to give up all the time."""
-    monkeypatch.setattr(modules._Held, "__init__", lambda self: setattr(self, "library", modules.Library(most_bytes=200)))
+    monkeypatch.setattr(
+        modules._Held, "__init__", lambda self: setattr(self, "library", modules.Library(most_bytes=200))
+    )
     names = [f"m{number}" for number in range(8)]
     for name in names:
         (tmp_path / f"{name}.py").write_text(MODULE.format(names[int(name[1:]) - 1]))
