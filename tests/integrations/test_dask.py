@@ -23,6 +23,7 @@ import dask  # noqa: E402
 from dask.bag import from_sequence  # noqa: E402
 from distributed import Client, LocalCluster, WorkerPlugin  # noqa: E402
 
+from tests import forked  # noqa: E402
 from tests.conftest import ROOT  # noqa: E402
 from torchdevlint import engine  # noqa: E402
 from torchdevlint.config import ConfigError, Settings  # noqa: E402
@@ -533,3 +534,11 @@ def test_a_killed_run_leaves_nothing_that_readers_see(client: Client, tmp_path: 
     left.mkdir()
     shutil.copy(next(summary.table.glob("*.parquet")), left / "unfinished.parquet")
     assert len(codes(table_of(summary))) == 1
+
+
+def test_without_the_extra_one_line_says_what_to_install() -> None:
+    code = "import runpy, sys; sys.modules['dask'] = None; sys.argv[1:] = ['x', '--out', 'y']; "
+    code += "runpy.run_module('torchdevlint.integrations.dask', run_name='__main__')"
+    done = forked.python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "pip install 'torchdevlint[dask]'" in done.stderr

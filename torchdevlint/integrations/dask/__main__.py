@@ -27,11 +27,11 @@ def main(inputs: tuple[str, ...], out: Path, workers: int, scheduler: str | None
     linted: each is a row with its error.
     """
     try:
-        from distributed import Client
-
         from torchdevlint.integrations.dask import lint_to_parquet
+
+        from distributed import Client  # isort: skip (its absence is told by the line above)
     except ImportError as error:
-        _fail(f"{error}; install the extra `dask`")
+        _fail(str(error))
     names = [name for each in inputs for name in (sys.stdin.read().splitlines() if each == "-" else [each]) if name]
     try:
         settings = Settings() if config is None else load(Path(), config=config)
