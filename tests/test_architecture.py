@@ -156,6 +156,13 @@ def part_of(path: Path) -> str:
     return Path(relative(path).split("/")[1]).stem if unit_of(path) == "runtime" else ""
 
 
+def test_the_table_of_the_design_has_every_layer() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    named = {name.strip(" `") for row in rows for name in row.split("|")[1].split(",")}
+    assert set(LAYERS) - {"__init__", "__main__"} <= named
+
+
 def test_imports_inside_the_runtime_go_down() -> None:
     for path in (path for path in MODULES if part_of(path) in RUNTIME_LAYERS):
         here = part_of(path)
