@@ -200,6 +200,14 @@ def test_an_unused_comment_for_them_is_reported(linted: Path, installed: str) ->
     assert found(cwd=linted, packages=None) == []
 
 
+def test_a_code_of_their_prefix_that_no_rule_has_is_reported(linted: Path, installed: str) -> None:
+    """Also when the result is kept, of a file of no other interest; not where they are not installed."""
+    (linted / "steps.py").write_text("x = 1  # noqa: ACM999\ny = 1  # torchdevlint: ignore[ACM999]\n")
+    assert found(cwd=linted, packages=None) == []
+    for _ in range(2):
+        assert found(cwd=linted, packages=installed) == [("TDL902", 1), ("TDL902", 2)]
+
+
 def test_every_output_format_takes_them(linted: Path, installed: str) -> None:
     sarif = json.loads(check("--output-format", "sarif", cwd=linted, packages=installed).stdout)
     (run,) = sarif["runs"]
