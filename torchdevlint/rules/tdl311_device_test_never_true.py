@@ -121,7 +121,7 @@ def _note_comparison(event: Compared) -> None:
         sides.append((node.comparators[0], event.right, node.left, event.left))
     for asked, value, wanted_node, wanted in sides:
         kind = _kind(event.frame, event.state, asked, value, wanted, isinstance(symbol, (ast.In, ast.NotIn)))
-        if kind == "number" and not isinstance(symbol, ast.Eq):
+        if kind == "number" and not (isinstance(symbol, ast.Eq) and _is_made_of_name(event, wanted_node)):
             continue  # what follows ``!=`` is a move, which does nothing to what is there
         if kind and not _asks_more(event.frame, node, asked):
             _record_comparison(event, kind, asked, wanted_node, wanted)
@@ -173,6 +173,15 @@ def _items(value: Value) -> list[Value]:
 def _is_cuda_alone(value: Value) -> bool:
     """Whether it is ``torch.device("cuda")``, without a number."""
     return isinstance(value, Dev) and value.device == Device(Origin.LITERAL, "cuda") and not value.number
+
+
+def _is_made_of_name(event: Compared, node: ast.expr) -> bool:
+    """Whether it is ``torch.device(name)``, here or where a name is bound; the device of a tensor has a number."""
+    if not isinstance(node, ast.Call):
+        bound = _bound_to(event.frame, node)
+        return isinstance(bound, ast.Call) and _is_made_of_name(event, bound)
+    alone = len(node.args) == 1 and not node.keywords
+    return alone and event.frame.evaluate(node.func, event.state) == Ref("torch.device")
 
 
 def _makes_device(frame: Frame, state: State, node: ast.expr) -> bool | None:
