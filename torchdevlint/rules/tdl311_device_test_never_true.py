@@ -56,10 +56,9 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.events import Compared
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.flow.scope.uses import bindings_in
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, only
@@ -178,7 +177,7 @@ def _is_cuda_alone(value: Value) -> bool:
 def _is_made_of_name(event: Compared, node: ast.expr) -> bool:
     """Whether it is ``torch.device(name)``, here or where a name is bound; the device of a tensor has a number."""
     if not isinstance(node, ast.Call):
-        bound = _bound_to(event.frame, node)
+        bound = bound_once(event.frame, node)
         return isinstance(bound, ast.Call) and _is_made_of_name(event, bound)
     alone = len(node.args) == 1 and not node.keywords
     return alone and event.frame.evaluate(node.func, event.state) == Ref("torch.device")
@@ -194,26 +193,8 @@ def _makes_device(frame: Frame, state: State, node: ast.expr) -> bool | None:
     if isinstance(node, ast.Attribute) and node.attr == "device" and dotted_path(node) != "self.device":
         held = [each for _, each in alternatives(frame.evaluate(node.value, state), state.conditions)]
         return True if all(isinstance(each, Tensor) and not each.opaque for each in held) else None
-    bound = _bound_to(frame, node)
+    bound = bound_once(frame, node)
     return None if bound is None else _makes_device(frame, state, bound)
-
-
-def _bound_to(frame: Frame, node: ast.expr) -> ast.expr | None:
-    """What a name of the function or the module, or an attribute of `self`, is bound to, where that is done once."""
-    path, function = dotted_path(node), frame.function
-    if path is None:
-        return None
-    if path.startswith("self."):
-        values = [] if frame.owner is None else values_by_path(frame.owner.node).get(path, [])
-        return values[0] if len(values) == 1 and isinstance(values[0], ast.Call) else None
-    if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
-        return None
-    for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
-        bound = [each for each in bindings_in(scope).get(path, ()) if each[1]]
-        if bound:
-            values = values_by_path(scope).get(path, [])
-            return values[0] if len(values) == len(bound) == 1 else None
-    return None
 
 
 def _is_type_of_tensor(frame: Frame, state: State, node: ast.expr) -> bool:

@@ -47,11 +47,9 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
-from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import only
@@ -141,26 +139,8 @@ def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
         node = node.func.value
     if isinstance(node, ast.Call):
         return node if frame.evaluate(node.func, state) == Ref("torch.Generator") else None
-    bound = _bound_to(frame, node)
+    bound = bound_once(frame, node)
     return None if bound is None else _made_by(frame, state, bound)
-
-
-def _bound_to(frame: Frame, node: ast.expr) -> ast.expr | None:
-    """What a name of the function or the module, or an attribute of `self`, is bound to, where that is done once."""
-    path, function = dotted_path(node), frame.function
-    if path is None:
-        return None
-    if path.startswith("self."):
-        values = [] if frame.owner is None else values_by_path(frame.owner.node).get(path, [])
-        return values[0] if len(values) == 1 else None
-    if not isinstance(node, ast.Name) or (function is not None and path in argument_names(function)):
-        return None
-    for scope in (frame.machine.tree,) if function is None else (function, frame.machine.tree):
-        bound = [each for each in bindings_in(scope).get(path, ()) if each[1]]
-        if bound:
-            values = values_by_path(scope).get(path, [])
-            return values[0] if len(values) == len(bound) == 1 else None
-    return None
 
 
 def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:
