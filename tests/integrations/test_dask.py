@@ -405,10 +405,16 @@ def test_the_command_tells_what_it_could_not_do(client: Client, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Client]:
+    """Whoever starts workers is given their environment as well, with a hash seed, which is taken back at the end."""
+    before = dict(os.environ)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     quickly = {"distributed.worker.multiprocessing-method": "forkserver"}
-    with dask.config.set(quickly), LocalCluster(**options) as cluster, Client(cluster) as client:
-        yield client
+    try:
+        with dask.config.set(quickly), LocalCluster(**options) as cluster, Client(cluster) as client:
+            yield client
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 class Deadly(WorkerPlugin):  # type: ignore[misc]
