@@ -39,6 +39,33 @@ Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
 
 
+class Programs:
+    """Runs programs with ``main(device)`` in forks of a process that has imported torch."""
+
+    def __init__(self, ask: Callable[[tuple[str, ...], str], list[dict[str, str]]]) -> None:
+        self._ask = ask
+        self._together: dict[tuple[tuple[str, ...], str], dict[str, dict[str, str]]] = {}
+
+    def __call__(self, source: str, device: str) -> dict[str, str]:
+        """What one program does in a process of its own."""
+        return self._ask((source,), device)[0]
+
+    def among(self, sources: tuple[str, ...], right: Callable[[dict[str, str]], bool]) -> Program:
+        """Runs a program in one process with all `sources`, and by itself only where that gives what is not right.
+
+        A process for each costs more than what the programs do.
+        """
+
+        def run(source: str, device: str) -> dict[str, str]:
+            key = sources, device
+            if key not in self._together:
+                self._together[key] = dict(zip(sources, self._ask(sources, device), strict=True))
+            answer = self._together[key][source]
+            return answer if right(answer) else self(source, device)
+
+        return run
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--without-forks", action="store_true", help="start Python for every program (tests.forked)")
 
@@ -86,7 +113,7 @@ def in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def program_runner(*arguments: str) -> Iterator[Program]:
+def program_runner(*arguments: str) -> Iterator[Programs]:
     """Runs programs with torch, each in a process of its own (see `tests.program_worker`)."""
     if not hasattr(os, "fork"):
         pytest.skip("programs are run in forks, which this system has not")
@@ -103,34 +130,34 @@ def program_runner(*arguments: str) -> Iterator[Program]:
     assert worker.stdin is not None
     assert worker.stdout is not None
 
-    def run(source: str, device: str) -> dict[str, str]:
+    def ask(sources: tuple[str, ...], device: str) -> list[dict[str, str]]:
         assert worker.stdin is not None
         assert worker.stdout is not None
-        worker.stdin.write(json.dumps({"source": source, "device": device}) + "\n")
+        worker.stdin.write(json.dumps({"sources": sources, "device": device}) + "\n")
         worker.stdin.flush()
-        answer: dict[str, str] = json.loads(worker.stdout.readline())
-        return answer
+        answers: list[dict[str, str]] = json.loads(worker.stdout.readline())
+        return answers
 
-    yield run
+    yield Programs(ask)
     worker.stdin.close()
     worker.wait(timeout=30)
 
 
 @pytest.fixture(scope="session")
-def run_program() -> Iterator[Program]:
+def run_program() -> Iterator[Programs]:
     with program_runner() as run:
         yield run
 
 
 @pytest.fixture(scope="session")
-def run_simulated() -> Iterator[Program]:
+def run_simulated() -> Iterator[Programs]:
     """Runs programs on a machine with two simulated accelerators, ``cuda:0`` and ``cuda:1``."""
     with program_runner("2") as run:
         yield run
 
 
 @pytest.fixture(scope="session")
-def accelerator(run_program: Program) -> str:
+def accelerator(run_program: Programs) -> str:
     """The device string of the real accelerator; skips the test where there is none."""
     name = run_program("", "?")["text"]
     if not name:

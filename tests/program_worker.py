@@ -1,10 +1,11 @@
-"""A process that imports torch once and runs each program it is sent in a fork of itself.
+"""A process that imports torch once and runs the programs it is sent in forks of itself.
 
-It reads one JSON object a line, ``{"source": ..., "device": ...}``, and answers with one,
-``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The device ``?`` asks which accelerator there is, and is
+It reads one JSON object a line, ``{"sources": [...], "device": ...}``, and answers with one list: for each program
+``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The programs of one request run in one fork, one after
+the other; where one ends the fork, the rest run in the next. The device ``?`` asks which accelerator there is, and is
 answered with their number as well, ``"count"``.
-The parent never touches CUDA, so that each program is the first to do so. With a number as its argument, the process
-and so every program has that many simulated accelerators.
+The parent never touches CUDA, so that the first program of a request is the first to do so. With a number as its
+argument, the process and so every program has that many simulated accelerators.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ LIMIT_S = 60
 
 
 def run_program(source: str, device: str) -> dict[str, str]:
-    """Calls the program's ``main(device)`` in a temporary folder."""
+    """Calls the program's ``main(device)`` in a temporary folder, and takes back what it may have set for others."""
+    import torch
+
+    environment, kind = dict(os.environ), torch.get_default_dtype()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         namespace = {"__name__": "case"}
@@ -33,6 +37,10 @@ def run_program(source: str, device: str) -> dict[str, str]:
             return {"outcome": "raises", "text": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
         finally:
             os.chdir("/")
+            os.environ.clear()
+            os.environ.update(environment)
+            torch.set_default_device(None)
+            torch.set_default_dtype(kind)
     return {"outcome": "ok", "text": ""}
 
 
@@ -44,24 +52,34 @@ def accelerator() -> dict[str, str]:
     return {"outcome": "accelerator", "text": name, "count": str(torch.accelerator.device_count())}
 
 
-def in_fork(request: dict[str, str]) -> str:
-    """One line of JSON, from a child that lives no longer than `LIMIT_S` seconds."""
+def in_forks(sources: list[str], device: str) -> list[dict[str, str]]:
+    """What each program does; together in a fork, until one ends it."""
+    answers: list[dict[str, str]] = []
+    while len(answers) < len(sources):
+        told, status = _fork(sources[len(answers) :], device)
+        answers += told
+        if len(answers) < len(sources):
+            answers.append({"outcome": "raises", "text": f"the process died with status {status}"})
+    return answers
+
+
+def _fork(sources: list[str], device: str) -> tuple[list[dict[str, str]], int]:
+    """The answers of a child, each of whose programs takes no longer than `LIMIT_S` seconds, and how it ended."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read_end)
         os.dup2(2, 1)
-        signal.alarm(LIMIT_S)
-        device = request["device"]
-        answer = accelerator() if device == "?" else run_program(request["source"], device)
         with os.fdopen(write_end, "w") as pipe:
-            json.dump(answer, pipe)
+            for source in sources:
+                signal.alarm(LIMIT_S)
+                answer = accelerator() if device == "?" else run_program(source, device)
+                print(json.dumps(answer), file=pipe, flush=True)
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
-        answer_text = pipe.read()
-    _, status = os.waitpid(child, 0)
-    return answer_text or json.dumps({"outcome": "raises", "text": f"the process died with status {status}"})
+        answers = [json.loads(line) for line in pipe]
+    return answers, os.waitpid(child, 0)[1]
 
 
 def main() -> None:
@@ -74,7 +92,7 @@ def main() -> None:
 
         install(int(sys.argv[1]))
     for line in sys.stdin:
-        print(in_fork(json.loads(line)), flush=True)
+        print(json.dumps(in_forks(**json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
 from tests.casefile import Case, further_lines, lint, read_cases, settings_for
-from tests.conftest import Program, python
+from tests.conftest import Program, Programs, python
 from torchdevlint.config import Settings
 from torchdevlint.fix.choice import is_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
@@ -29,6 +29,12 @@ NOT_SIMULATED = {
 
 def each(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=[case.id for case in cases])
+
+
+def each_by_rule(cases: list[Case]) -> pytest.MarkDecorator:
+    """As `each`, the cases of a rule in one worker, since their programs share a process."""
+    groups = {case.rule: pytest.mark.xdist_group(f"programs of {case.rule}") for case in cases}
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.id, marks=groups[case.rule]) for case in cases])
 
 
 def places(findings: Iterable[Diagnostic]) -> set[tuple[int, str]]:
@@ -87,6 +93,23 @@ def test_the_hash_seed_decides_nothing() -> None:
     assert runs[0].stdout == runs[1].stdout
 
 
+@cache
+def programs(rule: str) -> tuple[str, ...]:
+    """The blocks of the rule's cases that run, as they stand and fixed, but for what cannot be simulated."""
+    own = [case for case in RUNNING if case.rule == rule and case.id not in NOT_SIMULATED]
+    return tuple(block for case in own for block in (case.code, case.fixed) if block)
+
+
+@cache
+def repaired_programs(rule: str) -> tuple[str, ...]:
+    own = [case for case in RUNNING if case.rule == rule and case.id not in NOT_SIMULATED]
+    return tuple(repaired(case).content.decode() for case in own if is_repaired(case))
+
+
+def ends_well(answer: dict[str, str]) -> bool:
+    return answer["outcome"] == "ok"
+
+
 def shows(case: Case, answer: dict[str, str]) -> bool:
     """Whether `answer` is the symptom that the case names."""
     assert case.run is not None
@@ -95,58 +118,57 @@ def shows(case: Case, answer: dict[str, str]) -> bool:
     return answer["outcome"] == "raises" and case.run.text in answer["text"]
 
 
-@each(RUNNING)
-def test_the_program_on_the_cpu(case: Case, run_program: Program) -> None:
+@each_by_rule(RUNNING)
+def test_the_program_on_the_cpu(case: Case, run_program: Programs) -> None:
     assert case.run is not None
-    answer = run_program(case.code, "cpu")
-    if case.run.anywhere:
-        assert shows(case, answer), answer
-    else:
-        assert answer["outcome"] == "ok", answer
+    right = partial(shows, case) if case.run.anywhere else ends_well
+    own = (case.code, *filter(None, [case.fixed])) if case.id in NOT_SIMULATED else programs(case.rule)
+    assert right(answer := run_program.among(own, right)(case.code, "cpu")), answer
     if case.fixed:
-        assert run_program(case.fixed, "cpu")["outcome"] == "ok"
+        assert ends_well(answer := run_program.among(own, ends_well)(case.fixed, "cpu")), answer
 
 
-def hold(case: Case, run: Program, device: str) -> None:
+def hold(case: Case, device: str, flagged: Program, fixed: Program) -> None:
     """What the case says of an accelerator is what happens on `device`, and is gone from the fixed block."""
-    assert case.run is not None
-    answer = run(case.code, device)
-    if case.run.symptom == "ok":
-        assert answer["outcome"] == "ok", answer
-    else:
-        assert shows(case, answer), answer
+    assert right_of(case)(answer := flagged(case.code, device)), answer
     if case.fixed:
-        fixed = run(case.fixed, device)
-        assert fixed["outcome"] == "ok", fixed
+        assert ends_well(answer := fixed(case.fixed, device)), answer
+
+
+def right_of(case: Case) -> Callable[[dict[str, str]], bool]:
+    """Tells whether an answer is what the case says of an accelerator."""
+    assert case.run is not None
+    return ends_well if case.run.symptom == "ok" else partial(shows, case)
 
 
 @pytest.mark.accelerator
 @each(RUNNING)
-def test_the_program_on_an_accelerator(case: Case, run_program: Program, accelerator: str) -> None:
+def test_the_program_on_an_accelerator(case: Case, run_program: Programs, accelerator: str) -> None:
     assert case.run is not None
     there = int(run_program("", "?")["count"])
     if there < case.run.accelerators:
         pytest.skip(f"the program takes {case.run.accelerators} accelerators, and here is {there}")
-    hold(case, run_program, accelerator)
+    hold(case, accelerator, run_program, run_program)
 
 
-@each([case for case in RUNNING if case.id not in NOT_SIMULATED])
-def test_the_program_on_a_simulated_accelerator(case: Case, run_simulated: Program) -> None:
-    hold(case, run_simulated, "cuda")
+@each_by_rule([case for case in RUNNING if case.id not in NOT_SIMULATED])
+def test_the_program_on_a_simulated_accelerator(case: Case, run_simulated: Programs) -> None:
+    own = programs(case.rule)
+    hold(case, "cuda", run_simulated.among(own, right_of(case)), run_simulated.among(own, ends_well))
 
 
-@each([case for case in RUNNING if is_repaired(case) and case.id not in NOT_SIMULATED])
-def test_the_symptom_is_gone_after_the_fixes(case: Case, run_program: Program, run_simulated: Program) -> None:
+@each_by_rule([case for case in RUNNING if is_repaired(case) and case.id not in NOT_SIMULATED])
+def test_the_symptom_is_gone_after_the_fixes(case: Case, run_program: Programs, run_simulated: Programs) -> None:
     """A fix that names CUDA, as for "gpu", is for machines that have it."""
-    text = repaired(case).content.decode()
+    text, own = repaired(case).content.decode(), repaired_programs(case.rule)
     if '"cuda' in case.code or '"cuda' not in text:
-        assert run_program(text, "cpu")["outcome"] == "ok", text
-    answer = run_simulated(text, "cuda")
-    assert answer["outcome"] == "ok", f"{answer}\n{text}"
+        assert ends_well(run_program.among(own, ends_well)(text, "cpu")), text
+    answer = run_simulated.among(own, ends_well)(text, "cuda")
+    assert ends_well(answer), f"{answer}\n{text}"
 
 
 @each([case for case in RUNNING if case.id in NOT_SIMULATED])
-def test_what_cannot_be_simulated_is_refused_in_so_many_words(case: Case, run_simulated: Program) -> None:
+def test_what_cannot_be_simulated_is_refused_in_so_many_words(case: Case, run_simulated: Programs) -> None:
     answer = run_simulated(case.code, "cuda")
     assert answer["text"].startswith(f"NotSimulated: {NOT_SIMULATED[case.id]}"), answer
 
