@@ -10,7 +10,7 @@ from functools import cache, partial
 
 import pytest
 
-from tests.casefile import Case, further_lines, lint, read_cases, settings_for
+from tests.casefile import COMPARED, Case, further_lines, lint, read_cases, sampled, settings_for
 from tests.conftest import Program, Programs, python
 from torchdevlint.config import Settings
 from torchdevlint.fix.choice import is_applicable
@@ -64,7 +64,8 @@ def test_fixes_converge_and_leave_nothing_that_they_fix(case: Case) -> None:
     assert not once.result.problems, once.result.problems
     left = {one.code for one in once.result.diagnostics if is_applicable(one, fixing(case))}
     assert not left, once.content.decode()
-    assert fix_bytes(once.content, "case.py", fixing(case)).content == once.content
+    if once.content != case.code.encode():
+        assert fix_bytes(once.content, "case.py", fixing(case)).content == once.content
 
 
 def fixing(case: Case) -> Settings:
@@ -89,7 +90,7 @@ def is_repaired(case: Case) -> bool:
 def test_the_hash_seed_decides_nothing() -> None:
     runs = [python("-m", "tests.casefile", PYTHONHASHSEED=seed) for seed in ("0", "4711")]
     assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
-    assert json.loads(runs[0].stdout).keys() == {case.id for case in CASES}
+    assert json.loads(runs[0].stdout).keys() == {case.id for case in sampled(COMPARED)}
     assert runs[0].stdout == runs[1].stdout
 
 
