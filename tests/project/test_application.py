@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,49 @@ def test_programs_without_an_accelerator(tmp_path: Path, others: dict[str, str],
     assert found(application(tmp_path, layers=PLAIN, main=STARTS)) == expected
 
 
+def notebook(*cells: str) -> str:
+    """A notebook as Jupyter writes it: each line of a cell is a text of its own."""
+    return json.dumps({"cells": [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in cells]})
+
+
+RESTORE = (
+    "import torch\n\ndef restore(net, device):\n    net.load_state_dict(torch.load('best.pt'))\n    net.to(device)\n"
+)
+ON_CUDA = ("device = 'cuda'\n", "from package.layers import restore\nfrom package import net\nrestore(net, device)\n")
+ANYWHERE_HERE = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (ON_CUDA, []),
+        ((ANYWHERE_HERE, ON_CUDA[1]), ["layers.py:TDL201"]),
+        (("device = 'cuda:2'\n", ON_CUDA[1]), ["layers.py:TDL201"]),
+        (("device = 'cuda'\n",), ["layers.py:TDL201"]),
+        (("%matplotlib inline\n!nvidia-smi\n", *ON_CUDA), []),
+    ],
+)
+def test_notebooks_are_the_programs_of_a_package(tmp_path: Path, cells: tuple[str, ...], expected: list[str]) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, __init__="net = None\n", layers=RESTORE)
+    (package / "torchdevlint.toml").unlink()
+    (tmp_path / "try.ipynb").write_text(notebook(*cells))
+    assert found(tmp_path) == expected
+
+
+def test_a_package_that_notebooks_try_may_be_installed(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, __init__="net = None\n", layers=RESTORE)
+    (package / "torchdevlint.toml").unlink()
+    (tmp_path / "try.ipynb").write_text(notebook(*ON_CUDA))
+    (tmp_path / "setup.py").write_text(
+        "from setuptools import find_packages, setup\n\nsetup(packages=find_packages())\n"
+    )
+    assert found(tmp_path) == ["layers.py:TDL201"]
+
+
 def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
@@ -294,7 +338,7 @@ def test_a_notebook_is_asked_again_when_it_has_changed(tmp_path: Path) -> None:
 
 
 def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
-    main = MAIN.replace("import Attention", "import Attention, Spare") + '    print(Spare()(torch.ones(2, 3).cuda()))\n'
+    main = MAIN.replace("import Attention", "import Attention, Spare") + "    print(Spare()(torch.ones(2, 3).cuda()))\n"
     assert found(application(tmp_path, layers=LAYERS, main=main)) == ["layers.py:TDL003"]
     assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))
 

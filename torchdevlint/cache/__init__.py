@@ -35,7 +35,7 @@ from torchdevlint.files import code_in, content
 from torchdevlint.model import Report
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, digest_of
-from torchdevlint.project.tree import importers, saying, stamp
+from torchdevlint.project.tree import importers, saying, stamp, stamp_of_importers
 from torchdevlint.project.uses import BELOW, Uses
 from torchdevlint.rule_packages import stamp as stamp_of_others
 
@@ -213,7 +213,7 @@ class Cache:
     def _is_imported_as_before(self, asked: list[Any]) -> bool:
         """Whether the same files import a module; if no file of its project has changed, they do."""
         home, then, found = asked
-        return stamp(home) == then or importers(home) == (None if found is None else tuple(found))
+        return stamp_of_importers(home) == then or importers(home) == (None if found is None else tuple(found))
 
     def _is_said_as_before(self, path: str, asked: list[Any]) -> bool:
         """Whether the same files of the project of `path` say some words."""

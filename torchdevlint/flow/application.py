@@ -22,6 +22,7 @@ from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
+from torchdevlint.source.notebook import NOTEBOOK
 
 _STARTED = re.compile(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
@@ -88,6 +89,8 @@ class Application:
         importers = self._callers.importers()
         if not importers and next(self._project.imported(self._project.path), None) is None:
             return False
+        if any(each.endswith(NOTEBOOK) for each in (self._project.path, *(each.path for each in importers))):
+            return True
         if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))

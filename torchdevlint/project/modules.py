@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from torchdevlint.files import content
-from torchdevlint.source.text import Source, UndecodableError, decode
+from torchdevlint.source.notebook import content_of
+from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
 
 MOST_BYTES = 4_000_000
@@ -27,12 +28,12 @@ _OF_DEVICES = re.compile(r"device|cuda|\.cpu\(|\.to\(")
 
 
 class ModuleText:
-    """One file of a project as it is written, for what asks its words alone."""
+    """One file of a project as it is written, for what asks its words alone; of a notebook, the cells as a module."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.bytes_digest = digest_of(data)
-        self.text = decode(data)
+        self.text = content_of(data, path).text
 
     def digest(self, name: str) -> str:
         """That of the whole text, whatever the name: who asks for a file's words depends on all of them."""
@@ -242,7 +243,7 @@ HELD = _Held()
 def _read(path: str) -> ModuleFile | None:
     try:
         data = content(path)
-        text = decode(data)
+        text = content_of(data, path).text
         tree = parse(text)
     except (OSError, UndecodableError, ParseError, RecursionError, MemoryError):
         return None

@@ -26,12 +26,12 @@ _OTHER_WAYS = re.compile(r"namespace|py[-_]modules")
 def is_application(project: Project) -> bool:
     """Whether nothing at the root of the project declares something to install, or this file is no part of that.
 
-    Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``. Where there is
-    nothing else, the project is what was installed.
+    Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``. Where there are
+    neither scripts nor notebooks, the project is what was installed.
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
-    if not _has_scripts((project.path, *(project.saying(()) or ()))):
+    if not _has_scripts((project.path, *(project.saying(()) or ()))) and not project.notebooks():
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]

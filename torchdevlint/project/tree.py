@@ -17,6 +17,7 @@ from torchdevlint.files import content
 from torchdevlint.project import locate as places
 from torchdevlint.project.locate import locate, root_of, submodule
 from torchdevlint.project.modules import ModuleText
+from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import UndecodableError
 
 MOST_FILES = 3000
@@ -27,6 +28,8 @@ TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst
 """What may name what the code defines. (Most files of ``.json`` and ``.txt`` are data.)"""
 _LARGEST_TEXT = 30_000_000
 """A notebook with more bytes is not read; the pictures in them take a lot."""
+_CELL_IMPORT = re.compile(rb'(?:"|\\n)[ \t]*((?:from|import)[ \t][^"\\\n]*)')
+"""An import as it stands in the JSON of a notebook, where each line, or each cell, is a text."""
 _CODE = re.compile(rb"```.*?```|`[^`\n]+`|^(?: {4}|\t).*$", re.DOTALL | re.MULTILINE)
 """What is code in a document."""
 _WORD = re.compile(rb"[^\W\d]\w*")
@@ -46,7 +49,7 @@ Import = tuple[str, int, tuple[str, ...]]
 
 
 def importers(home: str) -> tuple[str, ...] | None:
-    """The files of a project that import the module at `home`, sorted; None where that is not known."""
+    """The files of a project, notebooks too, that import the module at `home`; None where that is not known."""
     root = root_of(os.path.dirname(home))
     if files_below(root) is None:
         return None
@@ -75,6 +78,11 @@ def stamp(home: str, beside_code: bool = False) -> str:
     return _stamp(root, beside_code)
 
 
+def stamp_of_importers(home: str) -> str:
+    """What changes whenever a file of the project of `home` is written, added or removed that may import it."""
+    return stamp(home) + stamp(home, beside_code=True)
+
+
 def from_root(path: str) -> str:
     """The path of a file from the root of its project, with ``/``."""
     return os.path.relpath(path, root_of(os.path.dirname(path))).replace(os.sep, "/")
@@ -90,6 +98,11 @@ def files_below(root: str) -> tuple[File, ...] | None:
 def texts_below(root: str) -> tuple[File, ...] | None:
     """The files beside the code that may say the names which it defines, sorted by path; None if there are too many."""
     return _below(root, TEXTS)
+
+
+def notebooks_below(root: str) -> tuple[File, ...]:
+    """The notebooks of a project, sorted by path; none if there are too many."""
+    return tuple(each for each in texts_below(root) or () if each[0].endswith(NOTEBOOK))
 
 
 def _below(root: str, suffixes: tuple[str, ...]) -> tuple[File, ...] | None:
@@ -142,7 +155,7 @@ def _name_of(home: str) -> str:
 def _naming(root: str) -> dict[str, tuple[File, ...]]:
     """The files of a project whose imports may lead to a module, by the last part of its name."""
     found: dict[str, list[File]] = {}
-    for file in files_below(root) or ():
+    for file in (*(files_below(root) or ()), *notebooks_below(root)):
         for name in {name for each in imports_of(*file) for name in _may_lead_to(each, os.path.dirname(file[0]))}:
             found.setdefault(name, []).append(file)
     return {name: tuple(files) for name, files in found.items()}
@@ -183,13 +196,15 @@ def imports_in(path: str) -> tuple[Import, ...]:
 @lru_cache(maxsize=8192)
 def imports_of(path: str, written: int, size: int) -> tuple[Import, ...]:
     """What a file imports; none if it cannot be read."""
-    if size > _LARGEST:
+    if size > (_LARGEST_TEXT if path.endswith(NOTEBOOK) else _LARGEST):
         return ()
     try:
-        text = content(path).decode("utf-8", "replace")
+        data = content(path)
     except OSError:
         return ()
-    return tuple(_imports_in(text))
+    if path.endswith(NOTEBOOK):
+        data = b"\n".join(_CELL_IMPORT.findall(data))
+    return tuple(_imports_in(data.decode("utf-8", "replace")))
 
 
 @lru_cache(maxsize=65536)
@@ -210,7 +225,7 @@ def _words_of(path: str, written: int, size: int) -> frozenset[bytes]:
         text = content(path)
     except OSError:
         return frozenset()
-    if path.endswith(".ipynb"):
+    if path.endswith(NOTEBOOK):
         text = _cells_of(text)
     elif path.endswith((".md", ".rst")):
         text = b"\n".join(_CODE.findall(text))
@@ -241,7 +256,7 @@ def text_of(path: str) -> ModuleText | None:
     try:
         data = content(path)
         return ModuleText(path, data) if len(data) <= _LARGEST else None
-    except (OSError, UndecodableError):
+    except (OSError, UndecodableError, RecursionError):
         return None
 
 

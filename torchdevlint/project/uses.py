@@ -9,7 +9,8 @@ from msgspec import Struct, field
 
 from torchdevlint.project.locate import is_elsewhere, is_missing, locate, submodule
 from torchdevlint.project.modules import Library, ModuleFile, ModuleText
-from torchdevlint.project.tree import importers, imports_in, saying, stamp, text_of
+from torchdevlint.project.tree import importers, imports_in, saying, stamp, stamp_of_importers, text_of
+from torchdevlint.source.notebook import NOTEBOOK
 
 BELOW = -1
 """In the place of the number of dots: a module below a package."""
@@ -91,8 +92,12 @@ class Project(Struct):
         self.used(path, "", text)
         return text
 
+    def notebooks(self) -> tuple[str, ...]:
+        """The other notebooks of the project; none where they are too many."""
+        return tuple(each for each in self.saying((), beside_code=True) or () if each.endswith(NOTEBOOK))
+
     def importers(self, home: str) -> tuple[str, ...]:
-        """The files that import the module at `home`; none where that is not known."""
+        """The files, notebooks too, that import the module at `home`; none where that is not known."""
         found = self.imported_by[home] = importers(home)
         return found or ()
 
@@ -112,7 +117,7 @@ class Project(Struct):
             (path, "" if module is None else module.bytes_digest, _digests(module, names))
             for path, (module, names) in self.names.items()
         )
-        asked = tuple((home, stamp(home), found) for home, found in self.imported_by.items())
+        asked = tuple((home, stamp_of_importers(home), found) for home, found in self.imported_by.items())
         said = tuple(
             (words, beside_code, stamp(self.path, beside_code), found)
             for (words, beside_code), found in self.said_by.items()
