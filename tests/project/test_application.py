@@ -274,6 +274,36 @@ def test_a_package_that_notebooks_try_may_be_installed(tmp_path: Path) -> None:
     assert found(tmp_path) == ["layers.py:TDL201"]
 
 
+TARGETS = """import torch
+
+def target(x, size):
+    y = torch.zeros(size)
+    y[..., 0] = torch.sin(x[..., 0]) * x[..., 1]
+    return y
+"""
+USES_TARGETS = """import torch
+from layers import target
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+x = torch.rand(4, 2).to(device)
+y = target(x, (4, 2)).to(device)
+print(y - x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", []),
+        ("z = target(x * 2, (4, 2)).type_as(y)\n", []),
+        ("z = target(x * 2, (4, 2))\n", ["layers.py:TDL014"]),
+        ("make = target\n", ["layers.py:TDL014"]),
+    ],
+)
+def test_what_all_callers_move_at_once_may_come_from_the_cpu(tmp_path: Path, more: str, expected: list[str]) -> None:
+    assert found(application(tmp_path, layers=TARGETS, main=USES_TARGETS + more)) == expected
+
+
 def test_what_is_installed_has_users_elsewhere(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()

@@ -15,7 +15,8 @@ from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN, IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
@@ -46,6 +47,8 @@ class Application:
         """Whether a program may come to what the fact is about, and may be hurt by it."""
         if fact.LACKED and self._callers.give_attribute(fact.LACKED):
             return False
+        if isinstance(fact, MixedDevices) and self._is_moved_by_callers(fact):
+            return False
         if fact.at.file or not self._is_one:
             return True
         if self._cannot_be_imported or self._mentions.is_never_read(fact.at):
@@ -67,6 +70,21 @@ class Application:
         if fact.kind == "question":
             return self._choice.is_current_gpu
         return self._choice.takes_current_gpu if fact.asks else self._choice.needs_current_gpu
+
+    def _is_moved_by_callers(self, fact: MixedDevices) -> bool:
+        """Whether the operands only meet in what a function returns, and all that call it move that at once.
+
+        What is private is called in its own file, and so is what a program defines that nobody imports.
+        """
+        functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        function = next((each for each in functions if each.name == fact.scope), None)
+        if function is None or fact.operation not in (RETURN, ANOTHER_RETURN):
+            return False
+        if function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers()):
+            sites = own_call_sites(self._tree, function)
+        else:
+            sites = call_sites(self._tree, function, self._project) if self._project is not None else []
+        return bool(sites) and are_moved_at_once(sites)
 
     @cached_property
     def _begins_on_gpu(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from torchdevlint.flow.facts.common import Creation
-from torchdevlint.flow.facts.tensors import MixedDevices
+from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN, SAME_RETURN, MixedDevices
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
@@ -60,17 +60,17 @@ def _is_made_here(fact: MixedDevices) -> bool:
 
 def is_returned(fact: MixedDevices) -> bool:
     """Whether the operands meet in no operation: one was written into the other, slice by slice, which is returned."""
-    return fact.operation == "`return`"
+    return fact.operation == RETURN
 
 
 def is_one_of_two(fact: MixedDevices) -> bool:
     """Whether the operands meet in no operation: a function returns the one or the other."""
-    return fact.operation == "another `return`"
+    return fact.operation == ANOTHER_RETURN
 
 
 def is_together(fact: MixedDevices) -> bool:
     """Whether the operands meet in no operation: both are returned, in one tuple or dict."""
-    return fact.operation == "the same `return`"
+    return fact.operation == SAME_RETURN
 
 
 def _meets_later(fact: MixedDevices) -> bool:

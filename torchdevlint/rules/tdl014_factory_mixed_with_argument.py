@@ -56,7 +56,8 @@ that initialise parameters. Callers in other files of the project count as well,
 function, and so do programs that call it and have nothing to do with accelerators; a function that nobody calls there
 is one for users of the project. Callers are followed through what they hand on; an argument that one of them reads by
 NumPy as it came was on the CPU, as is what torchvision converts and what `map_location="cpu"` reads. Private functions
-that only a program which is traced comes to are left alone. One is reported
+that only a program which is traced comes to are left alone, and what a function returns where all that can call it move
+it at once (`_table(x).to(device)`). One is reported
 whose arguments a method of a base in another file brings to the CPU.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can

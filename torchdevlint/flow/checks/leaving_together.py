@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Returned
+from torchdevlint.flow.facts.tensors import SAME_RETURN
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -32,7 +33,7 @@ def _note_returned(event: Returned) -> None:
     """``return x, torch.ones(x.shape[0], 4)``, ``return {"x": x, "mask": mask}``."""
     frame, node = event.frame, event.node
     if frame.context == "forward" and frame.entry.kind == "forward":
-        _look(frame, event.state, node, "the same `return`", list(_parts(node, event.value)), 1)
+        _look(frame, event.state, node, SAME_RETURN, list(_parts(node, event.value)), 1)
 
 
 def _note_layer(event: LayerCalled) -> None:

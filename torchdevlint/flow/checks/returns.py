@@ -8,6 +8,7 @@ import re
 from msgspec.structs import replace
 
 from torchdevlint.flow.events import Filled, FunctionEnded, Mixed, Returned
+from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -51,7 +52,7 @@ def _note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:
             source = frame.machine.memory(_Memory).filled.get((frame.machine.entry_node, site))
             if source is not None:
                 stayed = replace(each, creations=(site,))
-                frame.machine.emit(Mixed(frame, state, node, "`return`", (node, stayed), source))
+                frame.machine.emit(Mixed(frame, state, node, RETURN, (node, stayed), source))
 
 
 def _note_end(event: FunctionEnded) -> None:
@@ -74,10 +75,7 @@ def _note_end(event: FunctionEnded) -> None:
             continue
         other = next((one for one in elsewhere if _is_at_hand(*one, conditions)), None)
         if other is not None and each.creations and not any(_holds_data(site) for site in each.creations):
-            frame.machine.emit(Mixed(frame, state, node, OTHER_RETURNS, (node, each), other))
-
-
-OTHER_RETURNS = "another `return`"
+            frame.machine.emit(Mixed(frame, state, node, ANOTHER_RETURN, (node, each), other))
 
 
 def _tensors_of(value: Value, path: Conditions) -> list[tuple[Conditions, Tensor]]:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from torchdevlint.flow.facts.common import Creation, Fact, Operand
 from torchdevlint.model import Span
 
+RETURN = "`return`"
+ANOTHER_RETURN = "another `return`"
+SAME_RETURN = "the same `return`"
+"""Operations in which operands do not meet: one was written into the other, which is returned; the function returns the
+one or the other; it returns both, in one tuple or dict."""
+
 
 class MixedDevices(Fact, frozen=True):
     """One operation whose operands surely sit on different devices once the model is on an accelerator.

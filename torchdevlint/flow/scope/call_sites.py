@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import given_by_default, has_stars, positional_names
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
@@ -52,6 +53,23 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
             return []
         found += [CallSite(each, call) for call in calls]
     return found
+
+
+def own_call_sites(tree: ast.Module, function: Function) -> list[CallSite]:
+    """The calls of a function of the top level in its own file; none where its name is read for something else."""
+    calls = _called_by_name(tree).get(function.name, [])
+    return [] if _is_read_otherwise(tree, function.name, len(calls)) else [CallSite(tree, call) for call in calls]
+
+
+def are_moved_at_once(sites: Iterable[CallSite]) -> bool:
+    """Whether each call is moved, or converted, where it stands: ``f(x).to(device)``."""
+    return all(id(each.call) in _moved(each.tree) for each in sites)
+
+
+@once_a_node
+def _moved(tree: ast.Module) -> frozenset[int]:
+    calls = (each.func for each in nodes_in(tree, ast.Call) if isinstance(each.func, ast.Attribute))
+    return frozenset(id(each.value) for each in calls if each.attr in torch_api.CONVERSIONS)
 
 
 def _trees(project: Project, paths: tuple[str, ...]) -> Iterator[ast.Module]:
