@@ -39,6 +39,13 @@ class Net(nn.Module):
 def train():
     return Net().to("meta")(torch.randn(4, 3).to("meta"))
 """
+MAPS_TORCH = """
+import mmap, time
+
+with open("libtorch_cpu.so", "rb") as file:
+    library = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+time.sleep(0.6)
+"""
 MIX = "torch.ones(3, device='meta') + torch.ones(3)"
 
 
@@ -124,7 +131,7 @@ def test_a_clean_program_keeps_its_exit_code_input_and_output(tmp_path: Path) ->
     assert done.returncode == 7
     assert done.stdout == "['--epochs', '-v'] hello\n"
     assert done.stderr.startswith("\ntorchdevlint run: 2 accelerators (cuda, simulated), torch ")
-    assert done.stderr.endswith("No device error.\n")
+    assert done.stderr.endswith("No device error was seen, but the program ended with exit code 7.\n")
 
 
 @pytest.mark.parametrize(
@@ -175,6 +182,20 @@ def test_an_error_of_a_loaders_worker_is_the_programs(tmp_path: Path) -> None:
     assert not report["handled"]
 
 
+@pytest.mark.usefixtures("at_its_own_start")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes that say nothing are seen on Linux only")
+def test_a_process_that_hides_is_no_clean_run(tmp_path: Path) -> None:
+    (tmp_path / "main.sh").write_text('"$1" ok.py; "$1" -I hides.py\n')
+    (tmp_path / "ok.py").write_text("import torch\ntorch.ones(2).to('meta')\n")
+    (tmp_path / "hides.py").write_text(MAPS_TORCH)
+    (tmp_path / "libtorch_cpu.so").write_bytes(b"not really")
+    done = run(tmp_path, "sh", "main.sh", sys.executable)
+    assert done.returncode == 2
+    hidden = f"{sys.executable} -I hides.py: -I makes Python ignore the environment, by which it would be checked\n"
+    assert f"\n1 process that loaded torch and could not be checked:\n  {hidden}" in done.stderr
+    assert done.stderr.endswith("No device error was seen, but 1 process was not checked.\n")
+
+
 def test_a_handled_error_is_counted_and_no_failure(tmp_path: Path) -> None:
     code = f"import torch\nfor _ in range(3):\n    try:\n        {MIX}\n    except RuntimeError:\n        pass\n"
     report = recorded(tmp_path, sys.executable, program(tmp_path, code), status=0)
@@ -204,12 +225,16 @@ def test_a_program_that_is_killed_is_told_as_such(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, program(tmp_path, code))
     assert done.returncode == 128 + signal.SIGKILL
     assert "1 process ended without a full record (killed, or crashed)." in done.stderr
+    verdict = (
+        "No device error was seen, but the program was ended by SIGKILL and 1 process ended without a full record."
+    )
+    assert done.stderr.endswith(f"{verdict}\n")
 
 
 @pytest.mark.usefixtures("at_its_own_start")
 def test_a_program_without_torch_was_not_checked(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, "-c", "print('hi')")
-    assert (done.returncode, done.stdout) == (0, "hi\n")
+    assert (done.returncode, done.stdout) == (2, "hi\n")
     assert "no process was seen that imports torch" in done.stderr
     assert done.stderr.endswith("Nothing was checked.\n")
 
@@ -226,7 +251,7 @@ def test_the_dashes_may_be_left_out(tmp_path: Path) -> None:
         "--timeout",
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment(), check=False)
-    assert (done.returncode, done.stdout) == (0, "['-c', '--timeout']\n")
+    assert (done.returncode, done.stdout) == (2, "['-c', '--timeout']\n")  # nothing was checked
 
 
 @pytest.mark.usefixtures("at_its_own_start")
@@ -267,7 +292,7 @@ def test_an_interrupt_is_the_programs_to_answer(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (4, "stopped\n")
-    assert err.endswith("No device error.\n")
+    assert err.endswith("No device error was seen, but the program ended with exit code 4.\n")
 
 
 @pytest.mark.parametrize(

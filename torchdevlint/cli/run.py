@@ -49,7 +49,8 @@ def run(command: tuple[str, ...], **flags: Any) -> int:
     The report follows the program's output, on stderr, or on stdout with --output-format json.
 
     Exit codes: that of the program; 1 if it was 0 and there was a device error that nobody handled, in a thread, a
-    child process or a test; 2 if the program or the backend cannot be started; 124 after --timeout.
+    child process or a test; 2 if the program or the backend cannot be started, or if it was 0 and a process with torch,
+    or everything, was not checked; 124 after --timeout.
     """
     for name in ("accelerators", "kind"):
         if flags["device"] and flags[name] is not None:
@@ -64,12 +65,14 @@ def run(command: tuple[str, ...], **flags: Any) -> int:
         outcome = execute(order)
     except UsageError as error:
         raise Refused(str(error)) from error
-    code = 2 if outcome.account.failures else outcome.status or (1 if outcome.account.errors else 0)
+    code = outcome.code
     if flags["output_format"] == "json":
         report = json.dumps(to_json(outcome.account, command, code, outcome.status), indent=2) + "\n"
     else:
         colored = flags["output_file"] is None and wants_color(flags["color"], sys.stderr)
-        report = _with_ending(text(outcome.account, Paper(colored, _width())), outcome.timed_out, order.seconds)
+        report = _with_ending(
+            text(outcome.account, Paper(colored, _width()), outcome.status), outcome.timed_out, order.seconds
+        )
     if flags["output_file"] is not None or flags["output_format"] == "json":
         emit(report, flags["output_file"])
     else:

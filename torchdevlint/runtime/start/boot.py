@@ -18,14 +18,14 @@ from pathlib import Path
 from types import ModuleType
 
 from torchdevlint.runtime.importing import when_imported
-
-RECORD, DEVICE = "TORCHDEVLINT_RECORD", "TORCHDEVLINT_DEVICE"
-LINES = "TORCHDEVLINT_LINES"
-SIMULATE, SIMULATE_KIND = "TORCHDEVLINT_SIMULATE", "TORCHDEVLINT_SIMULATE_KIND"
+from torchdevlint.runtime.start import inherit
+from torchdevlint.runtime.start.inherit import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
 
 
 def begin() -> None:
     """Called as the interpreter starts; torch is not imported here."""
+    inherit.announce(Path(os.environ[RECORD]))
+    inherit.hand_on(inherit.kept(os.environ))
     when_imported("torch", partial(install, environment=dict(os.environ)))
 
 

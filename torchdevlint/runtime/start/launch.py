@@ -18,13 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from torchdevlint.runtime.start.boot import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
-from torchdevlint.runtime.tell.account import Account, merge, read
+from torchdevlint.runtime.start import inherit, shims
+from torchdevlint.runtime.start.inherit import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
+from torchdevlint.runtime.start.unseen import Watch
+from torchdevlint.runtime.tell.account import Account, Hidden, merge, read
 
-BOOTSTRAP = Path(__file__).parent / "bootstrap"
 WATCH = "torchdevlint.integrations.pytest_watch"
 TIMED_OUT = 124
 """The exit code of a program that was ended by its time limit, as with ``timeout`` of GNU coreutils."""
@@ -64,14 +65,25 @@ class Outcome:
     account: Account
     timed_out: bool = False
 
+    @property
+    def code(self) -> int:
+        """What `torchdevlint run` exits with: 0 only if the program ended with 0, all of it was checked, and no device
+        error was left to nobody.
+        """
+        if self.account.failures:
+            return 2
+        unchecked = self.account.hidden or not self.account.processes
+        return self.status or (2 if unchecked else 1 if self.account.errors else 0)
+
 
 def run(order: Order) -> Outcome:
     """Run a program to its end. Raises UsageError if it cannot be started."""
     command = _resolved(order.command)
     folder = Path(tempfile.mkdtemp(prefix="torchdevlint-run-"))
     try:
-        status, timed_out = _executed(command, environment(order, folder), order)
-        return Outcome(status, merge(read(folder), status), timed_out)
+        env = environment(order, folder)
+        status, timed_out, hidden = _executed(command, env, order)
+        return Outcome(status, replace(merge(read(folder), status), hidden=hidden), timed_out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -91,8 +103,12 @@ def environment(order: Order, folder: Path) -> dict[str, str]:
     else:
         env[SIMULATE], env[SIMULATE_KIND] = str(order.accelerators), order.kind
         env |= {} if order.accelerators else _HIDDEN
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(BOOTSTRAP), env.get("PYTHONPATH", ""))))
+    env[inherit.PATH] = inherit.on_path(env.get(inherit.PATH, ""))
     env["PYTEST_PLUGINS"] = ",".join(filter(None, (env.get("PYTEST_PLUGINS", ""), WATCH)))
+    if os.name == "posix":
+        search = env.get("PATH", os.defpath)
+        shims.make(folder / "bin", search, inherit.kept(env))
+        env["PATH"] = os.pathsep.join((str(folder / "bin"), search))
     return env
 
 
@@ -113,7 +129,8 @@ def _resolved(command: Sequence[str]) -> list[str]:
     return [found, *arguments]
 
 
-def _executed(command: Sequence[str], env: Mapping[str, str], order: Order) -> tuple[int, bool]:
+def _executed(command: Sequence[str], env: Mapping[str, str], order: Order) -> tuple[int, bool, tuple[Hidden, ...]]:
+    """The exit code of the program, whether the time was over before, and the processes that were not checked."""
     own_session = hasattr(os, "killpg") and not sys.stdin.isatty()
     received: list[int] = []
     out = sys.stderr.fileno() if order.output_to_stderr else None
@@ -123,19 +140,23 @@ def _executed(command: Sequence[str], env: Mapping[str, str], order: Order) -> t
         except OSError as error:
             raise UsageError(f"`{command[0]}` cannot be started: {error.strerror or error}") from error
         group = _Group(process, own_session, env[RECORD])
+        watch = Watch(process.pid, Path(env[RECORD]))
         try:
-            timed_out = _wait(process, group, received, order.seconds)
+            timed_out = _wait(process, group, watch, received, order.seconds)
         finally:
             group.end()
     if timed_out:
-        return TIMED_OUT, True
-    return (128 - process.returncode if process.returncode < 0 else process.returncode), False
+        return TIMED_OUT, True, watch.hidden()
+    return (128 - process.returncode if process.returncode < 0 else process.returncode), False, watch.hidden()
 
 
-def _wait(process: subprocess.Popen[bytes], group: _Group, received: list[int], seconds: float | None) -> bool:
+def _wait(
+    process: subprocess.Popen[bytes], group: _Group, watch: Watch, received: list[int], seconds: float | None
+) -> bool:
     """Wait for the end, handing on signals. Whether the time was over before it."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while process.poll() is None:
+        watch.look()
         while received:
             number = received.pop(0)
             if group.own_session or number != signal.SIGINT:  # at a terminal Ctrl-C has reached it already

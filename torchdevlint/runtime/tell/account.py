@@ -73,6 +73,14 @@ class Limitation:
     site: Site | None
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A process that has loaded torch and was not checked, by its command line, and why, in words for the user."""
+
+    command: tuple[str, ...]
+    reason: str
+
+
 @dataclass(frozen=True)
 class Account:
     """What a program did. `processes` are those that imported torch; `lost` of them ended without a full record."""
@@ -94,6 +102,7 @@ class Account:
     """The lines that were asked for and executed, by the real path of their file."""
     failures: tuple[str, ...] = field(default=())
     """Processes in which the backend could not be started."""
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def simulated(self) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -19,6 +22,8 @@ from torchdevlint.runtime.tell.causes import Cause, cause
 
 SHOWN = 10
 """Errors, and lines of each table, that are shown; the JSON form has them all."""
+LARGEST_CODE = 128
+"""Above it, an exit code tells a signal, as in a shell."""
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -33,9 +38,9 @@ class Paper:
     folder: str = ""
 
 
-def text(account: Account, paper: Paper, title: str = "torchdevlint run") -> str:
-    """The whole report. Ends in a newline."""
-    lines = [paint(f"{title}: {_backend(account)}", "strong", paper.color), ""]
+def text(account: Account, paper: Paper, status: int = 0) -> str:
+    """The whole report on a program that ended with `status`. Ends in a newline."""
+    lines = [paint(f"torchdevlint run: {_backend(account)}", "strong", paper.color), ""]
     for error in account.errors[:SHOWN]:
         lines += [*error_lines(error, paper), ""]
     if len(account.errors) > SHOWN:
@@ -44,7 +49,7 @@ def text(account: Account, paper: Paper, title: str = "torchdevlint run") -> str
             "",
         ]
     lines += _tables(account, paper)
-    return "\n".join([*lines, _verdict(account, paper)]) + "\n"
+    return "\n".join([*lines, _verdict(account, paper, status)]) + "\n"
 
 
 def error_lines(error: DeviceError, paper: Paper) -> Iterator[str]:
@@ -98,6 +103,7 @@ def to_json(account: Account, program: Sequence[str], exit_code: int, status: in
         "stragglers": _plain(account.stragglers),
         "limitations": _plain(account.limitations),
         "failures": list(account.failures),
+        "hidden": [{"command": list(one.command), "reason": one.reason} for one in account.hidden],
     }
 
 
@@ -138,7 +144,7 @@ def _plain_site(site: Site) -> dict[str, Any]:
 
 def _backend(account: Account) -> str:
     if not account.processes:
-        return "no process was seen that imports torch (python -I, -E and -S hide theirs); nothing was checked"
+        return "no process was seen that imports torch" + (" and is checked" if account.hidden else "")
     number = count(account.accelerators, "accelerator", "accelerators")
     what = f"{number} ({account.kind}, {'simulated' if account.simulated else 'real'})"
     if account.simulated and not account.accelerators:
@@ -247,6 +253,10 @@ def _tables(account: Account, paper: Paper) -> Iterator[str]:
     if account.limitations:
         yield "What could not be done as on an accelerator, so that nothing is known about it:"
         yield from _rows([_limitation(one, paper) for one in account.limitations])
+    if account.hidden:
+        number = len(account.hidden)
+        yield f"{count(number, 'process', 'processes')} that loaded torch and could not be checked:"
+        yield from _rows([f"{escape(shlex.join(one.command))}: {one.reason}" for one in account.hidden])
     if account.lost:
         yield f"{count(account.lost, 'process', 'processes')} ended without a full record (killed, or crashed)."
         yield ""
@@ -299,14 +309,46 @@ def _size(size: int) -> str:
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
 
 
-def _verdict(account: Account, paper: Paper) -> str:
-    found = [count(len(account.errors), "device error", "device errors")] if account.errors else []
-    if account.stragglers:
-        found.append(count(len(account.stragglers), "tensor left behind", "tensors left behind"))
+def _verdict(account: Account, paper: Paper, status: int) -> str:
+    """The last line. "No device error." stands alone only where all was checked to its end."""
     if account.failures:
         return paint(" ".join(account.failures), "error", paper.color)
     if not account.processes:
         return "Nothing was checked."
-    if not found:
+    found = list(_found(account))
+    doubts = enumerate_words(list(_doubts(account, status)))
+    if not found and not doubts:
         return paint("No device error.", "good", paper.color)
-    return f"Found {enumerate_words(found)}."
+    if not found:
+        return f"No device error was seen, but {doubts}."
+    return f"Found {enumerate_words(found)}{'; ' if doubts else ''}{doubts}."
+
+
+def _found(account: Account) -> Iterator[str]:
+    if account.errors:
+        yield count(len(account.errors), "device error", "device errors")
+    if account.handled:
+        number = sum(one.count for one in account.handled)
+        yield count(number, "device error that the program handled", "device errors that the program handled")
+    if account.stragglers:
+        yield count(len(account.stragglers), "tensor left behind", "tensors left behind")
+
+
+def _doubts(account: Account, status: int) -> Iterator[str]:
+    """What keeps an account without an error from meaning that there is none."""
+    if status and not account.errors:
+        yield f"the program {ending(status)}"
+    if account.hidden:
+        yield f"{count(len(account.hidden), 'process was', 'processes were')} not checked"
+    if account.lost:
+        yield f"{count(account.lost, 'process', 'processes')} ended without a full record"
+    if account.limitations:
+        yield f"{count(len(account.limitations), 'thing', 'things')} could not be simulated"
+
+
+def ending(status: int) -> str:
+    """How a program ended, as the rest of a sentence about it."""
+    if status > LARGEST_CODE:
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(status - LARGEST_CODE).name}"
+    return f"ended with exit code {status}"
