@@ -270,7 +270,7 @@ def test_the_time_limit_ends_everything(tmp_path: Path) -> None:
     assert time.monotonic() - started < 40
     assert done.stdout == "started\n"
     assert "1 transfer between devices, 8 B:" in done.stderr
-    assert done.stderr.endswith("The program was ended after 10 s.\n")
+    assert done.stderr.endswith("No device error was seen, but the program was ended after 10 s.\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "child").read_text()), 0)
 

@@ -15,6 +15,7 @@ from torchdevlint.runtime.kinds import KINDS, MOST, most, refusal
 from torchdevlint.runtime.start.launch import Order, UsageError
 from torchdevlint.runtime.start.launch import run as execute
 from torchdevlint.runtime.tell.report import Paper, text, to_json
+from torchdevlint.runtime.tell.verdict import ending
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False})
@@ -70,19 +71,14 @@ def run(command: tuple[str, ...], **flags: Any) -> int:
         report = json.dumps(to_json(outcome.account, command, code, outcome.status), indent=2) + "\n"
     else:
         colored = flags["output_file"] is None and wants_color(flags["color"], sys.stderr)
-        report = _with_ending(
-            text(outcome.account, Paper(colored, _width()), outcome.status), outcome.timed_out, order.seconds
-        )
+        ended = ending(outcome.account, outcome.status, order.seconds if outcome.timed_out else None)
+        report = text(outcome.account, Paper(colored, _width()), ended)
     if flags["output_file"] is not None or flags["output_format"] == "json":
         emit(report, flags["output_file"])
     else:
         sys.stdout.flush()
         click.echo(f"\n{report}", nl=False, err=True, color=colored)
     return code
-
-
-def _with_ending(report: str, timed_out: bool, seconds: float | None) -> str:
-    return f"{report}The program was ended after {seconds:g} s.\n" if timed_out else report
 
 
 def _width() -> int | None:

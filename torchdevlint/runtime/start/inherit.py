@@ -44,7 +44,7 @@ def on_path(value: str) -> str:
 
 
 def whole(given: Mapping[str, str], environment: Environment | None) -> Environment | None:
-    """An environment for a child (None: that of this process) with what it lacks of `given`; itself if it lacks nothing.
+    """An environment for a child (None: that of this process) with what it lacks of `given`; itself if nothing.
 
     One with a record of its own, such as that of a `torchdevlint run` within this one, has its own variables.
     """

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -13,17 +11,16 @@ from typing import Any
 from torchdevlint.model import Span
 from torchdevlint.report import lines_of_file
 from torchdevlint.report.frame import Mark, frame
-from torchdevlint.report.summary import count, enumerate_words
+from torchdevlint.report.summary import count
 from torchdevlint.report.terminal import escape, paint, wrap
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site
 from torchdevlint.runtime.tell.account import Account, DeviceError, Limitation, Straggler, Sync, Transfer
 from torchdevlint.runtime.tell.causes import Cause, cause
+from torchdevlint.runtime.tell.verdict import CLEAN, verdict
 
 SHOWN = 10
 """Errors, and lines of each table, that are shown; the JSON form has them all."""
-LARGEST_CODE = 128
-"""Above it, an exit code tells a signal, as in a shell."""
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -38,8 +35,8 @@ class Paper:
     folder: str = ""
 
 
-def text(account: Account, paper: Paper, status: int = 0) -> str:
-    """The whole report on a program that ended with `status`. Ends in a newline."""
+def text(account: Account, paper: Paper, ended: str = "") -> str:
+    """The whole report on a program. `ended` is `verdict.ending` of it. Ends in a newline."""
     lines = [paint(f"torchdevlint run: {_backend(account)}", "strong", paper.color), ""]
     for error in account.errors[:SHOWN]:
         lines += [*error_lines(error, paper), ""]
@@ -49,7 +46,7 @@ def text(account: Account, paper: Paper, status: int = 0) -> str:
             "",
         ]
     lines += _tables(account, paper)
-    return "\n".join([*lines, _verdict(account, paper, status)]) + "\n"
+    return "\n".join([*lines, _verdict(account, paper, ended)]) + "\n"
 
 
 def error_lines(error: DeviceError, paper: Paper) -> Iterator[str]:
@@ -262,6 +259,12 @@ def _tables(account: Account, paper: Paper) -> Iterator[str]:
         yield ""
 
 
+def _verdict(account: Account, paper: Paper, ended: str) -> str:
+    said = verdict(account, ended)
+    style = "error" if account.failures else "good" if said == CLEAN else None
+    return said if style is None else paint(said, style, paper.color)
+
+
 def _rows(rows: Sequence[str]) -> Iterator[str]:
     yield from (f"  {row}" for row in rows[:SHOWN])
     if len(rows) > SHOWN:
@@ -307,48 +310,3 @@ def _size(size: int) -> str:
             break
         number /= 1024
     return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-
-
-def _verdict(account: Account, paper: Paper, status: int) -> str:
-    """The last line. "No device error." stands alone only where all was checked to its end."""
-    if account.failures:
-        return paint(" ".join(account.failures), "error", paper.color)
-    if not account.processes:
-        return "Nothing was checked."
-    found = list(_found(account))
-    doubts = enumerate_words(list(_doubts(account, status)))
-    if not found and not doubts:
-        return paint("No device error.", "good", paper.color)
-    if not found:
-        return f"No device error was seen, but {doubts}."
-    return f"Found {enumerate_words(found)}{'; ' if doubts else ''}{doubts}."
-
-
-def _found(account: Account) -> Iterator[str]:
-    if account.errors:
-        yield count(len(account.errors), "device error", "device errors")
-    if account.handled:
-        number = sum(one.count for one in account.handled)
-        yield count(number, "device error that the program handled", "device errors that the program handled")
-    if account.stragglers:
-        yield count(len(account.stragglers), "tensor left behind", "tensors left behind")
-
-
-def _doubts(account: Account, status: int) -> Iterator[str]:
-    """What keeps an account without an error from meaning that there is none."""
-    if status and not account.errors:
-        yield f"the program {ending(status)}"
-    if account.hidden:
-        yield f"{count(len(account.hidden), 'process was', 'processes were')} not checked"
-    if account.lost:
-        yield f"{count(account.lost, 'process', 'processes')} ended without a full record"
-    if account.limitations:
-        yield f"{count(len(account.limitations), 'thing', 'things')} could not be simulated"
-
-
-def ending(status: int) -> str:
-    """How a program ended, as the rest of a sentence about it."""
-    if status > LARGEST_CODE:
-        with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(status - LARGEST_CODE).name}"
-    return f"ended with exit code {status}"
