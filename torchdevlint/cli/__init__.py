@@ -24,6 +24,7 @@ COMMANDS = {
     "reveal": ("torchdevlint.cli.reveal", "Show what is believed of an expression, or why it is unknown."),
     "explain": ("torchdevlint.cli.explain", "Explain a traceback: what it means, and what causes it."),
     "verify": ("torchdevlint.cli.verify", "Execute what `check` flags, and give a verdict for each finding."),
+    "hunt": ("torchdevlint.cli.hunt", "Execute all that can be imported, and report what fails on accelerators."),
     "run": ("torchdevlint.cli.run", "Run a program as if accelerators were there, and report device errors."),
     "devices": ("torchdevlint.cli.devices", "Show the hardware and backends that `verify` can use here."),
     "server": ("torchdevlint.cli.server", "Start the language server, for an editor."),

@@ -43,7 +43,10 @@ _KEPT_OF_SYS = sys.settrace, sys.setprofile, sys.setrecursionlimit, sys.getrecur
 
 
 def main() -> None:
-    """Serve until stdin closes. The first argument is an empty folder that is this process's to use and to remove."""
+    """Serve until stdin closes. The first argument is an empty folder that is this process's to use and to remove.
+
+    A second one says what `hunt` wants to be done before the first fork.
+    """
     folder = Path(sys.argv[1])
     if sys.platform == "linux" and hasattr(os, "fork"):
         fork_below_a_guard(folder)
@@ -54,6 +57,8 @@ def main() -> None:
 
     torch.set_num_threads(1)
     _warm()
+    if len(sys.argv) > 2:
+        _prepare(json.loads(sys.argv[2]), folder)
     stream = _Lines(0)
     while (line := stream.next()) is not None:
         request = json.loads(line)
@@ -76,6 +81,17 @@ def _warm() -> None:
 
     with simulate(count=0):
         pass
+
+
+def _prepare(order: dict[str, Any], folder: Path) -> None:
+    """Import a project, whose code sees neither requests nor answers."""
+    from torchdevlint.runtime.hunt import child
+
+    requests = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    child.prepare(order, folder)
+    os.dup2(requests, 0)
+    os.close(requests)
 
 
 class _Lines:
@@ -211,7 +227,7 @@ def _here(request: dict[str, Any]) -> dict[str, Any]:
     from torchdevlint.runtime import worker
     from torchdevlint.runtime.execute import perform
 
-    ways = {"find": perform.find, "execute": perform.execute, "call": worker.answered}
+    ways = {"find": perform.find, "execute": perform.execute, "call": worker.answered, "hunt": _hunt}
     sys.path[:0] = [path for path in dict.fromkeys(request["paths"]) if path not in sys.path]
     try:
         value = ways[request["do"]](request)
@@ -219,6 +235,12 @@ def _here(request: dict[str, Any]) -> dict[str, Any]:
         _recover()
         return _ended("raised", _told(error), "", _trace())
     return {"ended": "returned", "value": value, "detail": "", "traceback": "", "output": ""}
+
+
+def _hunt(request: dict[str, Any]) -> dict[str, Any]:
+    from torchdevlint.runtime.hunt import child
+
+    return child.answer(request)
 
 
 def _told(error: BaseException) -> str:

@@ -88,6 +88,13 @@ def is_users(filename: str) -> bool:
     return classify(filename) == USER
 
 
+def adopt(folder: str) -> None:
+    """What is below `folder` is the user's from now on, be it installed: it is what is looked at."""
+    _ADOPTED.append(folder)
+    for table in (_KINDS, _SITES):
+        table.clear()
+
+
 def classify(filename: str) -> int:
     """`INTERNAL`, `LIBRARY` or `USER`. What has no file counts as a library: ``<string>`` is what a dataclass
     generates, and the program of ``python -c``, which is then the only one.
@@ -95,6 +102,8 @@ def classify(filename: str) -> int:
     if filename.startswith("<"):
         return INTERNAL if filename.startswith(("<frozen", "<__array_function__", "<eval_with_key>")) else LIBRARY
     path = os.path.abspath(filename)  # noqa: PTH100 (Path.resolve follows links)
+    if any(path.startswith(folder) for folder in _ADOPTED):
+        return USER
     if any(path.startswith(root) for root in _roots()):
         return INTERNAL
     parts = Path(path).parts
@@ -105,6 +114,7 @@ def classify(filename: str) -> int:
 
 
 _KINDS: dict[str, int] = {}
+_ADOPTED: list[str] = []
 _SITES: dict[tuple[int, ...], tuple[Site, object]] = {}
 _STANDARD = tuple(
     sorted(

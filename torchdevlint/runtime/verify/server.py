@@ -46,7 +46,9 @@ class Server:
     is started again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prepared: dict[str, Any] | None = None) -> None:
+        """A server for `hunt` is `prepared`: it becomes a machine and imports a project before the first request."""
+        self.prepared = prepared
         self.process: subprocess.Popen[bytes] | None = None
         self.folder: Path | None = None
         self.rest = b""
@@ -129,8 +131,9 @@ class Server:
             return self.process, True
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
+        prepared = [] if self.prepared is None else [json.dumps(self.prepared)]
         return subprocess.Popen(
-            [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder)],
+            [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder), *prepared],
             cwd=folder,  # `-m` puts it on the import path, where a module of the user could hide one of Python's
             env=child_environment(),
             stdin=subprocess.PIPE,

@@ -1,0 +1,87 @@
+"""``torchdevlint hunt``: execute everything that can be imported, and report what fails on accelerators only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from torchdevlint.cli.console import complain, emit, progress, wants_color
+from torchdevlint.cli.options import Refused, configured, loaded
+from torchdevlint.config import ConfigError
+from torchdevlint.discover import discover
+from torchdevlint.runtime.child import Limits
+from torchdevlint.runtime.hunt import report
+from torchdevlint.runtime.hunt.findings import Hunt
+from torchdevlint.runtime.hunt.gather import bugs_of
+from torchdevlint.runtime.hunt.hunter import Order, at_once, survey
+from torchdevlint.runtime.hunt.hunter import hunt as execute
+from torchdevlint.runtime.hunt.modes import MODES
+from torchdevlint.runtime.hunt.targets import project_of
+from torchdevlint.runtime.verify import UnusableError, require_torch
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--select", multiple=True, metavar="PATTERN", help="Targets to hunt, such as 'package.module:Class*'.")
+@click.option("--mode", "only", multiple=True, type=click.Choice(MODES), help="Only these modes.  [default: all]")
+@click.option(
+    "--max-tries", type=click.IntRange(1), default=60, help="Runs to find values for one target.  [default: 60]"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    help="Seconds for one execution.  [default: 30]",
+)
+@click.option("--jobs", type=click.IntRange(1), help="How many targets at a time.  [default: cores, up to 4]")
+@click.option(
+    "--write-reproducers",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a script for each bug to this folder.",
+)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How the report is written.")
+@click.option(
+    "-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file."
+)
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@configured
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text.")
+def hunt(path: Path, **flags: Any) -> int:
+    """Execute the functions and Modules under PATH with values that are searched for, and report what runs on the CPU
+    and fails on accelerators.
+
+    It is the code under PATH that is executed, in child processes without network, with limits on time and memory.
+
+    Exit codes: 1 if there is a bug, 2 if the tool could not do its job, 0 otherwise.
+    """
+    try:
+        require_torch()
+        found = discover((str(path),), loaded(flags, paths=(str(path),)))
+    except (ConfigError, UnusableError) as error:
+        raise Refused(str(error)) from error
+    root = path.resolve() if path.is_dir() else path.resolve().parent
+    project = project_of(found.files, root)
+    order = Order(
+        project, flags["max_tries"], Limits(flags["timeout"]), at_once(flags["jobs"]), tuple(flags["only"]) or MODES
+    )
+    surveyed = survey(order)
+    targets = [one for one in surveyed.targets if one.is_selected(flags["select"])]
+    with progress(len(targets), sys.stderr.isatty()) as step:
+        hunted = execute(order, surveyed, targets, lambda _: step())
+    result = Hunt(bugs_of(hunted), tuple(hunted), dict(sorted(surveyed.failed.items())))
+    if flags["write_reproducers"] is not None:
+        result = report.written(result, flags["write_reproducers"])
+    if flags["output_format"] == "json":
+        text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    else:
+        colored = flags["output_file"] is None and wants_color(flags["color"], sys.stdout)
+        text = report.text(result, colored)
+    emit(text, flags["output_file"])
+    for problem in found.problems:
+        complain(problem, wants_color(flags["color"], sys.stderr))
+    return 2 if found.problems else 1 if result.bugs else 0

@@ -1,0 +1,84 @@
+"""What a failure on the accelerator is: a bug, a contract, something for the CPU only, or a limit of the simulation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torchdevlint.runtime.hunt import placements
+from torchdevlint.runtime.hunt.findings import BUG, CONTRACT, FOR_CPU, LIMIT, Place
+from torchdevlint.runtime.hunt.script import Call, Script
+from torchdevlint.runtime.hunt.targets import MODULE
+
+Shown = Mapping[str, Any]
+"""What a child says of a run."""
+_TO_THE_HOST = re.compile(r"can't convert .*tensor to numpy|to numpy\(\)|Use Tensor\.cpu\(\)|__cuda_array")
+
+
+def stray(shown: Shown, script: str, device: str) -> tuple[Mapping[str, Any] | None, bool]:
+    """The operand at fault, and whether the script itself has made it and put it where it is.
+
+    It is one that is not on the `device` of the script, if possible one that the project has made.
+    """
+    story = shown.get("story") or {}
+    operands = story.get("operands", [])
+    wanted = device if ":" in device else f"{device}:0"
+    elsewhere = [one for one in operands if one["device"] != wanted]
+    inside = [one for one in elsewhere if not _is_given(one, script)]
+    chosen = next(iter(inside or elsewhere or operands), None)
+    return chosen, chosen is not None and _is_given(chosen, script)
+
+
+def _is_given(operand: Mapping[str, Any], script: str) -> bool:
+    """Whether it was made by the script, and was not moved by anybody else."""
+    for site in (operand["created"], operand["moved"]):
+        if site is not None and (site["filename"] != script or site["inside"] is not None):
+            return False
+    return operand["created"] is not None
+
+
+def place_of(site: Mapping[str, Any] | None) -> Place | None:
+    """The innermost line of a site."""
+    if site is None:
+        return None
+    inner = site["inside"] or site
+    return Place(inner["filename"], inner["line"], inner["function"])
+
+
+def sort_of(
+    one: Script, shown: Shown, script: str, again: Callable[[Call], Shown] | None, control: Shown
+) -> tuple[str, str]:
+    """What a failure is, and why. `again` runs the same script with other placements on the accelerator.
+
+    There is none for a way to use something that works when it is simply called.
+    """
+    call = one.call
+    if shown["ended"] == "limit" or shown.get("limits"):
+        return LIMIT, next(iter(shown.get("limits", [])), shown["text"])
+    if again is None:
+        return BUG, "it runs when it is simply called on an accelerator"
+    _, given = stray(shown, script, one.device)
+    for other in placements.others(call):
+        result = again(other)
+        if result["ended"] == "ran" and result["held"]:
+            return CONTRACT, f"it works with {placements.told(call, other)}"
+    works_on_cpu = again(placements.on_cpu(call))["ended"] == "ran"
+    if not works_on_cpu:
+        return BUG, "it works with no placement of its arguments"
+    if given and all(one["device"] != "cpu" for one in (shown.get("story") or {}).get("operands", [])):
+        return FOR_CPU, "it reads what it was given on the CPU, and works with everything there"
+    returns_tensors = any(one["kind"] == "tensor" for one in control.get("result", []))
+    if _TO_THE_HOST.search(shown["text"]) and call.target.kind != MODULE and not returns_tensors:
+        return FOR_CPU, "it makes no tensors, and works with everything on the CPU"
+    return BUG, "it works only with everything on the CPU"
+
+
+def words(operand: Mapping[str, Any] | None) -> str:
+    """An operand in words."""
+    if operand is None:
+        return ""
+    shape = "x".join(map(str, operand["shape"])) or "0-dim"
+    made = f", made by `{operand['how']}`" if operand["how"] else ""
+    owner = f", {operand['owner']}" if operand["owner"] else ""
+    return f"`{operand['name']}`: {operand['dtype']} tensor {shape} on {operand['device']}{made}{owner}"

@@ -1,0 +1,54 @@
+"""Where the arguments of a call are put: all on the accelerator, some of them on the CPU, or all on the CPU.
+
+Where a call fails with everything on the accelerator and works with one of its tensors on the CPU and another on the
+accelerator, that is how it wants to be called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from torchdevlint.runtime.hunt.script import INIT, Call, leaves
+
+MOST = 16
+
+
+def others(call: Call) -> Iterator[Call]:
+    """The other placements of a call, those with one argument that is moved first; all on the CPU is not among them.
+
+    What a Module is constructed with is on the CPU to begin with, and may have to be on the accelerator.
+    """
+    flips = [
+        f"!{path}" if path.startswith(INIT) and call.module_is_class else path
+        for path, one in leaves(call.values)
+        if one["is"] == "tensor"
+    ]
+    number = 0
+    for size in range(1, len(flips) + 1):
+        for chosen in combinations(flips, size):
+            if number == MOST:
+                return
+            number += 1
+            yield replace(call, on_cpu=call.on_cpu | frozenset(chosen))
+
+
+def on_cpu(call: Call) -> Call:
+    """Everything on the CPU."""
+    every = frozenset(path for path, _ in leaves(call.values))
+    return replace(call, on_cpu=every, module_on_cpu=True)
+
+
+def told(call: Call, other: Call) -> str:
+    """In words what `other` puts elsewhere."""
+    changed = sorted(other.on_cpu - call.on_cpu)
+    here = [path for path in changed if not path.startswith("!")]
+    there = [path[1:].removeprefix(INIT) for path in changed if path.startswith("!")]
+    parts = []
+    if here:
+        parts.append(f"{', '.join(f'`{path}`' for path in here)} on the CPU")
+    if there:
+        parts.append(f"{', '.join(f'`{path}`' for path in there)} on the accelerator when it is constructed")
+    return " and ".join(parts)
