@@ -34,7 +34,10 @@ _use_miopen_ctc_loss.Tensor _validate_compressed_sparse_indices is_set_to miopen
 copy_sparse_to_sparse_ resize_as_sparse_
 """
 # What was in a table before a release; `operators.structured` knows it.
-EARLIER = {"STRUCTURED": ((2, 10), {"hypot", "hypot.out", "hypot_"})}
+EARLIER = {
+    "STRUCTURED": ((2, 10), {"hypot", "hypot.out", "hypot_"}),
+    "UNSTRUCTURED": ((2, 15), {"_scaled_grouped_mm_v2", "_scaled_mm_v2", "_scaled_mm_v2.out"}),
+}
 HEADER = '''"""Which overload has which device check, as torchgen makes CUDA's kernels from native_functions.yaml.
 
 Written by ``python scripts/operators.py write``; not to be edited. Only overloads with two tensors or more are listed:

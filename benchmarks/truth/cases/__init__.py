@@ -6,6 +6,7 @@ from benchmarks.truth.case import Case
 from benchmarks.truth.cases import (
     creation,
     cuda,
+    distributed,
     elementwise,
     indexing,
     matmul,
@@ -25,4 +26,5 @@ ALL: tuple[Case, ...] = (
     *serialization.CASES,
     *cuda.CASES,
     *structures.CASES,
+    *distributed.CASES,
 )

@@ -8,6 +8,7 @@ from benchmarks.truth.case import Case, ok, raises, rows
 from benchmarks.truth.sources import COPY, INDEXING, SET_DATA, ZERO_DIM, mixed, on
 
 CPU_INDEX = "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+NUMBERS = f"{INDEXING} (indices are moved); ATen/TensorIndexing.h, try_dispatch_index_fill_ (if on one device)"
 REFUSED = raises("RuntimeError", CPU_INDEX, source=INDEXING)
 
 INDEX = rows(
@@ -30,7 +31,15 @@ INDEX = rows(
         ("setitem/cuda-values-cpu", "x[i] = torch.ones(2, 4)"),
         ("setitem/cuda-values-cpu0dim", "x[i] = torch.tensor(1.0);;seen['r'] = x", on("cuda:0", "aten/src/ATen/native/TensorAdvancedIndexing.cpp, _index_put_impl_ and index_put_ (0-dim values)")),
         ("setitem/cuda-values-number", "x[i] = 1.0;;seen['r'] = x", on("cuda:0", INDEXING)),
-        ("setitem/cuda-mask-cpu-number", "x[y > 0] = 0.0;;seen['r'] = x"),
+        ("setitem/cuda-mask-cpu-number", "x[y > 0] = 0.0;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-index-cpu-number", "x[i.cpu()] = 1.0;;seen['r'] = [x, x.sum().item()]", ok(NUMBERS, r=["cuda:0 float32 [3, 4]", 46.0])),
+        ("setitem/cuda-columns-cpu-number", "x[:, i.cpu()] = 1;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-row-and-index-cpu-number", "x[0, i.cpu()] = True;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-index-of-two-dimensions-cpu-number", "x[..., i.cpu()[None]] = 1.0;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-list-number", "x[[0, 1]] = 1.0;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-numpy-number", "x[np.array([0, 1])] = 1.0;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-numpy-mask-number", "x[np.array([True, False, True])] = 1.0;;seen['r'] = x", on("cuda:0", NUMBERS)),
+        ("setitem/cuda-leaf-index-cpu-number", "with torch.no_grad():;;    p = nn.Parameter(x);;    p[i.cpu()] = 0.0;;seen['r'] = p", on("cuda:0", NUMBERS)),
         ("setitem/cuda-mask-cpu-values-cpu", "x[y > 0] = torch.zeros(11)"),
         ("setitem/cpu-mask-cuda", "y[x > 0] = 0.0"),
         ("setitem/cpu-index-cuda", "y[i] = 0.0"),

@@ -17,7 +17,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.operators import texts
 
+NCCL2 = texts.installed() >= (2, 15)
+"""Whether ``nccl`` is `ProcessGroupNCCL2`."""
+BOUND = "ProcessGroupNCCL is bound to device {} but an operation was issued on {}"
+SHARED = "both on CUDA device 0"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
 Answers = dict[str, Any]
 
@@ -67,6 +72,7 @@ def collectives(rank: int) -> Answers:
     objects: list[Any] = [None, None]
     dist.all_gather_object(objects, f"rank {rank}")
     dist.barrier(device_ids=[rank])
+    dist.all_reduce(torch.ones(1, device="cuda"), group=dist.new_group([0, 1]))
     group = dist.new_group([0, 1], backend="gloo")
     on_the_cpu = torch.ones(1)
     dist.all_reduce(on_the_cpu, group=group)
@@ -126,6 +132,7 @@ def data_parallel(rank: int) -> Answers:
     found["input"] = said(lambda: DistributedDataParallel(inputs)(left))[:68]
     ids = "DistributedDataParallel device_ids and output_device arguments only work with single-device"
     found["cpu with ids"] = ids in said(lambda: DistributedDataParallel(nn.Linear(1, 1), device_ids=[rank]))
+    found["backends"] = dist.get_backend_config()
     found["cpu"] = said(lambda: DistributedDataParallel(nn.Linear(1, 1)))
     synced = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm1d(3)).cuda(rank)
     x = torch.arange(12.0).reshape(4, 3)
@@ -157,9 +164,12 @@ def test_distributed_data_parallel(tmp_path: Path) -> None:
     for rank, found in enumerate(ranks(data_parallel, None, tmp_path)):
         for name in ("id", "none", "view"):
             assert found[name] == (f"cuda:{rank}", True, "module.0.weight")
-        assert found["input"] == "RuntimeError: Expected all tensors to be on the same device, but got"
+        assert found["input"].startswith("RuntimeError: Expected all tensors to be on the same device, but ")
         assert found["cpu with ids"]
-        assert found["cpu"] == "RuntimeError: No backend type associated with device type cpu"
+        for_the_cpu = "cpu" in found["backends"]  # as it was where the program asks for none, before 2.6
+        assert found["cpu"] == (
+            "nothing" if for_the_cpu else "RuntimeError: No backend type associated with device type cpu"
+        )
         assert found["sharded"] == f"cuda:{rank}"
         assert found["fully_shard"] == "NotSimulated: fully_shard"
         assert found["synced"] == [True, True, True]
@@ -170,22 +180,48 @@ def together(rank: int) -> Answers:
 
 
 def test_two_ranks_on_one_accelerator_are_refused(tmp_path: Path) -> None:
-    texts = [found["said"] for found in ranks(together, "nccl", tmp_path)]
-    assert any(
-        text.startswith("DistBackendError: NCCL error") and text.endswith("both on CUDA device 0") for text in texts
-    )
+    """Before 2.15 by NCCL, at their first collective; since then a group is bound to the accelerator of its rank."""
+    first, second = (found["said"] for found in ranks(together, "nccl", tmp_path))
+    if NCCL2:
+        assert second == f"RuntimeError: {BOUND.format('cuda:1', 'cuda:0')}"
+    else:
+        assert any(
+            text.startswith("DistBackendError: NCCL error") and text.endswith(SHARED) for text in (first, second)
+        )
 
 
-def alone(folder: Path) -> None:
-    dist.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
+@pytest.mark.skipif(not NCCL2, reason="since 2.15 the accelerator of a group is known when it is made")
+def test_two_groups_that_are_bound_to_one_accelerator_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    with pytest.raises(torch.multiprocessing.ProcessRaisedException, match=SHARED):
+        ranks(together, "nccl", tmp_path)
+
+
+def test_a_group_that_is_given_its_accelerator_works_there_alone(tmp_path: Path) -> None:
+    elsewhere = BOUND.format("cuda:1", "cuda:0") if NCCL2 else "tensor not on device passed to init_process_group"
+    with simulate(2):
+        alone(tmp_path, device_id=torch.device("cuda:1"))
+        try:
+            dist.all_reduce(torch.ones(1, device="cuda:1"))
+            with pytest.raises(RuntimeError, match=elsewhere):
+                dist.all_reduce(torch.ones(1, device="cuda:0"))
+        finally:
+            dist.destroy_process_group()
+
+
+def alone(folder: Path, **options: Any) -> None:
+    dist.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1, **options)
 
 
 def test_a_machine_without_accelerators_has_no_nccl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    no_nccl = "Distributed package doesn't have NCCL built in|no GPUs found!"  # in a CPU build, in a CUDA build
+    no_gpu = "no GPUs found!|nccl2 requires at least one CUDA device"
+    no_nccl = f"Distributed package doesn't have NCCL built in|{no_gpu}"  # in a CPU build, in a CUDA build
     with simulate(0), pytest.raises((RuntimeError, ValueError), match=no_nccl):
         alone(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with simulate(2), pytest.raises(ValueError, match="ProcessGroupNCCL is only supported with GPUs, no GPUs found!"):
+    with simulate(2), pytest.raises((RuntimeError, ValueError), match=no_gpu):
         alone(tmp_path)
 
 

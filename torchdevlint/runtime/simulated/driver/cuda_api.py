@@ -72,7 +72,7 @@ def _device_functions(driver: Driver) -> dict[str, Any]:
         "_cuda_maybeExchangeDevice": driver.exchange,
         "_cuda_canDeviceAccessPeer": can_access_peer,
         "_cuda_getArchFlags": get_arch_flags,
-        "_cuda_getCompiledVersion": lambda: hardware.CUDA_VERSION_NUMBER,
+        "_cuda_getCompiledVersion": getattr(torch._C, "_cuda_getCompiledVersion", lambda: hardware.CUDA_VERSION_NUMBER),
         "_cuda_hasPrimaryContext": lambda device: driver.initialised,
         "_cuda_synchronize": lambda: None,
         "_cuda_ipc_collect": lambda: None,
@@ -225,7 +225,7 @@ def _constants(driver: Driver) -> Iterable[Patch]:
     # `torch._inductor.cudagraph_trees` imports the two, and `torch._dynamo.reset` imports that.
     yield torch._C, "_cuda_CUDAAllocator_AllocatorState", refusing_class("AllocatorState", "a CUDA graph")
     yield torch._C, "_set_cached_tensors_enabled", lambda enabled: None
-    yield torch.version, "cuda", hardware.CUDA_VERSION
+    yield torch.version, "cuda", torch.version.cuda or hardware.CUDA_VERSION
     yield torch.backends.cudnn.m, "_init", lambda: True
     yield torch.backends.cudnn.m, "version", lambda: hardware.CUDNN_VERSION
 

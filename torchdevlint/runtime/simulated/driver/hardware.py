@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 NAME = "Simulated accelerator"
 CAPABILITY = (8, 0)  # the least that supports bfloat16 and TF32 (torch.cuda.is_bf16_supported)
 
-# Programs take `torch.version.cuda` apart as soon as CUDA is available, so it must not be None. 12.6 is a CUDA for
-# which wheels of 2.6 to 2.13 were built; the architectures are those of its x86-64 wheels
+# Programs take `torch.version.cuda` apart as soon as CUDA is available, so it must not be None. A CPU build says this;
+# what a build for CUDA says is its own, since other libraries compare it with that of theirs (torchvision, when it is
+# imported). 12.6 is a CUDA for which wheels of 2.6 to 2.13 were built; the architectures are those of its x86-64 wheels
 # (torch.cuda.PYTORCH_RELEASES_CODE_CC).
 CUDA_VERSION = "12.6"
 CUDA_VERSION_NUMBER = 12060

@@ -49,6 +49,7 @@ _SYNCS_WITH_VALUE = frozenset(
     "masked_fill.Tensor masked_fill_.Tensor index_fill.int_Tensor index_fill_.int_Tensor".split()
 )
 _ON_CPU = frozenset("_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets".split())
+_SCALED = ("_scaled_grouped_mm_v2", "_scaled_mm_v2", "_scaled_mm_v2.out")
 _PACK = "_pack_padded_sequence"
 _DEVICE_IS_OF_VALUES = ("_sparse_coo_tensor_", "_sparse_compressed_", "_sparse_csr_", "_sparse_csc_", "_sparse_bs")
 _ASKED_ALWAYS = ("_foreach_addcdiv", "_foreach_addcmul", "histogram.", "_histogramdd", "randint_like.Tensor")
@@ -126,6 +127,8 @@ def waits(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any], device_of:
 
 def structured(name: str, release: tuple[int, int]) -> bool:
     """Whether an overload has a structured kernel with torchgen's check. `hypot` had one before 2.10."""
+    if name in _SCALED:
+        return release >= texts.SCALED_IS_STRUCTURED
     older = name in ("hypot", "hypot.out", "hypot_") and release < texts.HYPOT_WITHOUT_CHECK
     return older or name in tables.STRUCTURED
 
@@ -146,7 +149,7 @@ def _kind(schema: Schema) -> tuple[str, Check]:
         return "foreach", foreach
     if structured(name, release):
         return "checked", checked(True, release)
-    if name in tables.UNSTRUCTURED:
+    if name in tables.UNSTRUCTURED or name in _SCALED:
         return "checked", checked(False, release)
     if name in tables.ITERATOR:
         return "iterator", iterator

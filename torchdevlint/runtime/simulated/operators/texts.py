@@ -1,7 +1,7 @@
 """The texts of PyTorch's device errors, and the one function that makes the exceptions.
 
 The generated device check changed its text in 2.8 (aten/src/ATen/core/op_registration/adaption.cpp; read from the
-libraries of the releases 2.4 to 2.13). TensorIterator's text is the same in all of them.
+libraries of the releases 2.4 to 2.13, and seen in 2.15). TensorIterator's text is the same in all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ OPERANDS = "torchdevlint_operands"
 NEW_CHECK_TEXT = (2, 8)
 CPU_SCALARS_IN_ADDCMUL = (2, 7)
 HYPOT_WITHOUT_CHECK = (2, 10)
+SCALED_IS_STRUCTURED = (2, 15)
 
 
 def release_of(version: str) -> tuple[int, int]:

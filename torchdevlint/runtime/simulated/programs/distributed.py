@@ -4,7 +4,11 @@ Rendezvous, groups, object collectives and DistributedDataParallel are PyTorch's
 the CPU, so the backend of the CPU carries everything; what a group says of its backends is what the program asked for,
 and each collective checks first that its tensors are where that backend wants them.
 
-Sources: torch/csrc/distributed/c10d/{ProcessGroup,Ops,ProcessGroupNCCL,NCCLUtils}.cpp.
+Since 2.15 `nccl` is `ProcessGroupNCCL2`, which is bound to one accelerator from its start: the one that the program
+names, else that of the rank (torch.distributed.distributed_c10d, `_nccl2_device`).
+
+Sources: torch/csrc/distributed/c10d/{ProcessGroup,Ops,ProcessGroupNCCL,NCCLUtils}.cpp; of `ProcessGroupNCCL2` the
+texts of nccl2/ProcessGroupNCCLBackend.cpp in the libtorch_cuda.so of 2.15.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 
-_ACCELERATED = ("nccl", "xccl")
+_ACCELERATED = ("nccl", "nccl-legacy", "nccl2", "nccl-lazy", "xccl")
+_BOUND = ("ProcessGroupNCCL2", "ProcessGroupNCCLLazy")
 _FLAT = ("_allgather_base_", "_reduce_scatter_base_")  # gloo divides the first dimension, NCCL the elements
 _CONTIGUOUS = ("allreduce_", "broadcast_", "reduce_", *_FLAT)
 _PLAIN = (torch.contiguous_format,)
@@ -34,9 +39,11 @@ _BETWEEN_TWO = ("send", "recv_", "recv_any_source_")
 
 
 def _accelerated_group(gloo: Any, name: str) -> Any:
-    """The class of a backend that wants an accelerator, `ProcessGroupNCCL` or `ProcessGroupXCCL`, over gloo."""
+    """The class of a backend that wants an accelerator, such as `ProcessGroupNCCL` or `ProcessGroupXCCL`, over gloo."""
 
     class Options:
+        lazy_init = enable_reconfigure = False
+
         def __init__(self, is_high_priority_stream: bool = False) -> None:
             self.is_high_priority_stream = is_high_priority_stream
             self.backend = name.removeprefix("ProcessGroup").lower()
@@ -49,14 +56,28 @@ def _accelerated_group(gloo: Any, name: str) -> Any:
         """Any attribute may be set; none has an effect."""
 
     class Group(gloo):  # type: ignore[misc]
-        def __init__(self, store: Any, rank: int, size: int, options: Any = None, timeout: Any = None) -> None:
-            if not simulation().driver.visible():
+        def __init__(
+            self, store: Any, rank: int, size: int, options: Any = None, device_id: Any = None, timeout: Any = None
+        ) -> None:
+            """`options` may be a timeout; only the groups that are `_BOUND` are given a device."""
+            active = simulation()
+            if not active.driver.visible():
                 raise ValueError(f"{name} is only supported with GPUs, no GPUs found!")
-            timeout = getattr(options, "_timeout", None) or timeout
+            timeout = options if isinstance(options, timedelta) else getattr(options, "_timeout", None) or timeout
+            self.device = device_id
+            place = _place(active, device_id) if device_id is not None else ""
+            if place:
+                _note(store, rank, place)
             super().__init__(store, rank, size, **({} if timeout is None else {"timeout": timeout}))
             _kept.append(self)  # C++ keeps only its own half of the object
+            if place:
+                _refuse_to_share(store, rank, size, place)
 
         uid = 0
+
+        def split(self, store: Any, ranks: list[int], options: Any) -> Any:
+            """The part of a bound group that `new_group` asks each of its `ranks` for (nccl2/ProcessGroupNCCL.cpp)."""
+            return type(self)(store, ranks.index(self.rank()), len(ranks), options, self.device)
 
         def _shutdown(self) -> None:
             """Called by torch before 2.6 when a group is destroyed; gloo has nothing to shut down."""
@@ -163,8 +184,20 @@ def _check(active: Simulation, group: Any, backends: dict[str, str], name: str, 
         raise ValueError("Tensors must be CUDA and dense")
     if len(set(there)) > 1 and "_coalesced_" in name:
         raise ValueError("Expected list of tensors on the same device")  # check_gpu_tensors_same_device
+    _check_bound(group, there[0])
     if name not in _BETWEEN_TWO:
         _meet(active, group, there[0])
+
+
+def _check_bound(group: Any, device: torch.device) -> None:
+    """`ProcessGroupNCCL::initNCCLComm`, and of ProcessGroupNCCL2 the check before each operation."""
+    bound = group.bound_device_id
+    if bound is None or bound == device:
+        return
+    if type(group._get_backend(device)).__name__ in _BOUND:
+        raise RuntimeError(f"ProcessGroupNCCL is bound to device {bound} but an operation was issued on {device}")
+    text = "Attempt to perform collective on tensor not on device passed to init_process_group"
+    raise torch.distributed.DistBackendError(text)
 
 
 def _check_contiguous(args: tuple[Any, ...]) -> None:
@@ -187,9 +220,22 @@ def _meet(active: Simulation, group: Any, device: torch.device) -> None:
     if _met.get(name) is store:
         return
     _met[name] = store
-    place = f"{_host()}:{active.driver.ordinals()[device.index]}"
-    store.set(f"torchdevlint/{own}", place)
-    for rank in range(group.size()):
+    place = _place(active, device)
+    _note(store, own, place)
+    _refuse_to_share(store, own, group.size(), place)
+
+
+def _place(active: Simulation, device: torch.device) -> str:
+    """An accelerator by the machine that it is in."""
+    return f"{_host()}:{active.driver.ordinals()[active.driver.resolve(device).index]}"
+
+
+def _note(store: Any, rank: int, place: str) -> None:
+    store.set(f"torchdevlint/{rank}", place)
+
+
+def _refuse_to_share(store: Any, own: int, size: int, place: str) -> None:
+    for rank in range(size):
         if (
             rank != own
             and store.check([f"torchdevlint/{rank}"])
@@ -244,12 +290,20 @@ def patches() -> Iterator[Patch]:
     backend = {"cuda": "NCCL", "xpu": "XCCL"}.get(driver.kind)
     if backend is None or not driver.installed or not c10d.is_gloo_available():
         return
-    made = _accelerated_group(c10d.ProcessGroupGloo, f"ProcessGroup{backend}")
     yield c10d, f"_{backend}_AVAILABLE", True
-    for owner in (c10d, torch.distributed, torch._C._distributed_c10d):
-        yield owner, f"ProcessGroup{backend}", made
+    classes = [_accelerated_group(c10d.ProcessGroupGloo, name) for name in _classes(c10d, backend)]
+    for made in classes:
+        made.Options = classes[0].Options
+        for owner in (c10d, torch.distributed, torch._C._distributed_c10d):
+            yield owner, made.__name__, made
     if backend == "NCCL":
         yield c10d, "default_pg_nccl_timeout", timedelta(minutes=10)
+
+
+def _classes(c10d: Any, backend: str) -> list[str]:
+    """The classes by which torch makes groups of a backend. A CPU build has the functions that make them as well."""
+    bound = _BOUND if backend == "NCCL" and hasattr(c10d, "_create_nccl2_process_group") else ()
+    return [f"ProcessGroup{backend}", *bound]
 
 
 def _collectives() -> list[str]:

@@ -11,13 +11,14 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.operators import COMPOSITE
+from torchdevlint.runtime.simulated.operators import COMPOSITE, texts
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.story import refused, reported
 from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, claim_of, device_of, storage_of
 from torchdevlint.runtime.simulated.tensors.mode import tensors_in
 
+NUMBERS_ARE_FILLED_IN = (2, 15)
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 
 
@@ -168,6 +169,31 @@ def _padded(original: Callable[..., Any]) -> Callable[..., Any]:
     return padded
 
 
+def _setitem(original: Callable[[torch.Tensor, Any, Any], None]) -> Callable[[torch.Tensor, Any, Any], None]:
+    """ATen/TensorIndexing.h, `set_item`: since 2.15 a number is filled in by `index_fill_` or `masked_fill_`.
+
+    Only where the index is on the tensor's device, which in C++ it is here always: else the number becomes a tensor,
+    which `index_put_` puts there, as in earlier releases.
+    """
+
+    @functools.wraps(original)
+    def __setitem__(self: torch.Tensor, index: Any, value: Any) -> None:  # noqa: N807  # it replaces one
+        if isinstance(value, (int, float, complex)) and _is_elsewhere(index, self):
+            value = torch.full((), value, dtype=self.dtype, device=device_of(self))
+        original(self, index, value)
+
+    return __setitem__
+
+
+def _is_elsewhere(index: Any, table: torch.Tensor) -> bool:
+    parts = index if isinstance(index, (tuple, list)) else (index,)
+    claims = [claim for part in parts if isinstance(part, torch.Tensor) and (claim := claim_of(part)) is not None]
+    if not claims:
+        return False
+    here = claim_of(table)
+    return here is not None and any(claim.device != here.device for claim in claims)
+
+
 def group_by_device_and_dtype(tensor_lists: Sequence[Sequence[Any]], with_indices: bool = False) -> dict[Any, Any]:
     """Groups for the `_foreach_` functions (torch/csrc/Module.cpp, aten/src/ATen/native/ForeachUtils.h).
 
@@ -202,5 +228,7 @@ def patches() -> Iterator[Patch]:
     for name in ("stft", "istft"):
         yield torch._VF, name, _window(name, getattr(torch._VF, name))
     yield torch, "ctc_loss", _ctc_loss(torch.ctc_loss)
+    if texts.installed() >= NUMBERS_ARE_FILLED_IN:
+        yield torch.Tensor, "__setitem__", _setitem(torch.Tensor.__setitem__)
     yield torch.autograd, "_make_grads", _make_grads(torch.autograd._make_grads)
     yield torch._C, "_group_tensors_by_device_and_dtype", group_by_device_and_dtype
