@@ -8,18 +8,22 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from torchdevlint.cli.console import complain, emit, progress, wants_color
 from torchdevlint.cli.options import Refused, configured, loaded
 from torchdevlint.config import ConfigError
 from torchdevlint.discover import discover
+from torchdevlint.model import Problem
 from torchdevlint.runtime.child import Limits
 from torchdevlint.runtime.hunt import report
-from torchdevlint.runtime.hunt.findings import Hunt
+from torchdevlint.runtime.hunt.findings import Hunt, Hunted
 from torchdevlint.runtime.hunt.gather import bugs_of
-from torchdevlint.runtime.hunt.hunter import Order, at_once, survey
+from torchdevlint.runtime.hunt.hunter import at_once, survey
 from torchdevlint.runtime.hunt.hunter import hunt as execute
+from torchdevlint.runtime.hunt.machines import Order
 from torchdevlint.runtime.hunt.modes import MODES
+from torchdevlint.runtime.hunt.record import Record, installed_torch
 from torchdevlint.runtime.hunt.targets import project_of
 from torchdevlint.runtime.verify import UnusableError, require_torch
 
@@ -44,6 +48,12 @@ from torchdevlint.runtime.verify import UnusableError, require_torch
     metavar="DIR",
     help="Write a script for each bug to this folder.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write down what is done to this file, and go on from there if it is there.",
+)
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How the report is written.")
 @click.option(
     "-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file."
@@ -62,26 +72,50 @@ def hunt(path: Path, **flags: Any) -> int:
     try:
         require_torch()
         found = discover((str(path),), loaded(flags, paths=(str(path),)))
+        order = _order(path, found.files, flags)
+        torch = installed_torch()
+        record = None if flags["record"] is None else Record(flags["record"], order, torch)
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
-    root = path.resolve() if path.is_dir() else path.resolve().parent
-    project = project_of(found.files, root)
-    order = Order(
-        project, flags["max_tries"], Limits(flags["timeout"]), at_once(flags["jobs"]), tuple(flags["only"]) or MODES
-    )
-    surveyed = survey(order)
-    targets = [one for one in surveyed.targets if one.is_selected(flags["select"])]
-    with progress(len(targets), sys.stderr.isatty()) as step:
-        hunted = execute(order, surveyed, targets, lambda _: step())
-    result = Hunt(bugs_of(hunted), tuple(hunted), dict(sorted(surveyed.failed.items())))
+    result = replace(_hunted(order, record, flags["select"]), torch=torch)
     if flags["write_reproducers"] is not None:
         result = report.written(result, flags["write_reproducers"])
-    if flags["output_format"] == "json":
-        text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
-    else:
-        colored = flags["output_file"] is None and wants_color(flags["color"], sys.stdout)
-        text = report.text(result, colored)
-    emit(text, flags["output_file"])
+    emit(_report(result, flags), flags["output_file"])
     for problem in found.problems:
         complain(problem, wants_color(flags["color"], sys.stderr))
-    return 2 if found.problems else 1 if result.bugs else 0
+    if result.bugs:
+        return 2 if found.problems else 1
+    if not any(not one.why for one in result.targets):
+        complain(Problem(None, "nothing could be executed"), wants_color(flags["color"], sys.stderr))
+        return 2
+    return 2 if found.problems else 0
+
+
+def _order(path: Path, files: tuple[str, ...], flags: dict[str, Any]) -> Order:
+    root = path.resolve() if path.is_dir() else path.resolve().parent
+    limits, only = Limits(flags["timeout"]), tuple(flags["only"]) or MODES
+    return Order(project_of(files, root), flags["max_tries"], limits, at_once(flags["jobs"]), only)
+
+
+def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> Hunt:
+    """The hunt, of which what is in the record is not done again."""
+    surveyed = survey(order)
+    targets = [one for one in surveyed.targets if one.is_selected(patterns)]
+    known = {} if record is None else record.known
+    waiting = [one for one in targets if one not in known]
+    with progress(len(waiting), sys.stderr.isatty()) as step:
+
+        def done(hunted: Hunted) -> None:
+            if record is not None:
+                record.add(hunted)
+            step()
+
+        fresh = {one.target: one for one in execute(order, surveyed, waiting, done)}
+    hunted = tuple(known[one] if one in known else fresh[one] for one in targets)
+    return Hunt(bugs_of(hunted), hunted, dict(sorted(surveyed.failed.items())))
+
+
+def _report(result: Hunt, flags: dict[str, Any]) -> str:
+    if flags["output_format"] == "json":
+        return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    return report.text(result, flags["output_file"] is None and wants_color(flags["color"], sys.stdout))

@@ -45,7 +45,7 @@ _KEPT_OF_SYS = sys.settrace, sys.setprofile, sys.setrecursionlimit, sys.getrecur
 def main() -> None:
     """Serve until stdin closes. The first argument is an empty folder that is this process's to use and to remove.
 
-    A second one says what `hunt` wants to be done before the first fork.
+    A second one is a file that says what `hunt` wants to be done before the first fork.
     """
     folder = Path(sys.argv[1])
     if sys.platform == "linux" and hasattr(os, "fork"):
@@ -58,7 +58,7 @@ def main() -> None:
     torch.set_num_threads(1)
     _warm()
     if len(sys.argv) > 2:
-        _prepare(json.loads(sys.argv[2]), folder)
+        _prepare(json.loads(Path(sys.argv[2]).read_text("utf-8")), folder)
     stream = _Lines(0)
     while (line := stream.next()) is not None:
         request = json.loads(line)
@@ -237,7 +237,7 @@ def _here(request: dict[str, Any]) -> dict[str, Any]:
     return {"ended": "returned", "value": value, "detail": "", "traceback": "", "output": ""}
 
 
-def _hunt(request: dict[str, Any]) -> dict[str, Any]:
+def _hunt(request: dict[str, Any]) -> Any:
     from torchdevlint.runtime.hunt import child
 
     return child.answer(request)

@@ -51,7 +51,7 @@ def prepare(order: dict[str, Any], folder: Path) -> None:
         brought(name, place)
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> Any:
     """Do what one request says."""
     from torchdevlint.runtime.simulated import current
 
@@ -63,7 +63,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return survey(request["modules"], request["root"])
     if what == "search":
         return _search(request)
-    return _run(request)
+    return [_run(text, request["name"], request["root"]) for text in request["texts"]]
 
 
 def _search(request: dict[str, Any]) -> dict[str, Any]:
@@ -175,17 +175,17 @@ def _execute(text: str, name: str) -> dict[str, Any]:
     return names
 
 
-def _run(request: dict[str, Any]) -> dict[str, Any]:
+def _run(text: str, name: str, root: str) -> dict[str, Any]:
     """What a script does on this machine."""
-    name, text = request["name"], request["text"]
     recorder = _RECORDER[-1]
+    recorder.limitations.clear()
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     sys.argv = [name]
     answer: dict[str, Any] = {"ended": "ran", "exception": "", "text": "", "story": None, "frames": [], "trace": ""}
     try:
         names = _execute(text, name)
     except BaseException as error:  # noqa: BLE001 (what the user's code raises is what is asked for)
-        answer.update(_told(error, request["root"]))
+        answer.update(_told(error, root))
     else:
         answer["result"] = compare.summary(names.get("result"))
         answer["held"] = sum(_on_accelerator(value) for key, value in names.items() if key != "result")

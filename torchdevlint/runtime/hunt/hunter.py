@@ -7,35 +7,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from queue import LifoQueue
+from threading import Lock
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torchdevlint.runtime.child import GIB, Limits
 from torchdevlint.runtime.hunt import compare, judge, modes, script
 from torchdevlint.runtime.hunt.findings import BUG, LIMIT, UNREPRODUCED, Failure, Hunted, Place
-from torchdevlint.runtime.hunt.targets import PROGRESS, Project, Target
-from torchdevlint.runtime.verify.server import Answer, Server
+from torchdevlint.runtime.hunt.machines import FLAT, SCRIPT, SIMULATED, Machines, Order, Shown, prepared, request, why
+from torchdevlint.runtime.hunt.targets import PROGRESS, Target
+from torchdevlint.runtime.verify.server import Server
 
-FLAT, SIMULATED = "flat", "simulated"
-SCRIPT = "script.py"
-"""What a script is called while it is executed."""
 SURVEY_SECONDS = 600.0
 DIFFERENT = "another result"
 """Stands for the exception where there is none."""
-
-
-class Order(Struct, frozen=True):
-    """How it is hunted: at most `tries` runs are spent on the search for values of a target."""
-
-    project: Project
-    tries: int = 60
-    limits: Limits = Limits(30.0, 8 * GIB)
-    jobs: int = 1
-    modes: tuple[str, ...] = modes.MODES
 
 
 class Surveyed(Struct, frozen=True):
@@ -49,16 +36,16 @@ def survey(order: Order) -> Surveyed:
     """Import every module in a child process. One that ends the process is left out of the next one."""
     waiting = list(order.project.modules)
     failed: dict[str, str] = {}
-    with Server(_prepared(order, FLAT, ())) as server:
+    with prepared(order, FLAT, ()) as server:
         while True:
-            answer = server.ask({**_request(order, "survey", SURVEY_SECONDS), "modules": waiting})
+            answer = server.ask({**request(order, "survey", SURVEY_SECONDS), "modules": waiting})
             if answer.ended == "returned":
                 targets = {Target(*row) for row in answer.value["targets"]}
                 return Surveyed(tuple(sorted(targets)), {**failed, **answer.value["failed"]})
             at = _at_work(server)
             if not any(name == at for name, _ in waiting):
-                return Surveyed((), {**failed, "": _why(answer)})
-            failed[at] = f"importing it ends the process: {_why(answer)}"
+                return Surveyed((), {**failed, "": why(answer)})
+            failed[at] = f"importing it ends the process: {why(answer)}"
             waiting = [(name, place) for name, place in waiting if name != at]
 
 
@@ -73,14 +60,17 @@ def _at_work(server: Server) -> str:
 def hunt(
     order: Order, surveyed: Surveyed, targets: Sequence[Target], done: Callable[[Hunted], None] = lambda _: None
 ) -> list[Hunted]:
-    """What becomes of each target, in their order."""
+    """What becomes of each target, in their order. `done` is called after each one, by one thread at a time."""
+    if not targets:
+        return []
     modules = tuple(each for each in order.project.modules if each[0] not in surveyed.failed)
-    idle: LifoQueue[_Machines] = LifoQueue()
+    idle: LifoQueue[Machines] = LifoQueue()
+    telling = Lock()
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(order.jobs))
-        fresh = {machine: stack.enter_context(Server(_prepared(order, machine, ()))) for machine in (FLAT, SIMULATED)}
+        fresh = {machine: stack.enter_context(prepared(order, machine, ())) for machine in (FLAT, SIMULATED)}
         for _ in range(order.jobs):
-            idle.put(stack.enter_context(_Machines(order, modules, fresh)))
+            idle.put(stack.enter_context(Machines(order, modules, fresh)))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
 
         def work(target: Target) -> Hunted:
@@ -89,111 +79,79 @@ def hunt(
                 hunted = _hunted(target, order, machines)
             finally:
                 idle.put(machines)
-            done(hunted)
+            with telling:
+                done(hunted)
             return hunted
 
         return list(pool.map(work, targets))
 
 
-class _Machines(ExitStack):
-    """The processes of one worker: the control and the accelerators; all workers share those without the project."""
-
-    def __init__(self, order: Order, modules: Sequence[tuple[str, str]], fresh: Mapping[str, Server]) -> None:
-        super().__init__()
-        self.order, self.fresh = order, fresh
-        self.known = {
-            machine: self.enter_context(Server(_prepared(order, machine, modules))) for machine in (FLAT, SIMULATED)
-        }
-
-    def run(self, text: str, machine: str, fresh: bool = False) -> dict[str, Any]:
-        """What a script does on a machine."""
-        server = (self.fresh if fresh else self.known)[machine]
-        request = _request(self.order, "run", self.order.limits.seconds)
-        answer = server.ask({**request, "name": SCRIPT, "text": text})
-        if answer.ended == "returned":
-            return dict(answer.value)
-        return {
-            "ended": "died",
-            "exception": "",
-            "text": _why(answer),
-            "story": None,
-            "frames": [],
-            "limits": [],
-            "held": 0,
-            "trace": answer.traceback,
-        }
-
-    def search(self, target: Target) -> Answer:
-        folder = dict(self.order.project.modules)[target.module]
-        return self.known[FLAT].ask(
-            {
-                **_request(self.order, "search", self.order.limits.seconds * 2),
-                "target": [target.module, target.qualname, target.kind, target.filename, target.line],
-                "folder": folder,
-                "insert": not _is_installed(folder),
-                "most": self.order.tries,
-            }
-        )
-
-
-def _hunted(target: Target, order: Order, machines: _Machines) -> Hunted:
+def _hunted(target: Target, order: Order, machines: Machines) -> Hunted:
     answer = machines.search(target)
     if answer.ended != "returned":
-        return Hunted(target, why=f"the search for values {answer.ended}: {_why(answer)}")
+        return Hunted(target, why=f"the search for values {answer.ended}: {why(answer)}")
     calls = [script.Call(target, **one) for one in answer.value["calls"]]
     runs = answer.value["runs"]
     if not calls:
         return Hunted(target, why=answer.value["why"], runs=runs)
     failures: dict[tuple[Any, ...], Failure] = {}
     ran: dict[str, None] = {}
-    for number, call in enumerate(calls):
-        for mode, failure in _failures(call, order, machines, everything=not number):
-            ran[mode] = None
-            if failure is not None:
-                failures.setdefault((failure.sort, failure.key), failure)
+    for mode, failure in _outcomes(calls, order, machines):
+        ran[mode] = None
+        if failure is not None:
+            failures.setdefault((failure.sort, failure.key), failure)
     return Hunted(target, tuple(failures.values()), "", runs, tuple(ran))
 
 
-def _failures(
-    call: script.Call, order: Order, machines: _Machines, everything: bool
-) -> Iterator[tuple[str, Failure | None]]:
-    """Each mode that runs on the control, with what fails on the accelerator. After a failure others prove little."""
-    control = machines.run(script.plain(call).text, FLAT)
-    if control["ended"] != "ran":
+def _outcomes(calls: Sequence[script.Call], order: Order, machines: Machines) -> Iterator[tuple[str, Failure | None]]:
+    """Each mode that runs on the control, with what fails on the accelerator.
+
+    All calls are made plainly; the first that works is used in all modes. After a failure other modes prove little.
+    """
+    plain = [(modes.CALL, script.plain(call)) for call in calls]
+    works: tuple[script.Call, Shown] | None = None
+    for mode, one, control, shown in _executed(plain, machines):
+        failure = _failure(mode, one, control, shown, machines)
+        if failure is None and works is None:
+            works = one.call, control
+        if mode in order.modes:
+            yield mode, failure
+    if works is None:
         return
-    paths = tuple(one["path"] for one in control["result"] if one.get("grad"))
-    for mode, one in modes.scripts(call, paths):
-        if mode not in order.modes or (mode != modes.CALL and not everything):
-            continue
-        expected = control if mode == modes.CALL else machines.run(one.text, FLAT)
-        if expected["ended"] != "ran":
-            continue
-        failure = _failure(mode, one, expected, machines)
-        yield mode, failure
-        if failure is not None and mode == modes.CALL:
-            return
+    paths = tuple(one["path"] for one in works[1]["result"] if one.get("grad"))
+    others = [(mode, one) for mode, one in modes.scripts(works[0], paths) if mode in order.modes and mode != modes.CALL]
+    for mode, one, control, shown in _executed(others, machines):
+        yield mode, _failure(mode, one, control, shown, machines)
 
 
-def _failure(mode: str, one: script.Script, control: dict[str, Any], machines: _Machines) -> Failure | None:
-    shown = machines.run(one.text, SIMULATED)
+def _executed(
+    scripts: Sequence[tuple[str, script.Script]], machines: Machines
+) -> Iterator[tuple[str, script.Script, Shown, Shown]]:
+    """The scripts that run on the control, with what they do there and on the accelerator."""
+    controls = machines.run_all([one.text for _, one in scripts], FLAT)
+    able = [(*each, control) for each, control in zip(scripts, controls, strict=True) if control["ended"] == "ran"]
+    shown = machines.run_all([one.text for _, one, _ in able], SIMULATED)
+    for (mode, one, control), there in zip(able, shown, strict=True):
+        yield mode, one, control, there
+
+
+def _failure(mode: str, one: script.Script, control: Shown, shown: Shown, machines: Machines) -> Failure | None:
     if shown["ended"] == "ran":
         return _difference(mode, one, control, shown, machines)
 
-    def again(call: script.Call) -> dict[str, Any]:
-        text = next((other.text for name, other in modes.scripts(call, _paths(control)) if name == mode), "")
+    def again(call: script.Call) -> Shown:
+        text = next((each.text for name, each in modes.scripts(call, one.paths) if name == mode), "")
         return machines.run(text, SIMULATED)
 
     if shown["ended"] == "died":
-        sort, why = LIMIT, shown["text"]
+        sort, reason = LIMIT, shown["text"]
     else:
-        sort, why = judge.sort_of(one, shown, SCRIPT, again if mode in modes.SIMPLE else None, control)
-    failure = _of_shown(mode, one, shown, sort, why)
+        sort, reason = judge.sort_of(one, shown, SCRIPT, again if mode in modes.SIMPLE else None, control)
+    failure = _of_shown(mode, one, shown, sort, reason)
     return _confirmed(failure, machines) if sort == BUG else failure
 
 
-def _difference(
-    mode: str, one: script.Script, control: dict[str, Any], shown: dict[str, Any], machines: _Machines
-) -> Failure | None:
+def _difference(mode: str, one: script.Script, control: Shown, shown: Shown, machines: Machines) -> Failure | None:
     """A result that is another one on the accelerator, where two runs on the control agree."""
     told = compare.differ(control["result"], shown["result"])
     if not told or shown["limits"] or mode not in modes.SIMPLE:
@@ -216,14 +174,14 @@ def _reseeded(text: str) -> str:
     return re.sub(r"^( *)result = ", r"\1torch.manual_seed(1)\n\1result = ", text, count=1, flags=re.MULTILINE)
 
 
-def _of_shown(mode: str, one: script.Script, shown: Mapping[str, Any], sort: str, why: str) -> Failure:
+def _of_shown(mode: str, one: script.Script, shown: Shown, sort: str, reason: str) -> Failure:
     operand, given = judge.stray(shown, SCRIPT, one.device)
     frames = shown["frames"]
     return Failure(
         target=one.call.target,
         mode=mode,
         sort=sort,
-        why=why,
+        why=reason,
         script=one.text,
         exception=shown["exception"],
         text=shown["text"],
@@ -234,7 +192,7 @@ def _of_shown(mode: str, one: script.Script, shown: Mapping[str, Any], sort: str
     )
 
 
-def _confirmed(failure: Failure, machines: _Machines) -> Failure:
+def _confirmed(failure: Failure, machines: Machines) -> Failure:
     """The same, if its script shows it in processes that have imported nothing of the project yet; else it is none."""
     control = machines.run(failure.script, FLAT, fresh=True)
     shown = machines.run(failure.script, SIMULATED, fresh=True)
@@ -243,35 +201,8 @@ def _confirmed(failure: Failure, machines: _Machines) -> Failure:
     )
     if control["ended"] == "ran" and shown["ended"] == "raised" and same:
         return failure
-    why = control["text"] if control["ended"] != "ran" else shown["text"] or "its script runs through"
-    return replace(failure, sort=UNREPRODUCED, why=f"its script does not show it: {why}")
-
-
-def _paths(control: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(one["path"] for one in control.get("result", []) if one.get("grad"))
-
-
-def _request(order: Order, what: str, seconds: float) -> dict[str, Any]:
-    return {
-        "do": "hunt",
-        "what": what,
-        "seconds": seconds,
-        "memory": order.limits.memory,
-        "paths": list(order.project.folders),
-        "root": order.project.root,
-    }
-
-
-def _prepared(order: Order, machine: str, modules: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    return {"machine": machine, "root": order.project.root, "modules": list(modules)}
-
-
-def _is_installed(folder: str) -> bool:
-    return any(part in Path(folder).parts for part in ("site-packages", "dist-packages"))
-
-
-def _why(answer: Answer) -> str:
-    return answer.detail or (answer.output.strip().splitlines() or [""])[-1]
+    reason = control["text"] if control["ended"] != "ran" else shown["text"] or "its script runs through"
+    return replace(failure, sort=UNREPRODUCED, why=f"its script does not show it: {reason}")
 
 
 def at_once(wanted: int | None) -> int:

@@ -24,7 +24,10 @@ def scripts(call: Call, paths: tuple[str, ...] = ()) -> Iterator[tuple[str, Scri
     yield SECOND, plain(call, f"{name}, on the second accelerator", "cuda:1")
     if paths:
         loss = " + ".join(f"result{path}.sum()" for path in paths)
-        yield BACKWARD, Script(call, f"{name}, backward", "cuda", (*plain(call).body, f"({loss}).backward()"))
+        yield (
+            BACKWARD,
+            Script(call, f"{name}, backward", "cuda", (*plain(call).body, f"({loss}).backward()"), paths=paths),
+        )
     if call.target.kind == MODULE:
         yield from _of_module(call, name)
 

@@ -48,6 +48,8 @@ class Script(Struct, frozen=True):
     second: str = ""
     imports: tuple[str, ...] = ()
     as_function: bool = False
+    paths: tuple[str, ...] = ()
+    """What in the result has a gradient."""
 
     @property
     def text(self) -> str:

@@ -131,7 +131,10 @@ class Server:
             return self.process, True
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
-        prepared = [] if self.prepared is None else [json.dumps(self.prepared)]
+        prepared = []
+        if self.prepared is not None:
+            prepared = [str(folder / "prepared.json")]
+            Path(prepared[0]).write_text(json.dumps(self.prepared), "utf-8")
         return subprocess.Popen(
             [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder), *prepared],
             cwd=folder,  # `-m` puts it on the import path, where a module of the user could hide one of Python's
