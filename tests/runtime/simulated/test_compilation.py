@@ -85,6 +85,64 @@ def test_exporting_from_an_accelerator_is_refused(listener: Recorder) -> None:
         torch.export.export(model, (torch.ones(1, 2, device="cuda"),))
 
 
+class Constants(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scale = torch.tensor(2.0) * torch.as_tensor([1.0, 2.0]) + x.new_tensor([0.0, 0.0])
+        return torch.cond(x.sum() > 2, lambda x, y: x * y, lambda x, y: x - y, (x, scale))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exporting_on_the_cpu(listener: Recorder, strict: bool) -> None:
+    exported = torch.export.export(Constants(), (torch.ones(2),), strict=strict)
+    assert any("cond" in str(node.target) for node in exported.graph.nodes)
+    assert exported.module()(torch.tensor([1.0, 3.0])).tolist() == [2.0, 12.0]
+    assert ("torch.export: traced with strict=False" in listener.limitations) == strict
+
+
+def test_operators_that_run_functions_of_the_program(listener: Recorder) -> None:
+    from torch._higher_order_ops.scan import scan
+    from torch._higher_order_ops.while_loop import while_loop
+
+    def chosen(w: torch.Tensor) -> torch.Tensor:
+        return torch.cond(w.sum() > 2, lambda x: x * w, lambda x: x, (w.detach(),))  # type: ignore[no-any-return]
+
+    def repeated(w: torch.Tensor) -> torch.Tensor:
+        start = torch.tensor(0, device="cuda:1"), w
+        return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), start)[1]  # type: ignore[no-any-return]
+
+    def scanned(w: torch.Tensor) -> torch.Tensor:
+        rows = torch.ones(4, 3, device="cuda:1")
+        return scan(lambda c, x: (c + x * w, c * x), torch.zeros_like(w), rows)[1]  # type: ignore[no-any-return]
+
+    for run, expected in ((chosen, 1.0), (repeated, 8.0), (scanned, 6.0)):
+        w = torch.ones(3, device="cuda:1", requires_grad=True)
+        run(w).sum().backward()
+        assert w.grad is not None
+        assert (w.grad.device, w.grad.tolist()) == (torch.device("cuda:1"), [expected] * 3)
+        with torch.inference_mode():
+            assert run(w).device == torch.device("cuda:1")
+    with pytest.raises(RuntimeError, match="same device"):
+        torch.cond(torch.tensor(True).cuda(), lambda x: x + torch.ones(3), lambda x: x, (torch.ones(3).cuda(),))
+
+
+def test_flexible_attention_has_the_gradient_of_attention(listener: Recorder) -> None:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 16, 16, device="cuda")
+    start = torch.rand(1, 2, 16, 8)
+    flexible, plain = start.cuda().requires_grad_(), start.clone().requires_grad_()
+    flex_attention(flexible, flexible, flexible, block_mask=mask, score_mod=lambda s, *_: s * 2).sum().backward()
+    attention = torch.nn.functional.scaled_dot_product_attention
+    attention(plain, plain, plain, is_causal=True, scale=2 * 8**-0.5).sum().backward()
+    assert flexible.grad is not None
+    assert plain.grad is not None
+    assert flexible.grad.device == torch.device("cuda:0")
+    assert torch.allclose(flexible.grad.cpu(), plain.grad, atol=1e-5)
+    left = torch.zeros(16)
+    with pytest.raises(RuntimeError, match="indices should be either on cpu or on the same device"):
+        flex_attention(flexible, flexible, flexible, score_mod=lambda s, b, h, i, j: s + left[i])
+
+
 def test_the_compilers_are_back_afterwards() -> None:
     from torch._dynamo import eval_frame
 

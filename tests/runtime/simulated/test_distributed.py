@@ -69,6 +69,10 @@ def collectives(rank: int) -> Answers:
     dist.all_gather_into_tensor(flat, torch.full((2,), float(rank), device="cuda"))
     scattered = torch.zeros(1, device="cuda")
     dist.reduce_scatter_tensor(scattered, torch.arange(2.0, device="cuda"))
+    whole = torch.tensor([-3 - rank, 3 + 2 * rank], device="cuda")
+    averaged = torch.zeros(1, dtype=torch.long, device="cuda")
+    dist.reduce_scatter_tensor(averaged, whole, dist.ReduceOp.AVG)
+    dist.all_reduce(whole, dist.ReduceOp.AVG)
     objects: list[Any] = [None, None]
     dist.all_gather_object(objects, f"rank {rank}")
     dist.barrier(device_ids=[rank])
@@ -82,6 +86,8 @@ def collectives(rank: int) -> Answers:
         "all_gather": [one.item() for one in parts],
         "all_gather_into_tensor": flat.tolist(),
         "reduce_scatter": scattered.item(),
+        "averaged": (averaged.item(), whole.tolist(), str(whole.device)),
+        "average of truth": said(lambda: dist.all_reduce(whole > 0, dist.ReduceOp.AVG)),
         "objects": objects,
         "gloo": on_the_cpu.item(),
         "cpu": said(lambda: dist.all_reduce(torch.ones(1))),
@@ -98,6 +104,8 @@ def test_collectives_over_nccl(tmp_path: Path) -> None:
         "all_gather": [0.0, 1.0],
         "all_gather_into_tensor": [[0.0, 0.0, 1.0, 1.0]],
         "reduce_scatter": 0.0,
+        "averaged": (-3, [-3, 4], "cuda:0"),
+        "average of truth": "TypeError: Cannot use ReduceOp.AVG with boolean inputs",
         "objects": ["rank 0", "rank 1"],
         "gloo": 2.0,
         "cpu": "RuntimeError: No backend type associated with device type cpu",
@@ -106,6 +114,7 @@ def test_collectives_over_nccl(tmp_path: Path) -> None:
     }
     assert second["all_reduce"] == ("cuda:1", [3.0, 3.0])
     assert second["reduce_scatter"] == 2.0
+    assert second["averaged"] == (4, [-3, 4], "cuda:1")
 
 
 def data_parallel(rank: int) -> Answers:

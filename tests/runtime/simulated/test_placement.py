@@ -636,3 +636,12 @@ def test_a_tensor_like_another_leaves_its_claim_alone() -> None:
     like = claim_of(torch.zeros_like(plain))
     assert like is not None
     assert (claim.how, like.how) == ("ones", "zeros_like")
+
+
+def test_what_is_on_the_meta_device_cannot_be_copied() -> None:
+    layer = nn.Linear(2, 2, device="meta")
+    for move in (layer.cuda, layer.weight.cuda, lambda: layer.weight.to("cuda:1")):
+        with pytest.raises(NotImplementedError, match=r"^Cannot copy out of meta tensor; no data!$"):
+            move()
+    with pytest.raises(NotImplementedError, match=r"Please use torch.nn.Module.to_empty\(\) instead"):
+        layer.to("cuda")

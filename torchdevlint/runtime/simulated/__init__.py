@@ -24,13 +24,14 @@ from torchdevlint.runtime.simulated import state
 from torchdevlint.runtime.simulated.driver import api
 from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.patches import Patches
-from torchdevlint.runtime.simulated.programs import compilation, distributed, parallel, processes, threads
+from torchdevlint.runtime.simulated.programs import compilation, distributed, higher_order, parallel, processes, threads
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.story import created_at
 from torchdevlint.runtime.simulated.tensors import (
     composites,
     devices,
     factories,
+    gradients,
     legacy,
     modules,
     movement,
@@ -80,6 +81,7 @@ class _Installation:
         yield from wrappers.patches()
         yield from legacy.patches(self.simulation)
         yield from composites.patches()
+        yield from gradients.patches()
         yield from api.patches(self.simulation.driver)
         yield from threads.patches(self.mode)
         yield from devices.patches()
@@ -87,6 +89,7 @@ class _Installation:
         yield from processes.patches()
         yield from distributed.patches()
         yield from compilation.patches()
+        yield from higher_order.patches()
 
 
 def _import_what_looks_at_torch() -> None:

@@ -68,7 +68,7 @@ def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
         "_accelerator_getDeviceIndex": get_index,
         "_accelerator_setDeviceIndex": set_index,
         "_accelerator_exchangeDevice": driver.exchange,
-        "_accelerator_maybeExchangeDevice": driver.exchange,
+        "_accelerator_maybeExchangeDevice": driver.maybe_exchange,
         "_accelerator_getStream": get_stream,
         "_accelerator_setStream": set_stream,
         "_accelerator_synchronizeDevice": synchronise,

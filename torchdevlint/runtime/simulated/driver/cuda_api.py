@@ -69,7 +69,7 @@ def _device_functions(driver: Driver) -> dict[str, Any]:
         "_cuda_getDevice": get_device,
         "_cuda_setDevice": set_device,
         "_cuda_exchangeDevice": driver.exchange,
-        "_cuda_maybeExchangeDevice": driver.exchange,
+        "_cuda_maybeExchangeDevice": driver.maybe_exchange,
         "_cuda_canDeviceAccessPeer": can_access_peer,
         "_cuda_getArchFlags": get_arch_flags,
         "_cuda_getCompiledVersion": getattr(torch._C, "_cuda_getCompiledVersion", lambda: hardware.CUDA_VERSION_NUMBER),

@@ -38,7 +38,7 @@ def _xpu(driver: Driver) -> Iterable[Patch]:
         "_xpu_getDevice": lambda: driver.current,
         "_xpu_setDevice": driver.set_current,
         "_xpu_exchangeDevice": driver.exchange,
-        "_xpu_maybeExchangeDevice": driver.exchange,
+        "_xpu_maybeExchangeDevice": driver.maybe_exchange,
         "_xpu_canDeviceAccessPeer": lambda device, peer: device != peer,
         "_xpu_synchronize": lambda device=None: None,
         "_xpu_emptyCache": driver.empty_cache,
@@ -56,7 +56,7 @@ def _xpu(driver: Driver) -> Iterable[Patch]:
     yield torch._C, "_has_xpu", True
     yield xpu, "_is_in_bad_fork", functions["_xpu_isInBadFork"]
     yield xpu, "_exchange_device", driver.exchange
-    yield xpu, "_maybe_exchange_device", driver.exchange
+    yield xpu, "_maybe_exchange_device", driver.maybe_exchange
     yield xpu, "_get_device_properties", lambda index: _XpuProperties()
     if hasattr(xpu, "_raw_device_count_zes"):
         yield xpu, "_raw_device_count_zes", lambda visible: -1

@@ -2,14 +2,16 @@
 
 `torch.compile` keeps its wrappers (`OptimizedModule`, the prefix `_orig_mod.`) and runs what they wrap. Functions and
 modules given to `torch.jit.script` and `torch.jit.trace` are returned as they are (`PYTORCH_JIT=0` does the same);
-modules that are loaded compiled are refused, because devices are constants in their code, and so is `torch.export`.
-The recorder is told.
+modules that are loaded compiled are refused, because devices are constants in their code. `torch.export` is refused on
+an accelerator; on the CPU it traces by running (`strict=False`), since dynamo would compile the functions of the
+simulation into the program. The recorder is told.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -90,6 +92,18 @@ def _extension(original: Callable[..., Any]) -> Callable[..., Any]:
     return load
 
 
+def _export(original: Callable[..., Any]) -> Callable[..., Any]:
+    strict = inspect.signature(original).parameters["strict"].default
+
+    @functools.wraps(original)
+    def export(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("strict", strict):
+            _limitation("torch.export: traced with strict=False")
+        return original(*args, **{**kwargs, "strict": False})
+
+    return export
+
+
 def _fake(original: Callable[..., Any]) -> Any:
     """`FakeTensor.__new__`: C++ ends the whole interpreter when such a tensor names a device that its build lacks."""
 
@@ -117,6 +131,8 @@ def patches() -> Iterator[Patch]:
             yield torch._dynamo, "export", refusing("torch.export", torch._dynamo.export)
         fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
         yield fakes.FakeTensor, "__new__", _fake(fakes.FakeTensor.__new__)
+        exporting: Any = importlib.import_module("torch.export")
+        yield exporting, "export", _export(exporting.export)
     jit: Any = torch.jit
     yield jit._state._enabled, "enabled", False
     for name in ("script", "trace", "trace_module"):

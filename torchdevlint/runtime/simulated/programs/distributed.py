@@ -26,7 +26,7 @@ from torchdevlint.runtime.simulated.errors import refusing
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs import synchronised
 from torchdevlint.runtime.simulated.state import Simulation, simulation
-from torchdevlint.runtime.simulated.tensors.claims import claim_of
+from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 
 _ACCELERATED = ("nccl", "nccl-legacy", "nccl2", "nccl-lazy", "xccl")
@@ -131,6 +131,39 @@ def _types_over(original: Callable[[Any], list[torch.device]]) -> Callable[[Any]
         return [torch.device(kind) for kind in backends] if backends else original(self)
 
     return types
+
+
+_REDUCTIONS = """
+    allreduce allreduce_coalesced reduce reduce_scatter reduce_scatter_single _reduce_scatter_base
+""".split()
+
+
+def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction of a group: NCCL averages integers, and cuts off what is behind the point; gloo refuses to.
+
+    NCCL's src/device/reduce_kernel.h, `FuncSumPostDiv`; ProcessGroupNCCL.cpp, `getNcclReduceOp`.
+    """
+
+    def reduction(self: Any, outputs: Any, *args: Any) -> Any:
+        options: Any = args[-1] if args else None
+        average = getattr(options, "reduceOp", None) == torch.distributed.ReduceOp.AVG
+        made = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+        kind = simulation().kind
+        if not average or not made or made[0].is_floating_point() or made[0].is_complex():
+            return original(self, outputs, *args)
+        if device_of(made[0]).type != kind or _backends(self).get(kind) not in _ACCELERATED:
+            return original(self, outputs, *args)
+        if made[0].dtype == torch.bool:
+            raise TypeError("Cannot use ReduceOp.AVG with boolean inputs")
+        options.reduceOp = torch.distributed.ReduceOp.SUM
+        work = original(self, outputs, *args)
+        work.wait()
+        if getattr(options, "rootRank", self.rank()) == self.rank():
+            for tensor in made:
+                tensor.div_(self.size(), rounding_mode="trunc")
+        return work
+
+    return reduction
 
 
 def _collective(name: str) -> Callable[[Simulation, Any], Any]:
@@ -280,6 +313,9 @@ def patches() -> Iterator[Patch]:
     group: Any = torch.distributed.ProcessGroup
     yield group, "_register_backend", _register_backend(group._register_backend)
     yield group, "_get_backend", _get_backend(group._get_backend)
+    for name in _REDUCTIONS:
+        if hasattr(group, name):  # the last but one is newer than 2.4
+            yield group, name, _averaging(getattr(group, name))
     yield group, "_device_types", property(_types_over(vars(group)["_device_types"].__get__))
     for name in _collectives():
         overload = getattr(torch.ops.c10d, name).default

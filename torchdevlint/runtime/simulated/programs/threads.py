@@ -19,6 +19,7 @@ class _Follower(TorchDispatchMode):  # type: ignore[misc]
     """The mode of a thread, which may outlive the simulation that it was started in: does what the active one does."""
 
     leader: Any = None
+    supports_higher_order_operators = True
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:

@@ -96,9 +96,7 @@ def _range(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
         device = active.resolve(active.driver.parse(kwargs["device"])) if kwargs.get("device") is not None else None
         if device is None or device.type == "cpu" or not _is_ours(active, device):
             return _stamped(active, original(*args, **kwargs), "range")
-        made = original(*args, **{**kwargs, "device": "cpu"})
-        active.claim(made, device, "range", user_line())
-        return made
+        return _claimed(active, original(*args, **{**kwargs, "device": "cpu"}), device, "range")
 
     return range
 
@@ -125,7 +123,7 @@ def inheriting(
     made = original(*args, **kwargs)
     claim = claim_of(made)
     if (given is not None and given.type == "cpu") or (claim is not None and claim.device == CPU):  # that is shared
-        active.claim(made, CPU, name, user_line(), pinned=pinned)
+        _claimed(active, made, CPU, name, pinned)
     elif pinned and device_of(made).type == active.kind:
         refuse_pinning(active, name)
     elif claim is not None:
@@ -141,6 +139,15 @@ def _on_the_cpu(name: str, original: Callable[..., torch.Tensor]) -> Callable[..
         return _stamped(simulation(), original(*args, **kwargs), name)
 
     return from_memory
+
+
+def _claimed(
+    active: Simulation, made: torch.Tensor, device: torch.device, name: str, pinned: bool = False
+) -> torch.Tensor:
+    """Claim what the program made here. Fake tensors of a tracer say themselves where they are."""
+    if not takes_operations_apart(type(made)):
+        active.claim(made, device, name, user_line(), pinned=pinned)
+    return made
 
 
 def _stamped(active: Simulation, made: torch.Tensor, name: str) -> torch.Tensor:
@@ -165,9 +172,7 @@ def tensor(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
         if not _is_ours(active, device):
             return original(data, device=device, **kwargs)
         pinned = bool(kwargs.pop("pin_memory", False))
-        made = original(data, device="cpu", **kwargs)
-        active.claim(made, device, "tensor", user_line(), pinned=pinned)
-        return made
+        return _claimed(active, original(data, device="cpu", **kwargs), device, "tensor", pinned)
 
     return tensor
 
@@ -186,9 +191,7 @@ def as_tensor(original: Callable[..., torch.Tensor], name: str) -> Callable[...,
         if isinstance(data, torch.Tensor):
             moved = data if device_of(data) == device else data.to(device)
             return original(moved, device="cpu", **kwargs) if kwargs else moved  # else a default device is its own
-        made = original(data, device="cpu", **kwargs)
-        active.claim(made, device, name, user_line())
-        return made
+        return _claimed(active, original(data, device="cpu", **kwargs), device, name)
 
     return as_tensor
 
@@ -209,9 +212,7 @@ def _sparse(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., t
             return original(*args, device=wanted, **kwargs)
         args = tuple(arg.to(wanted) if isinstance(arg, torch.Tensor) else arg for arg in args)
         kwargs = {key: value.to(wanted) if isinstance(value, torch.Tensor) else value for key, value in kwargs.items()}
-        made = original(*args, device="cpu", **kwargs)
-        active.claim(made, wanted, name, user_line())
-        return made
+        return _claimed(active, original(*args, device="cpu", **kwargs), wanted, name)
 
     return sparse
 

@@ -33,6 +33,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     device_of,
     storage_of,
 )
+from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
@@ -46,6 +47,8 @@ _SEQUENCES = (list, tuple)
 
 class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
     """Runs one simulation. Modes are thread-local; one object may be entered in several threads."""
+
+    supports_higher_order_operators = True
 
     def __init__(self, simulation: Simulation) -> None:
         super().__init__()
@@ -70,6 +73,8 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         return handler(args, kwargs or {})
 
     def _handler(self, func: Overload) -> Handler:
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return self._higher_order(func)
         special = SPECIAL.get(func)
         if special is not None:
             handler: Handler = special(self._simulation, func)
@@ -94,6 +99,17 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             with self:
                 return func.decompose(*args, **kwargs)
+
+        return run
+
+    def _higher_order(self, func: Any) -> Handler:
+        """`cond` and its likes run functions of the program, by a kernel that is written in Python."""
+
+        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if torch._C._len_torch_dispatch_stack():
+                return func(*args, **kwargs)  # a tracer's mode, which lies below this one, takes it
+            with self:
+                return func.dispatch(torch._C.DispatchKey.CPU, *args, **kwargs)
 
         return run
 
@@ -267,9 +283,13 @@ def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dic
 
     try:
         ask = placements if rule.outputs == "each" else placement
-        return ask(rule.overload, args, kwargs, claimed)
+        places = ask(rule.overload, args, kwargs, claimed)
     except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
         raise refused(simulation, error, rule.schema.base) from None
+    for tensor in tensors_in(args, kwargs):
+        if tensor.dim() == 0 and tensor.requires_grad:
+            returns_to(tensor, claimed(tensor))
+    return places
 
 
 def claim_new(simulation: Simulation, made: Any, places: Any, first: Claim | None, name: str) -> None:

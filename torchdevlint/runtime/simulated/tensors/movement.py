@@ -93,6 +93,8 @@ def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     if device is None:
         return _to(self, *args, **kwargs)
     source = device_of(self)
+    if source.type == "meta" and device.type == active.kind:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")  # aten/src/ATen/native/Copy.cpp
     if device.type not in ("cpu", active.kind) or source.type not in ("cpu", active.kind):
         return _to(self, *args, **kwargs)
     target = active.resolve(device)

@@ -11,6 +11,7 @@ from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.driver.generators import default_generator
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, Claim, claim_of, real_device
+from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.wrappers import moving_to_the_cpu
 
 _aten = torch.ops.aten
@@ -61,6 +62,7 @@ def _copy(simulation: Simulation, func: Any) -> Any:
             simulation.claim(args[0], source.device, "copy_", source.created, source.moved)
         elif source is not None and target is not None and source.device != target.device:
             blocking = not (args[2] if len(args) > 2 else kwargs.get("non_blocking"))
+            returns_to(args[1], source.device)
             moved(simulation, args[1], source.device, target.device, blocking)
         return made
 

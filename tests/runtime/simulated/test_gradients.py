@@ -1,0 +1,121 @@
+"""Gradients are where the engine of autograd has them, also those that only C++ makes."""
+
+from __future__ import annotations
+
+import copy
+import io
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.hooks import unserializable_hook
+
+pytestmark = pytest.mark.usefixtures("machine")
+CPU, FIRST = torch.device("cpu"), torch.device("cuda:0")
+
+
+class Two(torch.autograd.Function):  # type: ignore[misc]
+    """Two outputs, each on a device; what `backward` gets is noted."""
+
+    met: list[Any]
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, devices: list[str]) -> tuple[torch.Tensor, ...]:
+        ctx.set_materialize_grads(len(devices) < 3)
+        return tuple(x.to(device) * 2 for device in devices[:2])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, None]:
+        Two.met = [None if one is None else str(one.device) for one in gradients]
+        return gradients[0], None
+
+
+@pytest.mark.parametrize("devices", [("cuda:0", "cuda:1"), ("cuda:0", "cpu"), ("cuda:1", "cuda:1")])
+def test_a_gradient_that_nobody_computed_is_where_its_output_is(devices: tuple[str, str]) -> None:
+    x = torch.ones(3, requires_grad=True, device=devices[0])
+    first, _ = Two.apply(x, devices)
+    first.sum().backward()
+    assert Two.met == [str(x.device), devices[1]]
+    first, _ = Two.apply(x, (*devices, "as it is"))
+    first.sum().backward()
+    assert Two.met == [str(x.device), None]
+
+
+class Partly(nn.Module):  # type: ignore[misc]
+    """One layer is used, one is frozen, one is left out; two outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used, self.frozen, self.unused = (nn.Linear(3, 3) for _ in range(3))
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.used(x)
+        return self.frozen(hidden), hidden * 2
+
+
+def test_data_parallel_gathers_gradients_of_frozen_and_unused_parameters() -> None:
+    plain = Partly()
+    model = nn.DataParallel(copy.deepcopy(plain)).cuda()
+    x = torch.rand(6, 3)
+    for net, given in ((plain, x), (model, x.cuda())):
+        given.requires_grad_()
+        net(given)[0][:2].sum().backward()  # nothing of the second replica, nor of the second output
+    weight = model.module.used.weight
+    assert weight.grad.device == FIRST
+    assert torch.allclose(weight.grad.cpu(), plain.used.weight.grad)
+
+
+def scaled(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return x * scale
+
+
+def filled(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return x.clone().fill_(scale)
+
+
+def chosen(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, scale, x)
+
+
+def assigned(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    out = torch.zeros_like(x)
+    out[:] = scale
+    return out
+
+
+@pytest.mark.parametrize("use", [scaled, filled, chosen, assigned])
+def test_the_gradient_of_a_scalar_on_the_cpu_returns_to_it(use: Any) -> None:
+    x = torch.ones(3, device="cuda")
+    scale = torch.tensor(2.0, requires_grad=True)
+    met: list[torch.device] = []
+    scale.register_hook(unserializable_hook(lambda gradient: met.append(gradient.device)))
+    optimizer = torch.optim.SGD([scale], 1.0)
+    for step in (-1.0, -4.0):
+        optimizer.zero_grad()
+        use(x, scale).sum().backward()
+        optimizer.step()
+        assert scale.item() == step
+    assert met == [CPU, CPU]
+    weight = torch.ones(4, requires_grad=True)
+    (gradient,) = torch.autograd.grad(use(x, weight.pow(2).sum()).sum(), weight, create_graph=True)
+    assert (gradient.device, gradient.tolist(), gradient.requires_grad) == (CPU, [6.0] * 4, True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.save(scale, io.BytesIO())  # hooks are not saved, which torch warns of: not of ours
+
+
+def test_what_an_assignment_brings_to_the_cpu_goes_back() -> None:
+    layer = nn.Linear(3, 3).cuda()
+    rows = torch.zeros(2, 3)
+    for row in range(2):
+        rows[row].copy_(layer(torch.ones(3, device="cuda")))
+    rows.sum().backward()
+    assert layer.weight.grad.device == FIRST
+    weight = torch.ones(3, requires_grad=True)
+    out = torch.zeros(3, device="cuda")
+    out.copy_(weight)
+    out.sum().backward()
+    assert (weight.grad.device, weight.grad.tolist()) == (CPU, [1.0] * 3)
