@@ -161,7 +161,9 @@ def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
         if getattr(options, "rootRank", self.rank()) == self.rank():
             for tensor in made:
                 tensor.div_(self.size(), rounding_mode="trunc")
-        return work
+        done: Any = torch.futures.Future()
+        done.set_result(made)
+        return torch._C._distributed_c10d._create_work_from_future(done)  # to wait for gloo's would write the sum again
 
     return reduction
 
