@@ -38,9 +38,10 @@ def row(place: dict[str, Any] | None) -> int | None:
 
 
 def operands(error: dict[str, Any]) -> list[tuple[str, str, int | None, int | None]]:
-    """Name, device, and the lines on which each operand was made and moved."""
+    """What the code or else torch calls it, device, and the lines on which each operand was made and moved."""
     return [
-        (one["name"], one["device"], *(row(one[place]) for place in ("created", "moved"))) for one in error["operands"]
+        (one["variable"] or one["name"], one["device"], row(one["created"]), row(one["moved"]))
+        for one in error["operands"]
     ]
 
 

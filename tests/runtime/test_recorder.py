@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -16,9 +17,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torchdevlint.runtime.record import hardware, sites  # noqa: E402
+from torchdevlint.runtime.record import hardware, sites, variables  # noqa: E402
 from torchdevlint.runtime.record.operands import Origin, stories  # noqa: E402
-from torchdevlint.runtime.record.recorder import OperandStory, Recorder, active, start, stop, story_of  # noqa: E402
+from torchdevlint.runtime.record.recorder import (  # noqa: E402
+    UNREGISTERED,
+    OperandStory,
+    Recorder,
+    active,
+    start,
+    stop,
+    story_of,
+)
 from torchdevlint.runtime.record.sites import Site, user_line  # noqa: E402
 from torchdevlint.runtime.tell import causes, naming  # noqa: E402
 from torchdevlint.runtime.tell.account import Account, DeviceError, error_of, merge, read  # noqa: E402
@@ -359,7 +368,7 @@ def test_a_dispatch_mode_sees_transfers_and_errors(watched: Recorder) -> None:
     assert story is not None
     told = error_of(story)
     assert told.operation == "aten::add"
-    assert [(one.name, one.device, one.shape, one.how) for one in told.operands] == [
+    assert [(one.variable, one.device, one.shape, one.how) for one in told.operands] == [
         ("there", "meta", (4,), "ones"),
         ("here", "cpu", (4,), "ones"),
     ]
@@ -455,7 +464,8 @@ class Data:
     [
         (17, {}, "TDL101"),
         (20, {}, "TDL003"),
-        (17, {"owner": "parameter"}, "TDL102"),
+        (17, {"owner": UNREGISTERED}, "TDL102"),
+        (17, {"owner": "parameter"}, None),
         (17, {"lost": Site("x.py", 1, "")}, "TDL001"),
         (2, {}, None),
         (8, {}, None),
@@ -490,13 +500,63 @@ def test_operands_get_the_names_that_they_have_in_the_source(tmp_path: Path) -> 
     pair = (OperandStory("self", "cuda:0"), OperandStory("other", "cpu"))
 
     def names(row: int, column: int, end: int) -> list[str]:
-        return [one.name for one in naming.named(pair, Site(str(path), row, "", column, row, end))]
+        return [one.variable for one in naming.named(pair, Site(str(path), row, "", column, row, end))]
 
     assert names(1, 4, 16) == ["é(1)", "bias"]
     assert names(2, 0, 13) == ["total", "loss"]
     assert names(3, 0, 5) == ["a", "b"]
-    assert names(1, 4, 9) == ["self", "other"]
-    assert [one.name for one in naming.named(pair, Site(str(path), 9, ""))] == ["self", "other"]
+    assert names(1, 4, 9) == ["", ""]
+    assert naming.named(pair, Site(str(path), 9, "")) == pair
+    swapped = naming.named(pair[::-1], Site(str(path), 3, "", 0, 3, 5))
+    assert [(one.name, one.variable) for one in swapped] == [("other", "b"), ("self", "a")]
+
+
+MOVES = """
+x.to(device)
+y = f(x.to(device))
+x.to(device).float()
+for t in (x, y):
+    t = t.to(device)
+for t in (x, y):
+    t = t.to(device)
+    f(t)
+[t.cuda() for t in (x, y)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "vain"),
+    [(2, 0, True), (3, 6, False), (4, 0, True), (6, 8, True), (8, 8, False), (10, 1, True), (99, 0, False)],
+)
+def test_only_a_move_that_nothing_gets_is_thrown_away(row: int, column: int, vain: bool, tmp_path: Path) -> None:
+    path = written(tmp_path, MOVES)
+    assert naming.thrown_away(Site(str(path), row, "", column, row, column + 5)) is vain
+
+
+class Holder(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(2, 2))
+        self.apart = [torch.nn.Linear(2, 2)]
+        self.register_buffer("scale", torch.ones(2))
+
+
+def test_operands_are_called_what_the_users_code_calls_them() -> None:
+    net = Holder()
+    batch = {"ids": torch.ones(2), 3: [torch.zeros(1)]}
+    x = torch.ones(2, 2)
+    tensors = (x.t(), batch["ids"], batch[3][0], net.layers[0].weight, net.scale, net.apart[0].bias, torch.ones(1))
+    ask = functools.partial(variables.named, [OperandStory("self", "cpu")] * len(tensors), tensors)
+    del tensors
+    assert [(one.variable, one.owner) for one in ask()] == [
+        ("x", ""),
+        ('batch["ids"]', ""),
+        ("batch[3][0]", ""),
+        ("net.layers[0].weight", "parameter"),
+        ("net.scale", "buffer"),
+        ("net.apart[0].bias", UNREGISTERED),
+        ("", ""),
+    ]
 
 
 def test_the_report_holds_no_control_characters_and_escapes_paths(tmp_path: Path) -> None:

@@ -106,12 +106,23 @@ def _symptom(fact: MixedDevices) -> str:
 
 
 def _help(fact: MixedDevices) -> str:
-    where = f"{fact.other.text}.device" if fact.other.text.isidentifier() else "the same device"
-    quoted = code(where) if where.endswith(".device") else where
+    """Names a device only by what surely gives it there: a Module has no `.device`, and names are bound elsewhere."""
     if fact.creations:
         verb = "move" if takes_no_device(fact.creations[0].function) else "make"
-        return f"{verb} {code(fact.creations[0].text)} {'to' if verb == 'move' else 'on'} {quoted}"
-    return f"move {code(fact.stayed.text)} to {quoted} first"
+        where = fact.there
+        if where is not None:
+            where = f"{'to' if verb == 'move' else 'on'} {code(where)}"
+        return f"{verb} {code(fact.creations[0].text)} {where or _where(fact, verb)}"
+    if fact.here is not None:
+        return f"move {code(fact.stayed.text)} to {code(fact.here)} first"
+    return f"move {code(fact.stayed.text)} {_where(fact, 'move')} first"
+
+
+def _where(fact: MixedDevices, verb: str) -> str:
+    to = "to " if verb == "move" else ""
+    if fact.other.text.isidentifier():
+        return f"{to}where {code(fact.other.text)} is"
+    return f"{to or 'on '}the same device"
 
 
 def _notes(fact: MixedDevices) -> tuple[Note, ...]:

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchdevlint.runtime.record.operands import Origin, stories, tensors_in
 from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.record.sites import Site, user_line
+from torchdevlint.runtime.record.variables import named
 from torchdevlint.symptoms import is_of_places
 
 WAITING = {
@@ -58,7 +59,9 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
             out = func(*args, **kwargs)
         except (RuntimeError, ValueError, IndexError) as error:
             if is_of_places(str(error)):
-                self.recorder.failed(error, list(stories(func, args, kwargs, origin_of)), name)
+                operands = list(tensors_in((*args, *kwargs.values())))
+                told = named(list(stories(func, args, kwargs, origin_of)), operands)
+                self.recorder.failed(error, told, name)
             raise
         first = next(tensors_in(args), None)
         if name == "aten::_to_copy" and first is not None:

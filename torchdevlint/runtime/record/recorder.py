@@ -35,6 +35,8 @@ COPY = "a copy to the CPU"
 OWN = str(Path(__file__).parents[2]) + os.sep
 UNSUPPORTED = "NotSimulated"
 """The exception of the simulated backend for what it cannot do: no verdict on the program, but a limitation."""
+UNREGISTERED = "parameter of a module in a Python container, which does not move with the Module that has it"
+"""The owner of such an operand."""
 MOST_ERRORS = 50
 LONGEST_TEXT = 4_000
 BETWEEN_WRITES = 5.0
@@ -50,7 +52,8 @@ class OperandStory:
 
     `created` is the line that made it and `how` with which function; `moved` the line that brought it to `device`, if
     it was made elsewhere. `lost` is the line of a move of this tensor whose result was thrown away. `owner` says whose
-    parameter, buffer or attribute it is, if that is known.
+    parameter, buffer or attribute it is, if that is known. `name` is that of torch's schema, and `variable` what the
+    user's code calls it, empty where it has no name.
     """
 
     name: str
@@ -62,6 +65,7 @@ class OperandStory:
     moved: Place = None
     lost: Place = None
     owner: str = ""
+    variable: str = ""
 
 
 class Recorder:
@@ -283,6 +287,7 @@ def _plain_operand(operand: OperandStory) -> dict[str, Any]:
         "moved": plain(operand.moved),
         "lost": plain(operand.lost),
         "owner": operand.owner,
+        "variable": operand.variable,
     }
 
 

@@ -58,6 +58,19 @@ def user_line() -> Site | None:
     return None if library is None else _site(library.f_code, library.f_lasti, None)
 
 
+def user_frame() -> FrameType | None:
+    """The frame that `user_line` tells of."""
+    library: FrameType | None = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        kind = _classified(frame.f_code.co_filename)
+        if kind == USER:
+            return frame
+        library = library or (frame if kind == LIBRARY else None)
+        frame = frame.f_back
+    return library
+
+
 def line_of(traceback: TracebackType | None) -> Site | None:
     """What `user_line` would have said where the exception with this traceback was raised."""
     steps = []

@@ -9,6 +9,7 @@ import torch
 
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site
+from torchdevlint.runtime.record.variables import named
 from torchdevlint.runtime.simulated.operators import OPERANDS
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
@@ -21,7 +22,7 @@ def reported(
 ) -> Error:
     """`error`, which is about to be raised by `operation`, after the recorder was told of it and of its operands."""
     if simulation.recorder is not None:
-        stories = [_story(name, tensor) for name, tensor in operands]
+        stories = named([_story(name, tensor) for name, tensor in operands], [tensor for _, tensor in operands])
         simulation.recorder.failed(error, stories, operation)
     return error
 
@@ -46,7 +47,8 @@ def created_at(tensor: torch.Tensor) -> Site | None:
 def _story(name: str, tensor: torch.Tensor) -> OperandStory:
     claim = claim_of(tensor)
     shape, dtype = tuple(tensor.shape), str(tensor.dtype)
+    owner = "parameter" if isinstance(tensor, torch.nn.Parameter) else ""
     if claim is None:
-        return OperandStory(name, str(device_of(tensor)), shape, dtype)
+        return OperandStory(name, str(device_of(tensor)), shape, dtype, owner=owner)
     lost = claim.copy[0] if claim.copy is not None and claim.copy[1]() is None else None
-    return OperandStory(name, str(claim.device), shape, dtype, claim.created, claim.how, claim.moved, lost)
+    return OperandStory(name, str(claim.device), shape, dtype, claim.created, claim.how, claim.moved, lost, owner)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site, from_json
-from torchdevlint.runtime.tell.naming import named
+from torchdevlint.runtime.tell.naming import named, thrown_away
 
 Row = Mapping[str, Any]
 
@@ -183,6 +183,8 @@ def order(site: Site | None) -> tuple[str, int]:
 
 def _operand(row: Row) -> OperandStory:
     places = {name: from_json(row[name]) for name in ("created", "moved", "lost")}
+    if places["lost"] is not None and not thrown_away(places["lost"]):
+        places["lost"] = None
     return OperandStory(**{**row, "shape": tuple(row["shape"]), **places})
 
 

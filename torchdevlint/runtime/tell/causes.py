@@ -17,11 +17,13 @@ from pathlib import Path
 from torchdevlint import rules
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.model import Diagnostic, Severity
-from torchdevlint.runtime.record.recorder import OperandStory
+from torchdevlint.runtime.record.recorder import UNREGISTERED, OperandStory
 from torchdevlint.runtime.record.sites import Site, is_users
 from torchdevlint.runtime.tell.account import DeviceError
 from torchdevlint.symptoms import recognise
 
+MIXING = ("operation", "movement", "registration")
+"""What executes the findings of rules (`rules.record.EXECUTIONS`) after which operands are on different devices."""
 NOT_CAUSES = frozenset({"TDL900", "TDL901", "TDL902"})
 
 
@@ -38,9 +40,9 @@ class Cause:
 def cause(error: DeviceError) -> Cause:
     """The cause of `error`. Reads the files that it names, and executes nothing."""
     wanted = _wanted(error)
-    findings = _findings(wanted)
     code, fix = _situation(error)
-    found = _covering(findings, wanted) or _only_one(findings, _of_text(error))
+    findings = [one for one in _findings(wanted) if _may_cause(one, error)]
+    found = _covering(findings, wanted) or _only_one(findings, code)
     if found is not None:
         return Cause(found.code, found.name, found.help or fix, found)
     rule = rules.by_code().get(code or "")
@@ -48,14 +50,25 @@ def cause(error: DeviceError) -> Cause:
 
 
 def _wanted(error: DeviceError) -> list[Site]:
-    """The lines of an error: where the operand to be repaired was made comes first."""
+    """The lines by which an error is attributed: where the operand to be repaired was moved in vain or made, and its
+    own. What is found where the other operands come from is about something else.
+    """
     stray = _stray(error)
     wanted: list[Site] = []
-    for site in (stray and stray.lost, stray and stray.created, error.site):
+    for site in (stray and stray.lost, stray and stray.created, error.site, stray and stray.moved):
         wanted += _lines(site)
-    for operand in error.operands:
-        wanted += [*_lines(operand.created), *_lines(operand.moved)]
+    if stray is None:
+        for operand in error.operands:
+            wanted += [*_lines(operand.created), *_lines(operand.moved)]
     return wanted
+
+
+def _may_cause(diagnostic: Diagnostic, error: DeviceError) -> bool:
+    """Whether such errors are what the rule of a finding is about."""
+    recognised = recognise(error.text)
+    if recognised is not None and diagnostic.code in recognised.symptom.rules:
+        return True
+    return rules.by_code()[diagnostic.code].execution in MIXING
 
 
 def _findings(wanted: Sequence[Site]) -> list[Diagnostic]:
@@ -89,9 +102,9 @@ def _checked(file: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def _only_one(findings: Sequence[Diagnostic], said: tuple[str, str] | None) -> Diagnostic | None:
-    """The only finding of the rule that the error's text is about."""
-    of_rule = [one for one in findings if said is not None and one.code == said[0]]
+def _only_one(findings: Sequence[Diagnostic], code: str | None) -> Diagnostic | None:
+    """The only finding of the rule that the error is about."""
+    of_rule = [one for one in findings if one.code == code]
     return of_rule[0] if len(of_rule) == 1 else None
 
 
@@ -112,6 +125,7 @@ def _lines(place: object) -> Iterator[Site]:
 
 
 FIXES = {
+    "": "move the Module that holds it: `{module}.to({device})`",
     "TDL001": "assign what the move gives: `{name} = {name}.to({device})`; a tensor's `.to` does not change the tensor",
     "TDL003": "make the tensor where the model is: give its factory `device={device}`, or use `x.new_zeros(...)`",
     "TDL005": "move the batch to where the model is: `{name} = {name}.to({device})`",
@@ -121,7 +135,6 @@ FIXES = {
     "TDL101": 'register the tensor, so that `.to` moves it with the module: `self.register_buffer("name", tensor)`',
     "TDL102": "keep the modules in a `torch.nn.ModuleList` or `ModuleDict`, so that `.to` moves them",
 }
-SCHEMA_NAMES = frozenset({"self", "other", "input", "tensors", "mat1", "mat2", "vec", "batch1", "batch2", "src"})
 MOVE = "move it: `{name} = {name}.to({device})`, or create it with `device={device}`"
 NOTHING = "bring all operands to one device before this line"
 
@@ -135,7 +148,7 @@ def _situation(error: DeviceError) -> tuple[str | None, str]:
     if stray is None:
         return None, NOTHING
     fitting = next((rule for rule, fits in SITUATIONS if fits(error, stray)), None)
-    return fitting, _filled(FIXES.get(fitting or "", MOVE), error, stray)
+    return fitting or None, _filled(MOVE if fitting is None else FIXES[fitting], error, stray)
 
 
 def _of_text(error: DeviceError) -> tuple[str, str] | None:
@@ -148,14 +161,18 @@ def _of_text(error: DeviceError) -> tuple[str, str] | None:
 
 def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:
     other = next((one for one in error.operands if one.device != stray.device), None)
-    name = stray.name if _variable(stray.name) else "tensor"
-    device = f"{other.name}.device" if other is not None and _variable(other.name) else "device"
-    return text.format(name=name, device=device)
+    device = f"{other.variable}.device" if other is not None and _assignable(other.variable) else "device"
+    name = stray.variable if _assignable(stray.variable) else "tensor"
+    module = stray.variable.partition(".")[0].partition("[")[0] if stray.owner else ""
+    return text.format(name=name, device=device, module=module if module not in ("", "self") else "model")
 
 
-def _variable(name: str) -> bool:
-    """Whether a name can be one of the user's: a variable or an attribute, and none of torch's schemas."""
-    return all(part.isidentifier() for part in name.split(".")) and name not in SCHEMA_NAMES
+def _assignable(name: str) -> bool:
+    """Whether a name is a variable, an attribute or an item of one, and no other expression."""
+    try:
+        return isinstance(ast.parse(name, mode="eval").body, (ast.Name, ast.Attribute, ast.Subscript))
+    except (SyntaxError, ValueError):
+        return False
 
 
 def _stray(error: DeviceError) -> OperandStory | None:
@@ -244,11 +261,12 @@ def _of_loss(error: DeviceError, stray: OperandStory) -> bool:
 SITUATIONS: Sequence[tuple[str, Callable[[DeviceError, OperandStory], bool]]] = (
     ("TDL001", lambda error, stray: stray.lost is not None),
     ("TDL010", _of_loss),
-    ("TDL102", lambda error, stray: stray.owner == "parameter" or stray.how == "parameter"),
+    ("TDL102", lambda error, stray: stray.owner == UNREGISTERED),
+    ("", lambda error, stray: stray.owner in ("parameter", "buffer")),
     ("TDL101", lambda error, stray: _made_in(stray).in_init),
     ("TDL003", lambda error, stray: _made_in(stray).of_module),
     ("TDL008", lambda error, stray: not stray.shape and stray == error.operands[0] and error.operation.endswith("_")),
     ("TDL014", _in_function),
     ("TDL005", _from_loader),
 )
-"""The first that fits."""
+"""The first that fits; the empty code is a Module that was not moved, of which no rule speaks."""

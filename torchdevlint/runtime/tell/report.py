@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -70,7 +71,7 @@ def error_lines(error: DeviceError, paper: Paper) -> Iterator[str]:
                 "through", f"{_place(error.site.inside, paper)} in {error.site.inside.function}", margin, paper
             )
     for operand in error.operands:
-        yield from _item("operand", _operand(operand, paper), margin, paper)
+        yield from _item("operand", _operand(operand, error, paper), margin, paper)
     if error.where:
         yield from _item("where", error.where, margin, paper)
     if error.count > 1:
@@ -167,7 +168,7 @@ def _frame(error: DeviceError, gutter: int, paper: Paper) -> list[str]:
         for place, verb in ((operand.created, "made"), (operand.moved, "moved"), (operand.lost, "moved in vain")):
             if isinstance(place, Site) and place.filename == filename and place.line <= len(lines):
                 span = _span(place, lines)
-                label = f"`{operand.name}` is {verb} here"
+                label = f"{_called(operand, error)} is {verb} here"
                 label += f" ({operand.how})" if verb == "made" and operand.how else ""
                 marks.setdefault(span, Mark(span, escape(label), "line"))
     return frame(lines, list(marks.values()), paper.width, paper.color, gutter)
@@ -187,9 +188,17 @@ def _column(line: str, position: int) -> int:
     return len(line.encode("utf-8", "surrogatepass")[:position].decode("utf-8", "replace")) + 1
 
 
-def _operand(operand: OperandStory, paper: Paper) -> str:
+def _called(operand: OperandStory, error: DeviceError) -> str:
+    """What the user calls an operand; what torch calls it where that is nothing, or the error's text says so."""
+    if not operand.variable:
+        return f"`{operand.name}`" + (f" of {error.operation}" if error.operation else "")
+    said = operand.name != operand.variable and re.search(rf"\b{re.escape(operand.name)}\b", error.text)
+    return f"`{operand.variable}`" + (f" ({operand.name})" if said else "")
+
+
+def _operand(operand: OperandStory, error: DeviceError, paper: Paper) -> str:
     shape = "x".join(map(str, operand.shape)) or "0-dim"
-    parts = [f"`{operand.name}` is on {operand.device} ({shape} {operand.dtype})".replace(" )", ")")]
+    parts = [f"{_called(operand, error)} is on {operand.device} ({shape} {operand.dtype})".replace(" )", ")")]
     if isinstance(operand.created, Site):
         by = f" by {operand.how}" if operand.how else ""
         parts.append(f"made{by} at {_place(operand.created, paper)}")
@@ -198,7 +207,7 @@ def _operand(operand: OperandStory, paper: Paper) -> str:
     if isinstance(operand.lost, Site):
         parts.append(f"the result of its move at {_place(operand.lost, paper)} was thrown away")
     if operand.owner:
-        parts.append(operand.owner)
+        parts.append(f"a {operand.owner}")
     return ", ".join(parts)
 
 
