@@ -11,12 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from torchdevlint.cli.console import complain, emit, progress, wants_color
+from torchdevlint.cli.hunted import unknown, write_down
 from torchdevlint.cli.options import Refused, configured, loaded
 from torchdevlint.config import ConfigError
 from torchdevlint.discover import discover
 from torchdevlint.model import Problem
 from torchdevlint.runtime.child import Limits
-from torchdevlint.runtime.hunt import report
+from torchdevlint.runtime.hunt import report, sarif
 from torchdevlint.runtime.hunt.findings import Hunt, Hunted
 from torchdevlint.runtime.hunt.gather import bugs_of
 from torchdevlint.runtime.hunt.hunter import at_once, survey
@@ -49,12 +50,26 @@ from torchdevlint.runtime.verify import UnusableError, require_torch
     help="Write a script for each bug to this folder.",
 )
 @click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Report only bugs that are not in this baseline.",
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add the bugs to this baseline.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Write down what is done to this file, and go on from there if it is there.",
 )
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", help="How the report is written.")
+@click.option(
+    "--output-format", type=click.Choice(["text", "json", "sarif"]), default="text", help="How the report is written."
+)
 @click.option(
     "-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file."
 )
@@ -78,6 +93,10 @@ def hunt(path: Path, **flags: Any) -> int:
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
     result = replace(_hunted(order, record, flags["select"]), torch=torch)
+    if flags["write_baseline"] is not None:
+        write_down(result.bugs, flags["write_baseline"])
+    if flags["baseline"] is not None:
+        result = replace(result, bugs=unknown(result.bugs, flags["baseline"]))
     if flags["write_reproducers"] is not None:
         result = report.written(result, flags["write_reproducers"])
     emit(_report(result, flags), flags["output_file"])
@@ -118,4 +137,6 @@ def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> H
 def _report(result: Hunt, flags: dict[str, Any]) -> str:
     if flags["output_format"] == "json":
         return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    if flags["output_format"] == "sarif":
+        return sarif.render(result)
     return report.text(result, flags["output_file"] is None and wants_color(flags["color"], sys.stdout))

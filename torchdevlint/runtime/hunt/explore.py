@@ -22,8 +22,13 @@ from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.values import DEFAULT, Description
 
 MOST_VARIANTS = 4
+MOST_QUIET = 3
+"""Variants with another switch, which may choose within a line."""
 AFTERWARDS = 24
 """Runs that are spent on other ways through a target, once it has run."""
+
+WITHOUT_BODY = 4
+"""Further runs for what says that it is not implemented, as the methods of base classes do."""
 
 Values = Mapping[str, Description]
 Row = tuple[str, int]
@@ -31,7 +36,10 @@ Row = tuple[str, int]
 
 @dataclass(slots=True)
 class Explored:
-    """`variants` are values that ran, each over lines that those before it did not come to; `why`, if there is none."""
+    """`variants` are values that ran, each over lines that those before it did not come to, or with another switch.
+
+    `why` says why there is none.
+    """
 
     variants: list[Values] = field(default_factory=list)
     runs: int = 0
@@ -52,12 +60,14 @@ def explore(
     seen, covered = {_key(start)}, set[Row]()
     number, left = 0, most
     nearest: tuple[int, BaseException | None] = (-1, None)
-    ran = False
+    ran, quiet = False, list[Values]()
     while queue and left > 0 and len(found.variants) < MOST_VARIANTS:
         _, cost, _, values = heapq.heappop(queue)
         watch.rows = set()
         error = run(values)
         found.runs, left = found.runs + 1, left - 1
+        if isinstance(error, NotImplementedError) and not ran:
+            left = min(left, WITHOUT_BODY)
         rows = frozenset(watch.rows)
         if error is None:
             if not ran:
@@ -66,6 +76,8 @@ def explore(
             if counts(values) and (not found.variants or not rows <= covered):
                 found.variants.append(values)
                 covered |= rows
+            elif counts(values) and _switches(values) != _switches(start) and len(quiet) < MOST_QUIET:
+                quiet.append(values)
         if len(rows) > nearest[0] and error is not None:
             nearest = (len(rows), error)
         for extra, neighbour in _changes(slots, values, error):
@@ -75,6 +87,7 @@ def explore(
                 number += 1
                 rank = cost + extra - (len(rows) if error is not None else len(rows - covered))
                 heapq.heappush(queue, (rank, cost + extra, number, neighbour))
+    found.variants += quiet
     if not found.variants:
         error = nearest[1]
         found.why = (
@@ -94,6 +107,10 @@ def _changes(slots: Sequence[Slot], values: Values, error: BaseException | None)
             if candidate != values[slot.key]:
                 price = 2 if error is None and slot.optional else 3
                 yield price + number + place, {**values, slot.key: candidate}
+
+
+def _switches(values: Values) -> list[str]:
+    return [key for key, one in values.items() if one["is"] == "value" and one["value"] is True]
 
 
 def _key(values: Values) -> str:

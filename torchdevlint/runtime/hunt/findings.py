@@ -10,6 +10,7 @@ from msgspec import Struct
 from torchdevlint.runtime.hunt.targets import Target
 
 BUG, CONTRACT, FOR_CPU, LIMIT, UNREPRODUCED = "bug", "contract", "for the CPU", "limit", "not reproduced"
+ALONE = "method alone"
 """What a failure on the accelerator is."""
 
 

@@ -156,7 +156,7 @@ def _difference(mode: str, one: script.Script, control: Shown, shown: Shown, mac
     told = compare.differ(control["result"], shown["result"])
     if not told or shown["limits"] or mode not in modes.SIMPLE:
         return None
-    if any(_differs(control, machines.run(text, FLAT)) for text in (one.text, _reseeded(one.text))):
+    if any(_differs(control, machines.run(text, FLAT)) for text in (one.text, reseeded(one.text))):
         return None  # it is not the same there either
     failure = replace(_of_shown(mode, one, shown, BUG, "two runs on the control agree"), exception=DIFFERENT, text=told)
     control, shown = (machines.run(one.text, machine, fresh=True) for machine in (FLAT, SIMULATED))
@@ -169,7 +169,7 @@ def _differs(control: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
     return shown["ended"] != "ran" or bool(compare.differ(control["result"], shown["result"]))
 
 
-def _reseeded(text: str) -> str:
+def reseeded(text: str) -> str:
     """The same script, with other random numbers in the call itself."""
     return re.sub(r"^( *)result = ", r"\1torch.manual_seed(1)\n\1result = ", text, count=1, flags=re.MULTILINE)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchdevlint.runtime.hunt import placements
-from torchdevlint.runtime.hunt.findings import BUG, CONTRACT, FOR_CPU, LIMIT, Place
+from torchdevlint.runtime.hunt.findings import ALONE, BUG, CONTRACT, FOR_CPU, LIMIT, Place
 from torchdevlint.runtime.hunt.script import Call, Script
-from torchdevlint.runtime.hunt.targets import MODULE
+from torchdevlint.runtime.hunt.targets import METHOD, MODULE
 
 Shown = Mapping[str, Any]
 """What a child says of a run."""
@@ -58,11 +58,14 @@ def sort_of(
         return LIMIT, next(iter(shown.get("limits", [])), shown["text"])
     if again is None:
         return BUG, "it runs when it is simply called on an accelerator"
-    _, given = stray(shown, script, one.device)
+    operand, given = stray(shown, script, one.device)
     for other in placements.others(call):
         result = again(other)
         if result["ended"] == "ran" and result["held"]:
             return CONTRACT, f"it works with {placements.told(call, other)}"
+    origin = None if operand is None else place_of(operand["created"])
+    if call.target.kind == METHOD and origin is not None and origin.function.endswith("__init__"):
+        return ALONE, "the instance keeps the operand, and may move it in a method that is to be called first"
     works_on_cpu = again(placements.on_cpu(call))["ended"] == "ran"
     if not works_on_cpu:
         return BUG, "it works with no placement of its arguments"

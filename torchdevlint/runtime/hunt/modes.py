@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from torchdevlint.runtime.hunt.script import Call, Script, called, called_at, made, plain, setting_up
 from torchdevlint.runtime.hunt.targets import MODULE
 
-CALL, SECOND, EVAL, BACKWARD = "call", "second device", "eval", "backward"
-DEEPCOPY, BACK, STATE_DICT, PARALLEL, AUTOCAST = "deepcopy", "to and back", "state dict", "data parallel", "autocast"
+CALL, SECOND, EVAL, BACKWARD = "call", "second-device", "eval", "backward"
+DEEPCOPY, BACK, STATE_DICT, PARALLEL, AUTOCAST = "deepcopy", "to-and-back", "state-dict", "data-parallel", "autocast"
 MODES = (CALL, EVAL, BACKWARD, SECOND, DEEPCOPY, BACK, STATE_DICT, PARALLEL, AUTOCAST)
 SIMPLE = frozenset({CALL, EVAL, BACKWARD})
 """Modes in which a failure may come from where the arguments are put."""

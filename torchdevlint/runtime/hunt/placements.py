@@ -6,14 +6,18 @@ accelerator, that is how it wants to be called.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
 from msgspec.structs import replace
 
+from torchdevlint.runtime.execute.values import DEFAULT, Description, value
 from torchdevlint.runtime.hunt.script import INIT, Call, leaves
 
 MOST = 16
+_SWITCH = re.compile(r"(^|_)(cuda|gpus?)(_|$)")
+_DEVICE = re.compile(r"(^|_)(device|dev)$")
 
 
 def others(call: Call) -> Iterator[Call]:
@@ -21,6 +25,8 @@ def others(call: Call) -> Iterator[Call]:
 
     What a Module is constructed with is on the CPU to begin with, and may have to be on the accelerator.
     """
+    for key, given in _switched(call):
+        yield replace(call, values={**call.values, key: given})
     flips = [
         f"!{path}" if path.startswith(INIT) and call.module_is_class else path
         for path, one in leaves(call.values)
@@ -35,6 +41,16 @@ def others(call: Call) -> Iterator[Call]:
             yield replace(call, on_cpu=call.on_cpu | frozenset(chosen))
 
 
+def _switched(call: Call) -> Iterator[tuple[str, Description]]:
+    """Parameters that say where it works, each with what says that it is to be on an accelerator."""
+    for key, one in call.values.items():
+        name = key.removeprefix(INIT).lower()
+        if _SWITCH.search(name) and one in (DEFAULT, value(False)):
+            yield key, value(True)
+        if _DEVICE.search(name) and one["is"] != "device":
+            yield key, {"is": "device"}
+
+
 def on_cpu(call: Call) -> Call:
     """Everything on the CPU."""
     every = frozenset(path for path, _ in leaves(call.values))
@@ -43,6 +59,9 @@ def on_cpu(call: Call) -> Call:
 
 def told(call: Call, other: Call) -> str:
     """In words what `other` puts elsewhere."""
+    switched = [key for key, one in other.values.items() if one != call.values[key]]
+    if switched:
+        return f"`{switched[0].removeprefix(INIT)}`, which says where it works"
     changed = sorted(other.on_cpu - call.on_cpu)
     here = [path for path in changed if not path.startswith("!")]
     there = [path[1:].removeprefix(INIT) for path in changed if path.startswith("!")]

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from torchdevlint.report.summary import count
 from torchdevlint.report.terminal import escape, paint
-from torchdevlint.runtime.hunt.findings import BUG, CONTRACT, FOR_CPU, LIMIT, UNREPRODUCED, Bug, Hunt, Place
+from torchdevlint.runtime.hunt.findings import ALONE, BUG, CONTRACT, FOR_CPU, LIMIT, UNREPRODUCED, Bug, Hunt, Place
 
+CODE, NAME = "hunt", "fails-on-accelerator"
+"""What a bug is called where every finding has a code and a name."""
 SHOWN = 12
 """Reasons that are listed; the JSON form has one for each target."""
 
@@ -36,10 +38,23 @@ def text(hunt: Hunt, color: bool) -> str:
     return "\n".join([*lines, *_others(hunt), _summary(hunt)]) + "\n"
 
 
+def place_of(bug: Bug) -> Place:
+    """The line of a bug: where the project raises, or else the target."""
+    failure = bug.failure
+    return failure.raised or Place(failure.target.filename, failure.target.line, failure.target.qualname)
+
+
+def message(bug: Bug) -> str:
+    """A bug in one line."""
+    failure = bug.failure
+    said = " ".join(failure.text.split())
+    return f"{failure.target.name} ({failure.mode}) fails on an accelerator: {failure.exception}: {said}"
+
+
 def _block(bug: Bug, color: bool) -> Iterator[str]:
     failure = bug.failure
-    place = _place(failure.raised) if failure.raised is not None else failure.target.name
-    yield f"{paint(escape(place), 'path', color)} {paint(f'{failure.exception}', 'error', color)} in {failure.mode}"
+    heading = paint(escape(_place(place_of(bug))), "path", color)
+    yield f"{heading} {paint(failure.exception, 'error', color)} in the mode {failure.mode}"
     for title, said in (
         ("raised", " ".join(failure.text.split())[:400]),
         ("operand", failure.operand),
@@ -84,6 +99,7 @@ def _summary(hunt: Hunt) -> str:
 _SORTS = {
     CONTRACT: "want an argument elsewhere",
     FOR_CPU: "for the CPU only",
+    ALONE: "of a method alone",
     LIMIT: "beyond the simulation",
     UNREPRODUCED: "not reproduced by a script",
 }

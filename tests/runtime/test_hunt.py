@@ -1,0 +1,329 @@
+"""`hunt` on a small package with bugs of every sort, and beside each of them what looks like it and is right."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests import forked
+from tests.runtime.conftest import Offline
+from torchdevlint.cli import cli
+from torchdevlint.cli.hunt import hunt as command
+from torchdevlint.runtime.hunt import compare, hunter, machines, modes, placements, script
+from torchdevlint.runtime.hunt.targets import Target, project_of
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, and what is left is looked for")
+
+SEEDED = {
+    "bugs.py": """
+        import torch
+        from torch import nn
+
+        TABLE = torch.arange(8.0)
+
+
+        def factory(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.ones(x.shape[-1])
+
+
+        def calls_factory(x: torch.Tensor) -> torch.Tensor:
+            return factory(x) + 1
+
+
+        def constant(x: torch.Tensor) -> torch.Tensor:
+            return x + TABLE
+
+
+        def another_result(x: torch.Tensor) -> torch.Tensor:
+            return x * 2 if x.is_cuda else x
+
+
+        class Branch(nn.Module):
+            def __init__(self, dim: int, noisy: bool = False) -> None:
+                super().__init__()
+                self.layer, self.noisy = nn.Linear(dim, dim), noisy
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.layer(x + torch.randn(x.shape) if self.noisy else x)
+
+
+        class Remembers(nn.Module):
+            def __init__(self, dim: int) -> None:
+                super().__init__()
+                self.layer, self.mask = nn.Linear(dim, dim), None
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                if self.mask is None:
+                    self.mask = torch.ones(x.shape, device=x.device)
+                return self.layer(x) * self.mask
+    """,
+    "right.py": """
+        import torch
+        from torch import nn
+
+
+        def factory(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.ones(x.shape[-1], device=x.device)
+
+
+        def on_the_host(x: torch.Tensor) -> list:
+            return x.numpy().tolist()
+
+
+        def lengths_belong_on_the_cpu(x: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+            return x * torch.as_tensor(sizes.numpy()).sum()
+
+
+        def says_where(x: torch.Tensor, use_cuda: bool = False) -> torch.Tensor:
+            return x * torch.ones(8, device=x.device if use_cuda else "cpu")
+
+
+        def random(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.rand_like(x)
+
+
+        class Registers(nn.Module):
+            def __init__(self, dim: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(dim, dim)
+                self.register_buffer("mask", torch.ones(dim))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.layer(x) * self.mask
+    """,
+}
+
+HOSTILE = {
+    "ends.py": "import os\nos._exit(3)\n",
+    "leaves.py": "raise SystemExit('no')\n",
+    "misses.py": "import a_package_that_nobody_has\n",
+    "acts.py": """
+        import os
+        import socket
+        import subprocess
+        import sys
+        import time
+
+        import torch
+
+
+        def writes(x: torch.Tensor) -> torch.Tensor:
+            with open(os.path.join(os.path.dirname(__file__), "left.txt"), "w") as stream:
+                stream.write("here")
+            return x
+
+
+        def connects(x: torch.Tensor) -> torch.Tensor:
+            socket.create_connection(("127.0.0.1", 9))
+            return x
+
+
+        def starts(x: torch.Tensor) -> torch.Tensor:
+            subprocess.run(["true"])
+            return x
+
+
+        def reads(x: torch.Tensor) -> torch.Tensor:
+            assert sys.stdin.read() == ""
+            return x * torch.ones(8)
+
+
+        def hangs(x: torch.Tensor) -> torch.Tensor:
+            time.sleep(1000)
+            return x
+
+
+        def dies(x: torch.Tensor) -> torch.Tensor:
+            os.abort()
+    """,
+}
+
+
+@pytest.fixture
+def _forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machines, "Server", Offline)
+
+
+def project(folder: Path, name: str, files: dict[str, str]) -> Path:
+    package = folder / name
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for file, text in files.items():
+        (package / file).write_text(dedent(text).lstrip(), encoding="utf-8")
+    return package
+
+
+def hunted(package: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON report."""
+    flags = ["--jobs", "1", "--max-tries", "24", "--output-format", "json", *arguments]
+    result = CliRunner().invoke(cli, ["hunt", str(package), *flags], standalone_mode=False)
+    assert result.exception is None, result.output
+    return result.return_value, json.loads(result.stdout)
+
+
+@pytest.mark.usefixtures("_forked")
+def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
+    package, scripts, record = project(tmp_path, "seeded", SEEDED), tmp_path / "scripts", tmp_path / "record"
+    code, report = hunted(package, "--write-reproducers", str(scripts), "--record", str(record))
+
+    found = {
+        (bug["failure"]["target"]["qualname"], bug["failure"]["mode"]): (bug["rule"] or {}).get("code")
+        for bug in report["bugs"]
+    }
+    assert code == 1
+    assert found == {
+        ("factory", modes.CALL): "TDL014",
+        ("constant", modes.CALL): "TDL014",
+        ("another_result", modes.CALL): None,
+        ("Branch", modes.CALL): "TDL003",
+        ("Remembers", modes.BACK): None,
+    }
+    by_target = {bug["failure"]["target"]["qualname"]: bug for bug in report["bugs"]}
+    assert ["seeded.bugs:calls_factory", modes.CALL] in by_target["factory"]["reached"]
+    assert by_target["constant"]["failure"]["origin"]["line"] == 4, "where the operand was made"
+    sorts = {
+        one["target"]["qualname"]: failure["sort"]
+        for one in report["targets"]
+        if one["target"]["module"] == "seeded.right"
+        for failure in one["failures"]
+    }
+    assert sorts == {
+        "on_the_host": "for the CPU",
+        "lengths_belong_on_the_cpu": "contract",
+        "says_where": "contract",
+    }
+    _each_script_shows_its_bug(scripts, len(found))
+    _the_record_spares_a_second_hunt(package, record, report)
+
+
+def _each_script_shows_its_bug(scripts: Path, number: int) -> None:
+    files = sorted(scripts.iterdir())
+    assert len(files) == number
+    for file in files:
+        alone = forked.python(str(file), "cpu", cwd=scripts)
+        assert alone.returncode == 0, alone.stderr
+    shown = forked.python("-m", "torchdevlint", "run", "--", sys.executable, "seeded_bugs_factory_call.py", cwd=scripts)
+    assert shown.returncode == 1
+    assert "Expected all tensors to be on the same device" in shown.stderr
+
+
+def _the_record_spares_a_second_hunt(package: Path, record: Path, report: dict[str, Any]) -> None:
+    lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(lines) == 1 + len(report["targets"])
+    record.write_text("".join(lines[:-2]) + lines[-1][:20], encoding="utf-8")
+    _, again = hunted(package, "--record", str(record))
+    without_files = [{**bug, "file": ""} for bug in report["bugs"]]
+    assert again["bugs"] == without_files
+    other = CliRunner().invoke(command, [str(package), "--max-tries", "9", "--record", str(record)])
+    assert "the record of another hunt" in other.output
+
+
+@pytest.mark.usefixtures("_forked")
+def test_what_does_harm_ends_with_a_line(tmp_path: Path) -> None:
+    package = project(tmp_path, "hostile", HOSTILE)
+    _, report = hunted(package, "--mode", "call", "--timeout", "1")
+
+    assert set(report["failed"]) == {"hostile.ends", "hostile.leaves", "hostile.misses"}
+    assert "exit status 3" in report["failed"]["hostile.ends"]
+    assert "pip install a_package_that_nobody_has" in report["failed"]["hostile.misses"]
+    reasons = {one["target"]["qualname"]: one["why"] for one in report["targets"]}
+    assert "nothing is written outside of its folder" in reasons["writes"]
+    assert "there is no network" in reasons["connects"]
+    assert "no programs are started" in reasons["starts"]
+    assert "no end after" in reasons["hangs"]
+    assert "SIGABRT" in reasons["dies"]
+    assert [bug["failure"]["target"]["qualname"] for bug in report["bugs"]] == ["reads"], "the rest is done"
+    assert sorted(path.name for path in package.iterdir() if path.is_file()) == sorted(["__init__.py", *HOSTILE])
+
+
+@pytest.mark.usefixtures("_forked")
+def test_a_baseline_hides_a_bug_and_sarif_tells_of_it(tmp_path: Path) -> None:
+    package, known = project(tmp_path, "small", {"one.py": SEEDED["bugs.py"]}), tmp_path / "known.json"
+    flags = ["--select", "*:factory", "--mode", "call"]
+    _, log = hunted(package, *flags, "--write-baseline", str(known), "--output-format", "sarif")
+    (result,) = log["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+    assert result["properties"]["rule"] == "TDL014"
+    code, report = hunted(package, *flags, "--baseline", str(known))
+    assert (code, report["bugs"]) == (0, [])
+
+
+def test_where_nothing_could_be_executed_the_hunt_has_failed(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.touch()
+    result = CliRunner().invoke(cli, ["hunt", str(tmp_path)], standalone_mode=False)
+    assert result.return_value == 2
+    assert "nothing could be executed" in result.stderr
+
+
+TARGET = Target("package.module", "Net", "module", "module.py", 3)
+VALUES = {
+    "init.dim": {"is": "value", "value": 8},
+    "init.weight": {"is": "tensor", "shape": [8], "dtype": "float32"},
+    "x": {"is": "tensor", "shape": [8, 8], "dtype": "float32"},
+    "device": {"is": "device"},
+    "mask": {"is": "default"},
+    "use_cuda": {"is": "default"},
+}
+
+
+def test_a_script_says_all_that_is_done() -> None:
+    text = script.plain(script.Call(TARGET, VALUES, module_is_class=True, folder="/src")).text
+    assert text.endswith(
+        dedent(
+            """\
+            import sys
+
+            import torch
+
+            sys.path.insert(0, '/src')
+            from package.module import Net
+
+            device = "cpu" if "cpu" in sys.argv else "cuda"
+            torch.manual_seed(0)
+            x = (torch.rand((8, 8)) + 0.1).to(device)
+            device_ = torch.device(device)
+            module = Net(dim=8, weight=(torch.rand((8,)) + 0.1)).to(device)
+            result = module(x=x, device=device_)
+            """
+        )
+    )
+
+
+def test_placements_are_tried_one_argument_at_a_time_first() -> None:
+    call = script.Call(TARGET, VALUES, module_is_class=True)
+    told = [placements.told(call, other) for other in placements.others(call)]
+    assert told == [
+        "`use_cuda`, which says where it works",
+        "`weight` on the accelerator when it is constructed",
+        "`x` on the CPU",
+        "`x` on the CPU and `weight` on the accelerator when it is constructed",
+    ]
+
+
+def test_results_are_compared_up_to_rounding() -> None:
+    one = {"path": "", "kind": "tensor", "dtype": "torch.float32", "shape": [1], "device": "cpu", "grad": False}
+    control = [{**one, "values": [1.0], "sum": 1.0}]
+    assert compare.differ(control, [{**one, "device": "cuda:0", "values": [1.0 + 1e-6], "sum": 1.0}]) == ""
+    assert "1.0 on the control, 1.1 on the accelerator" in compare.differ(
+        control, [{**one, "values": [1.1], "sum": 1.1}]
+    )
+    assert "dtype" in compare.differ(control, [{**control[0], "dtype": "torch.float16"}])
+
+
+def test_tests_and_what_builds_a_project_are_no_targets(tmp_path: Path) -> None:
+    package = project(tmp_path, "seeded", {"one.py": "", "test_one.py": "", "conftest.py": "", "not-a-name.py": ""})
+    files = tuple(str(path) for path in sorted(package.iterdir()))
+    assert [name for name, _ in project_of(files, tmp_path).modules] == ["seeded", "seeded.one"]
+
+
+def test_a_script_is_reseeded_in_the_call_alone() -> None:
+    text = "torch.manual_seed(0)\nwith one:\n    result = f()\n"
+    assert hunter.reseeded(text) == "torch.manual_seed(0)\nwith one:\n    torch.manual_seed(1)\n    result = f()\n"
