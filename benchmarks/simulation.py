@@ -1,10 +1,12 @@
-"""Time a training step under simulated accelerators beside the same step on the plain CPU, in one run.
+"""Time programs under simulated accelerators beside the same programs on the plain CPU, in one run.
 
     python benchmarks/simulation.py
+    python benchmarks/simulation.py mlp indexing
     python benchmarks/simulation.py --write docs/performance.md
 
-Every measurement is a fresh process on one thread. Rounds alternate between the configurations, so that a busy machine
-slows all of them; of each process the median step counts, and of each configuration the median process.
+Every measurement is a fresh process on one thread, in CPU seconds. Rounds alternate between the configurations, so that
+a busy machine slows all of them; of each process the fastest step counts, and of each configuration the median process.
+The steps are in `steps.py`; the last rows are what `torchdevlint run` adds to a program that only imports torch.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,73 +29,35 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 import tables  # noqa: E402
 from corpus import CorpusError  # noqa: E402
 
+from benchmarks.steps import STEPS  # noqa: E402
+
 PLAIN = "plain CPU"
 CONFIGURATIONS = (PLAIN, "empty dispatch mode", "simulated", "simulated and recorded")
 WARM_UP = 5
 
 
-def transformer(device: str) -> Callable[[], None]:
-    """Two encoder layers of width 64 on 8 sequences of 32 tokens, cross entropy, AdamW."""
-    import torch
-    from torch import nn
-
-    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
-    model = nn.Sequential(nn.Embedding(100, 64), nn.TransformerEncoder(layer, 2), nn.Linear(64, 100)).to(device)
-    tokens = torch.randint(0, 100, (8, 32)).to(device)
-    return _step(model, torch.optim.AdamW(model.parameters()), tokens, tokens.flatten())
-
-
-def cnn(device: str) -> Callable[[], None]:
-    """Two convolutions with batch normalisation on 8 images of 32 x 32, cross entropy, SGD with momentum."""
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(
-        *(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.AdaptiveAvgPool2d(1)),
-        *(nn.Flatten(), nn.Linear(32, 10)),
-    ).to(device)
-    images, labels = torch.rand(8, 3, 32, 32).to(device), torch.randint(0, 10, (8,)).to(device)
-    return _step(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), images, labels)
-
-
-MODELS = {"transformer": transformer, "cnn": cnn}
-
-
-def _step(model: Any, optimizer: Any, inputs: Any, targets: Any) -> Callable[[], None]:
-    from torch.nn import functional
-
-    def step() -> None:
-        optimizer.zero_grad()
-        output = model(inputs)
-        functional.cross_entropy(output.flatten(0, -2), targets).backward()
-        optimizer.step()
-
-    return step
-
-
 def measure(model: str, configuration: str, steps: int) -> dict[str, float]:
-    """Milliseconds of the median step, and how many operations reach the dispatch mode in one."""
+    """CPU milliseconds of the fastest step, and how many operations reach the dispatch mode in one on the plain CPU."""
     import torch
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    make = MODELS[model]
+    make = STEPS[model]
     if configuration == PLAIN:
-        return {"ms": _median_ms(make("cpu"), steps)}
+        return {"ms": _fastest_ms(make("cpu"), steps)}
     if configuration == "empty dispatch mode":
         mode, count = _empty_mode()
         step = make("cpu")
         with mode:
-            median = _median_ms(step, steps)
+            fastest = _fastest_ms(step, steps)
             count[0] = 0
             step()
-        return {"ms": median, "operations": count[0]}
+        return {"ms": fastest, "operations": count[0]}
     from torchdevlint.runtime.record.recorder import Recorder
     from torchdevlint.runtime.simulated import simulate
 
     with simulate(1, recorder=Recorder() if configuration.endswith("recorded") else None):
-        return {"ms": _median_ms(make("cuda"), steps)}
+        return {"ms": _fastest_ms(make("cuda"), steps)}
 
 
 def _empty_mode() -> tuple[Any, list[int]]:
@@ -114,15 +78,15 @@ def _empty_mode() -> tuple[Any, list[int]]:
     return Empty(), count
 
 
-def _median_ms(step: Callable[[], None], steps: int) -> float:
+def _fastest_ms(step: Callable[[], None], steps: int) -> float:
     for _ in range(WARM_UP):
         step()
     taken = []
     for _ in range(steps):
-        start = time.perf_counter()
+        start = time.process_time()
         step()
-        taken.append(time.perf_counter() - start)
-    return 1000 * statistics.median(taken)
+        taken.append(time.process_time() - start)
+    return 1000 * min(taken)
 
 
 def _in_a_process(model: str, configuration: str, steps: int) -> dict[str, float]:
@@ -155,24 +119,64 @@ def _rows(model: str, steps: int, rounds: int) -> list[tuple[str, ...]]:
     ]
 
 
+STARTS = {
+    "start-up, import torch": (sys.executable,),
+    "start-up, torchdevlint run": (sys.executable, "-m", "torchdevlint", "run", "--", sys.executable),
+}
+
+
+def _start_up(rounds: int) -> list[tuple[str, ...]]:
+    """CPU milliseconds of a program that does no more than import torch, with all its processes."""
+    taken: dict[str, list[float]] = {name: [] for name in STARTS}
+    for number in range(rounds):
+        for name, command in STARTS.items():
+            print(f"round {number + 1}/{rounds} {name}", file=sys.stderr)
+            before = _children_seconds()
+            done = subprocess.run([*command, "-c", "import torch"], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise CorpusError(f"{name} failed: {done.stderr.strip().splitlines()[-1:]}")
+            taken[name].append(1000 * (_children_seconds() - before))
+    ms = {name: statistics.median(times) for name, times in taken.items()}
+    plain = next(iter(ms.values()))
+    return [
+        (name, f"{ms[name]:.0f}", f"{min(times):.0f}-{max(times):.0f}", f"{ms[name] / plain:.2f}", "")
+        for name, times in taken.items()
+    ]
+
+
+def _children_seconds() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
+
+
+def _table(names: Sequence[str], steps: int, rounds: int) -> Iterator[tuple[str, ...]]:
+    for name in names:
+        yield from _rows(name, steps, rounds)
+    yield from _start_up(rounds)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps_of", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; all by default")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--write", type=Path, help="the page whose table is replaced")
     parser.add_argument("--measure", nargs=2, metavar=("MODEL", "CONFIGURATION"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    unknown = [name for name in options.steps_of if name not in STEPS]
+    if unknown:
+        parser.error(f"no step is called {unknown[0]}: there are {', '.join(STEPS)}")
     if options.measure:
         print(json.dumps(measure(*options.measure, options.steps)))
         return 0
     try:
-        rows = [row for model in MODELS for row in _rows(model, options.steps, options.rounds)]
+        rows = list(_table(options.steps_of or list(STEPS), options.steps, options.rounds))
     except (CorpusError, OSError) as error:
         print(f"simulation: {error}", file=sys.stderr)
         return 2
     import torch
 
-    header = ("training step", "ms", "range", "x plain", "us/operation added")
+    header = ("step", "CPU ms", "range", "x plain", "us/operation added")
     print(tables.columns(header, rows))
     if options.write:
         machine = f"CPython {platform.python_version()} on {platform.system()} {platform.machine()}, torch"

@@ -51,6 +51,10 @@ def user_line() -> Site | None:
         kind = kinds[name] if name in kinds else _classified(name)
         if kind:
             if kind == USER:
+                if library is None:
+                    known = _SITES.get((id(frame.f_code), frame.f_lasti))
+                    if known is not None:
+                        return known[0]
                 return _site(frame.f_code, frame.f_lasti, library and (library.f_code, library.f_lasti))
             if library is None:
                 library = frame

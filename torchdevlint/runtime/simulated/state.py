@@ -26,6 +26,7 @@ class Simulation:
         self.driver = driver
         self.recorder = recorder
         self.flat = flat
+        self.lacks_float64 = kind == "mps"
         self.default_type_device: torch.device | None = None
 
     def resolve(self, device: torch.device) -> torch.device:

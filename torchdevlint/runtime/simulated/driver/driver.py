@@ -155,7 +155,8 @@ class Driver:
         """Called in a forked child."""
         if self._poisons_forks:
             self.in_bad_fork = True
-            self.memory = tuple(PoisonedMemory() for _ in self.memory)
+            for memory in self.memory:
+                memory.__class__ = PoisonedMemory  # for the claims that were inherited as well
 
     def refuse_bad_fork(self) -> None:
         """Raises what a forked child gets that reads tensors of its parent's accelerator."""

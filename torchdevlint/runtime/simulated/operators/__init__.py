@@ -113,7 +113,7 @@ def placements(overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any], de
 
 def waits(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> bool:
     """Whether this call makes the CPU wait for the accelerator."""
-    if not rule.syncs:
+    if not rule.syncs or (rule.syncs == "mask" and not _has_mask(args[1] if len(args) > 1 else kwargs["indices"])):
         return False
     call = Call(rule.schema, args, kwargs, device_of)
     if rule.syncs == "mask":
@@ -123,6 +123,10 @@ def waits(rule: Rule, args: Sequence[Any], kwargs: Mapping[str, Any], device_of:
     if rule.syncs == "size" and call.named("output_size") is not None:
         return False
     return any(operand.device.type != "cpu" for operand in call.operands())
+
+
+def _has_mask(indices: Sequence[Any]) -> bool:
+    return any(index is not None and str(index.dtype) in MASKS for index in indices)
 
 
 def structured(name: str, release: tuple[int, int]) -> bool:

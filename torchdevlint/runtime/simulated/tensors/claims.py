@@ -80,10 +80,19 @@ class AcceleratorClaim(Claim):
         nbytes: int,
         ledger: Ledger,
     ) -> None:
-        super().__init__(device, how, created, moved)
+        self.device = device
+        self.how = how
+        self.created = created
+        self.moved = moved
+        self.pinned = False
+        self.copy = None
         self.nbytes = nbytes
         self.ledger = ledger
         ledger.take(nbytes)
+
+    def beside(self, nbytes: int, how: str, created: Site | None) -> AcceleratorClaim:
+        """A claim of new bytes on the same accelerator."""
+        return AcceleratorClaim(self.device, how, created, None, nbytes, self.ledger)
 
     def __del__(self) -> None:
         self.ledger.give(self.nbytes)

@@ -28,6 +28,7 @@ from torchdevlint.runtime.simulated.story import refuse_pinning, refused
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     WITHOUT_STORAGE,
+    AcceleratorClaim,
     Claim,
     claim_of,
     device_of,
@@ -42,7 +43,9 @@ Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Overload = Any
 
 _Tensor = torch.Tensor
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 _SEQUENCES = (list, tuple)
+_NO_KEYWORDS: dict[str, Any] = {}
 
 
 class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
@@ -53,7 +56,8 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self, simulation: Simulation) -> None:
         super().__init__()
         self._simulation = simulation
-        self._handlers: dict[Overload, Handler] = {}
+        self._handlers: dict[int, tuple[Handler, Overload]] = {}
+        """By the identity of an overload, which is kept as well: its hash is worked out in Python for each look-up."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -67,10 +71,10 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
             if any(issubclass(kind, FakeTensor) for kind in types):
                 return func(*args, **(kwargs or {}))  # the mode of fake tensors comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first
-        handler = self._handlers.get(func)
-        if handler is None:
-            handler = self._handlers[func] = self._handler(func)
-        return handler(args, kwargs or {})
+        known = self._handlers.get(id(func))
+        if known is None:
+            known = self._handlers[id(func)] = self._handler(func), func
+        return known[0](args, kwargs or _NO_KEYWORDS)
 
     def _handler(self, func: Overload) -> Handler:
         if isinstance(func, torch._ops.HigherOrderOperator):
@@ -244,14 +248,21 @@ def survey(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Claim | None,
     """The first claim among the operands, whether another names another device, and whether one has no claim."""
     first: Claim | None = None
     mixed = unclaimed = False
-    tensors = [arg for arg in args if isinstance(arg, _Tensor)]
-    if len(tensors) != len(args) or kwargs:
-        tensors = list(tensors_in(args, kwargs))
-    for tensor in tensors:
-        try:
-            claim = storage_of(tensor)._torchdevlint_claim
-        except WITHOUT_STORAGE:
-            claim = claim_of(tensor)
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if type(arg) in _PLAIN:
+            try:
+                claim = storage_of(arg)._torchdevlint_claim
+            except WITHOUT_STORAGE:
+                claim = claim_of(arg)
+        elif isinstance(arg, _Tensor):
+            claim = claim_of(arg)
+        elif isinstance(arg, _SEQUENCES) and arg:
+            claim, some_mixed, some_unclaimed = survey(tuple(arg), _NO_KEYWORDS)
+            mixed, unclaimed = mixed or some_mixed, unclaimed or some_unclaimed
+            if claim is None:
+                continue
+        else:
+            continue
         if claim is None:
             unclaimed = True
         elif first is None:
@@ -314,6 +325,10 @@ def _claim_one(
         return
     if first is None:
         simulation.claim(made, device, name)
+    elif device is first.device and type(first) is AcceleratorClaim:
+        if simulation.lacks_float64:
+            refuse_float64_on_mps(device, made.dtype)
+        storage._torchdevlint_claim = first.beside(storage.nbytes(), name, user_line())
     elif device.type == simulation.kind:
         refuse_float64_on_mps(device, made.dtype)
         storage._torchdevlint_claim = simulation.claim_for(storage.nbytes(), device, name, user_line())
