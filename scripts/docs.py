@@ -1,8 +1,8 @@
 """Writes what is derived from the code.
 
 These are the pages of the rules, of their error texts, of the command line and of the configuration, its schema, the
-README's table and what its commands print, the report and the numbers on the first page, and the rules in the
-navigation of the site.
+README's table and what its commands print, the report and the numbers on the first page, the releases of PyTorch under
+which the simulation was run, and the rules in the navigation of the site.
 
 python scripts/docs.py           writes what differs
 python scripts/docs.py --check   writes nothing, names what is stale, exits 1 if anything is
@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import site  # noqa: E402
+from scripts import releases, site  # noqa: E402
 from torchdevlint.config import Settings, Verify, options  # noqa: E402
 from torchdevlint.config.schema import schema  # noqa: E402
 from torchdevlint.model import Severity  # noqa: E402
@@ -323,6 +323,9 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "errors.md": errors(),
         ROOT / "docs" / "cli.md": site.command_line(),
         ROOT / "docs" / "scale.md": site.marked(_text("docs/scale.md"), "columns", site.columns()),
+        ROOT / "docs" / "runtime.md": site.marked(
+            _text("docs/runtime.md"), "matrix", releases.render(releases.load())
+        ),
         ROOT / "docs" / "index.md": landing(_text("docs/index.md")),
         ROOT / "docs" / "explain.md": shown(_text("docs/explain.md")),
         ROOT / "mkdocs.yml": navigation(_text("mkdocs.yml")),

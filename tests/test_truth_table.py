@@ -89,7 +89,10 @@ def test_the_control_run_finds_no_mistake_in_a_program(control: Run):
     """On the plain CPU a program may fail for want of CUDA, and never for a name or a call that is wrong."""
     mistaken = []
     for case in ALL:
-        seen = control.observed[case.id]
+        seen = control.observed.get(case.id)
+        if seen is None:
+            assert case.since > (2, 4), case.id
+            continue
         if seen["outcome"] == "died" or set(seen.get("exception", ())) & (MISTAKES - set(case.control)):
             mistaken.append(f"{case.id}: {tell(seen)}")
     assert mistaken == []

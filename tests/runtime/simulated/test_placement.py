@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, random_split
 from torchdevlint.runtime.record.recorder import Recorder, story_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.tensors import composites
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 
 pytestmark = pytest.mark.usefixtures("machine")
@@ -645,3 +646,21 @@ def test_what_is_on_the_meta_device_cannot_be_copied() -> None:
             move()
     with pytest.raises(NotImplementedError, match=r"Please use torch.nn.Module.to_empty\(\) instead"):
         layer.to("cuda")
+
+
+def test_a_number_for_an_index_that_is_elsewhere_becomes_a_tensor() -> None:
+    """What `x[index] = number` does since 2.15, before the number comes to the C++ that would choose `index_fill_`."""
+    put: list[Any] = []
+    setitem = composites._setitem(lambda table, index, value: put.append(value))
+    table, here = on("cuda"), torch.tensor([0], device="cuda")
+    for index in (here, (slice(None), here), [0], 1):
+        setitem(table, index, 1.0)
+    for index in (here.cpu(), (slice(None), here.cpu())):
+        setitem(table, index, 1)
+    setitem(torch.zeros(3), here, True)
+    setitem(table, here.cpu(), torch.tensor(1.0))
+    *same, first, second, third, given = put
+    assert same == [1.0] * 4
+    assert all(isinstance(one, torch.Tensor) and one.dim() == 0 for one in (first, second, third, given))
+    assert [(one.device, one.dtype) for one in (first, second)] == [(FIRST, table.dtype)] * 2
+    assert (str(third.device), str(given.device)) == ("cpu", "cpu")
