@@ -15,7 +15,7 @@ from tests import forked
 from tests.runtime.conftest import Offline
 from torchdevlint.cli import cli
 from torchdevlint.cli.hunt import hunt as command
-from torchdevlint.runtime.hunt import compare, hunter, machines, modes, placements, script
+from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, placements, script
 from torchdevlint.runtime.hunt.targets import Target, project_of
 
 pytest.importorskip("torch")
@@ -316,6 +316,22 @@ def test_results_are_compared_up_to_rounding() -> None:
         control, [{**one, "values": [1.1], "sum": 1.1}]
     )
     assert "dtype" in compare.differ(control, [{**control[0], "dtype": "torch.float16"}])
+
+
+@pytest.mark.parametrize(
+    ("shown", "beyond"),
+    [
+        ({"exception": "RuntimeError", "of_places": True, "trace": "triton"}, False),
+        ({"exception": "KeyError"}, False),
+        ({"exception": "MemoryError"}, True),
+        ({"exception": "RuntimeError", "trace": "File site-packages/triton/runtime/driver.py"}, True),
+        ({"exception": "KeyError", "limits": ["a graph was captured"]}, True),
+        ({"ended": "died", "exception": ""}, True),
+    ],
+)
+def test_what_this_machine_lacks_is_no_bug(shown: dict[str, Any], beyond: bool) -> None:
+    whole = {"ended": "raised", "text": "it failed", "of_places": False, "trace": "", "limits": [], **shown}
+    assert bool(judge.is_beyond(whole)) is beyond
 
 
 def test_tests_and_what_builds_a_project_are_no_targets(tmp_path: Path) -> None:

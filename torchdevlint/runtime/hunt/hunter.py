@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint.runtime.hunt import compare, judge, modes, script
-from torchdevlint.runtime.hunt.findings import BUG, LIMIT, UNREPRODUCED, Failure, Hunted, Place
+from torchdevlint.runtime.hunt.findings import BUG, UNREPRODUCED, Failure, Hunted, Place
 from torchdevlint.runtime.hunt.machines import FLAT, SCRIPT, SIMULATED, Machines, Order, Shown, prepared, request, why
 from torchdevlint.runtime.hunt.targets import PROGRESS, Target
 from torchdevlint.runtime.verify.server import Server
@@ -143,10 +143,7 @@ def _failure(mode: str, one: script.Script, control: Shown, shown: Shown, machin
         text = next((each.text for name, each in modes.scripts(call, one.paths) if name == mode), "")
         return machines.run(text, SIMULATED)
 
-    if shown["ended"] == "died":
-        sort, reason = LIMIT, shown["text"]
-    else:
-        sort, reason = judge.sort_of(one, shown, SCRIPT, again if mode in modes.SIMPLE else None, control)
+    sort, reason = judge.sort_of(one, shown, SCRIPT, again if mode in modes.SIMPLE else None, control)
     failure = _of_shown(mode, one, shown, sort, reason)
     return _confirmed(failure, machines) if sort == BUG else failure
 

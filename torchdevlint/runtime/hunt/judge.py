@@ -14,6 +14,27 @@ from torchdevlint.runtime.hunt.targets import METHOD, MODULE
 Shown = Mapping[str, Any]
 """What a child says of a run."""
 _TO_THE_HOST = re.compile(r"can't convert .*tensor to numpy|to numpy\(\)|Use Tensor\.cpu\(\)|__cuda_array")
+_OF_THIS_MACHINE = frozenset(
+    "ImportError ModuleNotFoundError MemoryError OSError PermissionError FileNotFoundError NotImplementedError".split()
+)
+_KERNELS = re.compile(r"\b(triton|cupy|numba|nvcc|ninja|cpp_extension|CUDA_HOME|xformers|flash_attn)\b", re.IGNORECASE)
+"""What brings kernels of its own, of which a simulated accelerator has none."""
+
+
+def is_beyond(shown: Shown) -> str:
+    """Why a failure says nothing of the program: the simulation, or this machine, lacks what it needs. Empty if not."""
+    if shown["ended"] == "limit" or shown.get("limits"):
+        return str(next(iter(shown.get("limits", [])), shown["text"]))
+    if shown["ended"] == "died":
+        return str(shown["text"])
+    if shown.get("of_places"):
+        return ""
+    found = _KERNELS.search(shown.get("trace", ""))
+    if found is not None:
+        return f"on an accelerator it takes {found[0]}, which is not simulated"
+    if shown["exception"] in _OF_THIS_MACHINE:
+        return f"{shown['exception']}: {shown['text'][:200]}"
+    return ""
 
 
 def stray(shown: Shown, script: str, device: str) -> tuple[Mapping[str, Any] | None, bool]:
@@ -54,8 +75,8 @@ def sort_of(
     There is none for a way to use something that works when it is simply called.
     """
     call = one.call
-    if shown["ended"] == "limit" or shown.get("limits"):
-        return LIMIT, next(iter(shown.get("limits", [])), shown["text"])
+    if beyond := is_beyond(shown):
+        return LIMIT, beyond
     if again is None:
         return BUG, "it runs when it is simply called on an accelerator"
     operand, given = stray(shown, script, one.device)
