@@ -664,3 +664,19 @@ def test_a_number_for_an_index_that_is_elsewhere_becomes_a_tensor() -> None:
     assert all(isinstance(one, torch.Tensor) and one.dim() == 0 for one in (first, second, third, given))
     assert [(one.device, one.dtype) for one in (first, second)] == [(FIRST, table.dtype)] * 2
     assert (str(third.device), str(given.device)) == ("cpu", "cpu")
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_a_layer_takes_nested_tensors(layout: torch.layout) -> None:
+    rows = [torch.ones(2, 3), torch.ones(4, 3)]
+    nested = torch.nested.nested_tensor(rows, layout=layout, device="cuda", requires_grad=True)
+    layer = nn.Sequential(nn.Linear(3, 5), nn.Dropout()).cuda()
+    out = layer(nested)
+    assert (out.device, [row.device for row in out.unbind()]) == (FIRST, [FIRST] * 2)
+    torch.nested.to_padded_tensor(out, 0.0).sum().backward()
+    assert nested.grad is not None
+    assert (nested.grad.device, layer[0].weight.grad.device) == (FIRST, FIRST)
+    with torch.inference_mode():
+        assert layer(torch.nested.nested_tensor(rows, layout=layout).to("cuda")).cpu().device == CPU
+        with pytest.raises(RuntimeError, match="same device"):
+            layer(torch.nested.nested_tensor(rows, layout=layout))

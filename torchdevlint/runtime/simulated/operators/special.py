@@ -307,6 +307,8 @@ _DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
     "stack.out": ("cat", "out", True, (("out", "out"), ("tensors", "tensors"))),
     "embedding": ("index_select", "", False, (("weight", "self"), ("indices", "index"))),
     "_sparse_addmm": ("addmm", "", True, (("self", "self"), ("mat1", "mat1"), ("mat2", "mat2"))),
+    # nested/NestedTensorMatmul.cpp: nested tensors alone get here, others are taken apart before
+    "linear": ("addmm", "", True, (("bias", "self"), ("input", "mat1"), ("weight", "mat2"))),
     "conv_tbc": ("addmm_", "", True, (("self", "self"), ("weight", "mat2"))),
     "linalg_lstsq": ("linalg_lstsq", "out", False, (("self", "out"), ("self", "self"), ("b", "b"))),
     "mv": ("addmv", "out", True, (("vec", "out"), ("self", "mat"))),

@@ -98,9 +98,17 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         return _usual(self._simulation, func, rule)
 
     def _composite(self, func: Overload) -> Handler:
-        """Operators that autograd takes apart arrive whole under `torch.inference_mode`."""
+        """Operators that autograd takes apart arrive whole under `torch.inference_mode`, and with nested tensors.
+
+        Nested ones are not taken apart where there is a kernel for them, as for `linear`.
+        """
+        whole = None
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "NestedTensorCPU"):
+            whole = _usual(self._simulation, func, rule_for(func))
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if whole is not None and any(tensor.is_nested for tensor in tensors_in(args, kwargs)):
+                return whole(args, kwargs)
             with self:
                 return func.decompose(*args, **kwargs)
 

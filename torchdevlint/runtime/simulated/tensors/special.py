@@ -104,7 +104,7 @@ def _dropout(simulation: Simulation, func: Any) -> Any:
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor, p, train = args
         claim = claim_of(tensor)
-        if claim is None or claim.device.type != simulation.kind:
+        if claim is None or claim.device.type != simulation.kind or tensor.is_nested:
             made = call(*args, **kwargs)
         elif train is False or p == 0:
             made = (tensor.clone(), torch.ops.aten.ones_like(tensor, dtype=torch.bool))

@@ -17,6 +17,8 @@ from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, set_claim
 
+_DEVICE = 6
+"""Where `_make_wrapper_subclass` takes the device, after the class (torch/csrc/autograd/python_variable.cpp)."""
 _PLAIN_DISPATCH = torch.Tensor.__torch_dispatch__
 _make: Callable[..., torch.Tensor] = torch._C.TensorBase._make_wrapper_subclass
 
@@ -50,10 +52,14 @@ def copied_by_its_class(tensor: torch.Tensor, device: torch.device, options: dic
 
 def _wrapper(cls: type, *args: Any, **kwargs: Any) -> torch.Tensor:
     active = simulation()
-    device = kwargs.get("device")
+    device = args[_DEVICE] if len(args) > _DEVICE else kwargs.get("device")
     if device is None or not active.is_simulated(torch.device(device)):
         return _make(cls, *args, **kwargs)
-    made = _make(cls, *args, **{**kwargs, "device": CPU})
+    if len(args) > _DEVICE:
+        args = (*args[:_DEVICE], CPU, *args[_DEVICE + 1 :])
+    else:
+        kwargs["device"] = CPU
+    made = _make(cls, *args, **kwargs)
     set_claim(made, Claim(active.resolve(torch.device(device)), cls.__name__, user_line()))
     return made
 
