@@ -466,6 +466,7 @@ class Data:
         (20, {}, "TDL003"),
         (17, {"owner": UNREGISTERED}, "TDL102"),
         (17, {"owner": "parameter"}, None),
+        (2, {"variable": 'optimizer.state[...]["exp_avg"]'}, "TDL203"),
         (17, {"lost": Site("x.py", 1, "")}, "TDL001"),
         (2, {}, None),
         (8, {}, None),
@@ -533,6 +534,33 @@ def test_only_a_move_that_nothing_gets_is_thrown_away(row: int, column: int, vai
     assert naming.thrown_away(Site(str(path), row, "", column, row, column + 5)) is vain
 
 
+MADE = """
+x = torch.zeros(2)
+x = torch.zeros(2, device="cpu")
+x = torch.load("x.pt", weights_only=True)
+x = torch.load("x.pt", map_location="cpu")
+x = y.exp()
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "how", "more"),
+    [
+        (2, "zeros", ", or create it with `device=y.device`"),
+        (3, "zeros", ""),
+        (4, "load", ", or load it with `map_location=y.device`"),
+        (5, "load", ""),
+        (6, "exp", ""),
+    ],
+)
+def test_nobody_is_told_to_write_what_the_line_has(row: int, how: str, more: str, tmp_path: Path) -> None:
+    path = written(tmp_path, MADE)
+    end = len(MADE.splitlines()[row - 1])
+    stray = OperandStory("other", "cpu", created=Site(str(path), row, "", 4, row, end), how=how, variable="x")
+    found = causes.cause(failed(path, 6, OperandStory("self", "cuda:0", variable="y"), stray))
+    assert found.fix == f"move it: `x = x.to(y.device)`{more}"
+
+
 class Holder(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -543,15 +571,17 @@ class Holder(torch.nn.Module):
 
 def test_operands_are_called_what_the_users_code_calls_them() -> None:
     net = Holder()
-    batch = {"ids": torch.ones(2), 3: [torch.zeros(1)]}
+    batch = {"ids": torch.ones(2), 3: [torch.zeros(1)], net: torch.ones(1)}
     x = torch.ones(2, 2)
-    tensors = (x.t(), batch["ids"], batch[3][0], net.layers[0].weight, net.scale, net.apart[0].bias, torch.ones(1))
+    tensors = (x.t(), batch["ids"], batch[3][0], batch[net], net.layers[0].weight, net.scale)
+    tensors = (*tensors, net.apart[0].bias, torch.ones(1))
     ask = functools.partial(variables.named, [OperandStory("self", "cpu")] * len(tensors), tensors)
     del tensors
     assert [(one.variable, one.owner) for one in ask()] == [
         ("x", ""),
         ('batch["ids"]', ""),
         ("batch[3][0]", ""),
+        ("batch[...]", ""),
         ("net.layers[0].weight", "parameter"),
         ("net.scale", "buffer"),
         ("net.apart[0].bias", UNREGISTERED),

@@ -37,6 +37,8 @@ UNSUPPORTED = "NotSimulated"
 """The exception of the simulated backend for what it cannot do: no verdict on the program, but a limitation."""
 UNREGISTERED = "parameter of a module in a Python container, which does not move with the Module that has it"
 """The owner of such an operand."""
+UNTOLD = "..."
+"""Stands in the variable of an operand for a key that is an object: an optimizer keeps its state by parameter."""
 MOST_ERRORS = 50
 LONGEST_TEXT = 4_000
 BETWEEN_WRITES = 5.0

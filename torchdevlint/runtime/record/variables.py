@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.record.recorder import UNREGISTERED, OperandStory
+from torchdevlint.runtime.record.recorder import UNREGISTERED, UNTOLD, OperandStory
 from torchdevlint.runtime.record.sites import user_frame
 
 DEPTH = 3
@@ -92,8 +92,7 @@ def _inside(name: str, value: Any, depth: int, owner: str) -> Iterator[tuple[str
             yield from _inside(f"{name}[{number}]", item, depth - 1, owner)
     elif isinstance(value, dict):
         for key, item in list(value.items())[:LARGEST]:
-            text = f'"{key}"' if isinstance(key, str) and key.isprintable() and '"' not in key else repr(key)
-            yield from _inside(f"{name}[{text}]", item, depth - 1, owner)
+            yield from _inside(f"{name}[{_key(key)}]", item, depth - 1, owner)
     else:
         for attribute, item in list(getattr(value, "__dict__", {}).items())[:LARGEST]:
             yield from _inside(f"{name}.{attribute}", item, depth - 1, owner)
@@ -114,6 +113,13 @@ def _of_module(name: str, module: torch.nn.Module, depth: int, owner: str) -> It
             for found in _inside(f"{at}.{attribute}", value, depth - 1, contained):
                 is_parameter = isinstance(found[1], torch.nn.Parameter)
                 yield found if is_parameter else (found[0], found[1], owner)
+
+
+def _key(key: Any) -> str:
+    """A key as one writes it; an object, such as a parameter, may say anything of itself."""
+    if isinstance(key, str) and key.isprintable() and '"' not in key:
+        return f'"{key}"'
+    return repr(key) if type(key) in (str, int, bool) else UNTOLD
 
 
 def _written(path: str) -> str:

@@ -17,9 +17,10 @@ from pathlib import Path
 from torchdevlint import rules
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.model import Diagnostic, Severity
-from torchdevlint.runtime.record.recorder import UNREGISTERED, OperandStory
+from torchdevlint.runtime.record.recorder import UNREGISTERED, UNTOLD, OperandStory
 from torchdevlint.runtime.record.sites import Site, is_users
 from torchdevlint.runtime.tell.account import DeviceError
+from torchdevlint.runtime.tell.naming import text_at
 from torchdevlint.symptoms import recognise
 
 MIXING = ("operation", "movement", "registration")
@@ -35,6 +36,8 @@ class Cause:
     name: str
     fix: str
     diagnostic: Diagnostic | None = None
+    advice: bool = False
+    """The rule only advises, and is not among those that `check` runs unasked."""
 
 
 def cause(error: DeviceError) -> Cause:
@@ -46,7 +49,9 @@ def cause(error: DeviceError) -> Cause:
     if found is not None:
         return Cause(found.code, found.name, found.help or fix, found)
     rule = rules.by_code().get(code or "")
-    return Cause(rule.code, rule.name, fix) if rule is not None else Cause(None, "", fix)
+    if rule is None:
+        return Cause(None, "", fix)
+    return Cause(rule.code, rule.name, fix, advice=rule.severity is Severity.ADVICE)
 
 
 def _wanted(error: DeviceError) -> list[Site]:
@@ -129,13 +134,20 @@ FIXES = {
     "TDL001": "assign what the move gives: `{name} = {name}.to({device})`; a tensor's `.to` does not change the tensor",
     "TDL003": "make the tensor where the model is: give its factory `device={device}`, or use `x.new_zeros(...)`",
     "TDL005": "move the batch to where the model is: `{name} = {name}.to({device})`",
+    "TDL203": "move the model before the optimizer makes or loads its state, or load that state again after the move",
     "TDL008": "add to a new tensor (`total = total + value`), or make the total with `device={device}`",
     "TDL010": "move the loss to where the model is, as its weight is a buffer: `criterion.to({device})`",
     "TDL014": "make the tensor where the argument is: give its factory `device={device}`",
     "TDL101": 'register the tensor, so that `.to` moves it with the module: `self.register_buffer("name", tensor)`',
     "TDL102": "keep the modules in a `torch.nn.ModuleList` or `ModuleDict`, so that `.to` moves them",
 }
-MOVE = "move it: `{name} = {name}.to({device})`, or create it with `device={device}`"
+MOVE = "move it: `{name} = {name}.to({device})`"
+FACTORIES = "arange as_tensor empty eye full linspace logspace ones rand randint randn randperm tensor zeros".split()
+INSTEAD = {
+    "load": ("map_location", ", or load it with `map_location={device}`"),
+    **dict.fromkeys(FACTORIES, ("device", ", or create it with `device={device}`")),
+}
+"""By what made a tensor, the argument that says where, and the advice to give one."""
 NOTHING = "bring all operands to one device before this line"
 
 
@@ -148,7 +160,14 @@ def _situation(error: DeviceError) -> tuple[str | None, str]:
     if stray is None:
         return None, NOTHING
     fitting = next((rule for rule, fits in SITUATIONS if fits(error, stray)), None)
-    return fitting or None, _filled(MOVE if fitting is None else FIXES[fitting], error, stray)
+    return fitting or None, _filled(_move(stray) if fitting is None else FIXES[fitting], error, stray)
+
+
+def _move(stray: OperandStory) -> str:
+    """What to do in general. Nobody is told to write what the line has."""
+    made = text_at(stray.created) if isinstance(stray.created, Site) else ""
+    argument, advice = INSTEAD.get(stray.how, ("", ""))
+    return MOVE if not made or argument in made else MOVE + advice
 
 
 def _of_text(error: DeviceError) -> tuple[str, str] | None:
@@ -169,6 +188,8 @@ def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:
 
 def _assignable(name: str) -> bool:
     """Whether a name is a variable, an attribute or an item of one, and no other expression."""
+    if UNTOLD in name:
+        return False
     try:
         return isinstance(ast.parse(name, mode="eval").body, (ast.Name, ast.Attribute, ast.Subscript))
     except (SyntaxError, ValueError):
@@ -259,6 +280,7 @@ def _of_loss(error: DeviceError, stray: OperandStory) -> bool:
 
 
 SITUATIONS: Sequence[tuple[str, Callable[[DeviceError, OperandStory], bool]]] = (
+    ("TDL203", lambda error, stray: f".state[{UNTOLD}]" in stray.variable),
     ("TDL001", lambda error, stray: stray.lost is not None),
     ("TDL010", _of_loss),
     ("TDL102", lambda error, stray: stray.owner == UNREGISTERED),

@@ -213,6 +213,8 @@ def _operand(operand: OperandStory, error: DeviceError, paper: Paper) -> str:
 
 def _rule(reason: Cause, paper: Paper) -> str:
     name = f"{reason.code} {reason.name}"
+    if reason.diagnostic is None and reason.advice:
+        return f"{name} is about this, as advice: `torchdevlint check --select {reason.code}` looks for it"
     if reason.diagnostic is None:
         return f"{name} is about this; `torchdevlint check` does not find it here"
     place = Site(reason.diagnostic.filename, reason.diagnostic.span.row, "")

@@ -76,7 +76,7 @@ def _set(simulation: Simulation, func: Any) -> Any:
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         storage = args[1]
         if getattr(storage, ATTRIBUTE) is None and storage.device == CPU:
-            setattr(storage, ATTRIBUTE, Claim(CPU, "set_"))
+            setattr(storage, ATTRIBUTE, Claim(CPU, "load", user_line()))
         return call(*args, **kwargs)
 
     return run
