@@ -36,6 +36,8 @@ STORED = DATA / "verified.jsonl"
 PAGE = ROOT / "docs" / "runtime.md"
 VERDICTS = ("confirmed", "refuted", "inconclusive")
 RUNGS = ("example", "synthesised", "slice")
+APART = ("TDL201",)
+"""Of these only the flagged statement is executed, with a file of ours, so that they are counted apart."""
 MISSING = re.compile(r"importing `[^`]+` (needs|fails)")
 """The reason where the module of a finding cannot be imported here."""
 
@@ -112,7 +114,7 @@ def _plain(item: Mapping[str, Any]) -> dict[str, Any]:
         "code": item["code"],
         "verdict": item["verdict"],
         "rung": item["rung"] if confirmed else "",
-        "importable": not MISSING.search(item["reason"]),
+        "importable": not any(MISSING.search(each["reason"]) for each in item["reasons"]),
         "torch": item["torch"],
     }
 
@@ -138,19 +140,26 @@ def _render(rows: Sequence[Mapping[str, Any]]) -> str:
     every = [row for row in rows if row["set"] == "packages"]
     if every:
         sections += [
-            "By what was thought of them when they were read ([ecosystem](ecosystem.md)):",
-            _per_judgement(every),
+            "By what was thought of them when they were read ([ecosystem](ecosystem.md)), without TDL201:",
+            _per_judgement(_divided(every)[0]),
         ]
         sections.append(_shares([row for row in every if row["judged"] == "true"]))
     return "\n\n".join(sections)
 
 
 def _per_rule(rows: Sequence[Mapping[str, Any]]) -> str:
-    codes = sorted({row["code"] for row in rows})
-    lines = [[code, *_counts([row for row in rows if row["code"] == code])] for code in codes]
-    return tables.markdown(
-        ["rule", "findings", *RUNGS, "refuted", "inconclusive"], [*lines, ["**all**", *_counts(rows)]]
-    )
+    counted, apart = _divided(rows)
+    lines: list[list[Any]] = []
+    for name, part in (("**all**", counted), ("**counted apart**", apart)):
+        codes = sorted({row["code"] for row in part})
+        lines += [[code, *_counts([row for row in part if row["code"] == code])] for code in codes]
+        lines += [[name, *_counts(part)]] if part else []
+    return tables.markdown(["rule", "findings", *RUNGS, "refuted", "inconclusive"], lines)
+
+
+def _divided(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """What is counted, and what is counted apart."""
+    return [row for row in rows if row["code"] not in APART], [row for row in rows if row["code"] in APART]
 
 
 def _counts(rows: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -169,15 +178,18 @@ def _per_judgement(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _shares(rows: Sequence[Mapping[str, Any]]) -> str:
-    there = [row for row in rows if row["importable"]]
+    counted, apart = _divided(rows)
+    there = [row for row in counted if row["importable"]]
 
     def share(chosen: Sequence[Mapping[str, Any]]) -> str:
         confirmed = sum(row["verdict"] == "confirmed" for row in chosen)
         return f"{confirmed} of {len(chosen)} ({verdicts.share(confirmed, len(chosen))})"
 
     return (
-        f"Of the true findings of releases, {share(rows)} were confirmed without a GPU and without help; where the "
-        f"module of the finding could be imported, or need not be, {share(there)}."
+        f"Of the true findings of releases, {share(counted)} were confirmed without a GPU and without help; where the "
+        f"module of the finding could be imported, or need not be, {share(there)}. TDL201 is not among them: of it "
+        f"{share(apart)} were confirmed, which shows what such a load does, and not that the program comes to such a "
+        "file."
     )
 
 

@@ -20,7 +20,8 @@ SLOW = "import os\nimport time\n\nos.environ['CUDA_VISIBLE_DEVICE'] = str(time.s
 LATE = "import os\n\nimport torch\n\ntorch.cuda.is_available()\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\n"
 FIELDS = [
     "code", "name", "message", "severity", "filename", "cell", "location", "end_location", "noqa_row", "url", "symptom",
-    "related", "fix", "verdict", "rung", "backend", "torch", "claim", "evidence", "reason",
+    "related", "fix", "verdict", "rung", "backend", "torch", "claim", "evidence", "reason", "reasons", "counted_apart",
+    "inconclusive",
 ]  # fmt: skip
 
 
@@ -44,7 +45,7 @@ def test_what_is_confirmed_is_told_with_its_evidence_and_exits_1(project: Path) 
     assert re.search(heading, done.stdout)
     assert "raised:   RuntimeError: Attempting to deserialize object on a CUDA device" in done.stdout
     assert "observed: with an accelerator: loads to cuda:0, without one: raises" in done.stdout
-    assert done.stdout.endswith("2 findings: 2 confirmed.\n")
+    assert "\n1 finding: 1 confirmed.\n1 load (TDL201), counted apart: 1 confirmed; " in done.stdout
     assert not done.stderr
 
 
@@ -74,7 +75,9 @@ def test_a_missing_import_is_named_and_is_no_verdict(tmp_path: Path) -> None:
     (row,) = rows(tmp_path)
     assert (row["verdict"], row["rung"]) == ("inconclusive", "probe")
     assert "importing `model` needs `nosuchlibrary`, which is not installed here" in row["reason"]
-    assert "slice: " in row["reason"]
+    assert [each["rung"] for each in row["reasons"]] == ["synthesised", "slice", "probe"]
+    missing = {"group": "the module needs `nosuchlibrary`, which is not installed here"}
+    assert row["inconclusive"] == {**missing, "advice": "pip install nosuchlibrary"}
 
 
 def test_rules_are_selected_as_in_check(project: Path) -> None:

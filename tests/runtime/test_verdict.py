@@ -145,7 +145,7 @@ def test_a_machine_survives_its_json() -> None:
 
 def test_the_json_of_a_verdict_has_the_published_fields(server: Server) -> None:
     row = to_json(probed(["TDL302"], machine(), server, None)["TDL302"])
-    assert list(row) == ["verdict", "rung", "backend", "torch", "claim", "evidence", "reason"]
+    assert list(row) == ["verdict", "rung", "backend", "torch", "claim", "evidence", "reason", "reasons"]
     assert list(row["evidence"]) == ["exception", "traceback", "observed", "inputs"]
     assert row["verdict"] == "confirmed"
     assert row["rung"] == "probe"

@@ -169,7 +169,6 @@ CONFIRMED: dict[str, Expected] = {
     ),
     "a plain list of layers": Expected(
         "TDL102", SYNTHESISED, snippets.PLAIN_LIST, None, {"self.layers: weight": "cpu", "self.layers: bias": "cpu"},
-        {"width": "8"},
     ),
     "a parameter that was moved": Expected(
         "TDL103", SYNTHESISED, snippets.MOVED_PARAMETER, None, {"self.scale": "is no parameter of the Module"}
@@ -345,7 +344,7 @@ def test_an_example_in_a_package_that_is_next_to_the_root(bench: Bench) -> None:
         ({"model:total": "nosuch:make"}, "", "`nosuch:make` cannot be imported: ModuleNotFoundError"),
         ({"model:total": "testing:other"}, "make = None\n", "`testing:other` cannot be imported: AttributeError"),
         ({"model:total": "testing:make"}, "def make():\n    raise ValueError('no data')\n", "ValueError: no data"),
-        ({"model:total": "testing:make"}, "def make():\n    return print, 3\n", "it does not come to the flagged line"),
+        ({"model:total": "testing:make"}, "def make():\n    return print, 3\n", "not come to the flagged expression"),
     ],
 )
 def test_an_example_that_shows_nothing_is_left_for_the_next_rung(
@@ -546,8 +545,8 @@ def test_correct_code_is_refuted_where_all_of_it_was_run(bench: Bench, name: str
     assert (climbed.judgement.verdict, climbed.judgement.rung) == (Verdict.REFUTED, SYNTHESISED)
     assert climbed.judgement.evidence.exception is None
     assert climbed.judgement.reason == (
-        "the flagged code, called with these values, came through the flagged lines on the accelerator, "
-        "and nothing went wrong"
+        "the flagged code, called with these values, came through the flagged expressions with tensors of the "
+        "accelerator, and nothing went wrong"
     )
 
 
@@ -564,7 +563,7 @@ def test_an_example_refutes_what_is_right(bench: Bench, name: str) -> None:
     bench.write(f"import model\nimport torch\n\n\ndef make():\n    return {entry}\n", "testing.py")
     judgement = bench.judgement(pointed_at(bench, right), {"model:total": "testing:make", "model:Net": "testing:make"})
     assert (judgement.verdict, judgement.rung) == (Verdict.REFUTED, EXAMPLE)
-    assert judgement.reason.startswith("your own entry came through the flagged lines on the accelerator")
+    assert judgement.reason.startswith("your own entry came through the flagged expressions with tensors")
 
 
 def test_a_load_that_says_where_to_is_not_confirmed(bench: Bench) -> None:
@@ -717,8 +716,8 @@ PUT_RIGHT = {
                 return x + self.y
         """,
 }
-NOT_REACHED = {"a condition around it", "a condition before it"}
-"""An accelerator's tensors do not come to the flagged line at all: running the whole says nothing."""
+NOT_REACHED = {"a condition around it", "a condition before it", "an exception that is handled"}
+"""No tensor of the accelerator comes to the flagged expression, or it does not end: running the whole says nothing."""
 
 
 def put_right(bench: Bench, name: str, before: str = "") -> Diagnostic:
@@ -833,7 +832,7 @@ INCONCLUSIVE = {
                 return x + 2
             return x
         """,
-        "it does not come to the flagged line", "what was run is a part of the program only",
+        "it does not come to the flagged expression", "what was run is a part of the program only",
     ),
     "another device error first": Silent(
         "TDL014", "z * 2", """\
@@ -846,7 +845,7 @@ INCONCLUSIVE = {
             w = z * 2
             return w
         """,
-        "a device error at line 6 comes first: RuntimeError: Expected all tensors", "comes first",
+        "another device error comes first, at line 6: RuntimeError: Expected all tensors", "comes first",
     ),
     "something else goes wrong on an accelerator": Silent(
         "TDL014", "x + 1", """\
@@ -888,7 +887,7 @@ INCONCLUSIVE = {
     ),
     "nothing of the accelerator": Silent(
         "TDL014", "n + 1", "import torch\n\n\ndef total(n: int):\n    return n + 1\n",
-        "nothing that is on the accelerator came to the flagged line", "is a part of the program only",
+        "the operands of the finding, one of them on the accelerator, did not meet", "is a part of the program only",
     ),
     "an asynchronous function": Silent(
         "TDL014", "x + y", """\
@@ -1028,8 +1027,11 @@ def test_what_no_rung_says_something_of_falls_to_the_rules_own_program(bench: Be
     (one,) = verify([diagnostic], MACHINE, ORDER, SIMULATED, jobs=1)
     judgement: Judgement = one.judgement
     assert (judgement.verdict, judgement.rung) == (Verdict.INCONCLUSIVE, Rung.PROBE)
-    assert judgement.reason.startswith(f"synthesised: {silent.synthesised}; slice: {silent.slice}")
-    assert ". Of the rule's own program: " in judgement.reason
+    assert judgement.reason.startswith(silent.synthesised)
+    told = dict(judgement.reasons)
+    assert list(told) == [SYNTHESISED, SLICE, Rung.PROBE]
+    assert silent.slice in told[SLICE]
+    assert "your code was not executed" in told[Rung.PROBE]
     assert judgement.claim
 
 
@@ -1041,6 +1043,10 @@ def test_there_is_nothing_to_verify_in_nothing() -> None:
 
 ENTRY = "import torch\n\nfrom model import total\n\n{body}\n"
 """A program of the user's that comes to `snippets.FACTORY`."""
+
+
+ON_ACCELERATOR = "getattr(torch, 'set_default_device')('cuda'); total(torch.rand(8))"
+"""A program that makes all tensors on an accelerator, so that nothing is wrong with the flagged factory."""
 
 
 def command_for(folder: Path, body: str) -> str:
@@ -1060,7 +1066,8 @@ def rows(folder: Path, *arguments: str, code: int) -> list[dict[str, Any]]:
     ("body", "verdict", "rung", "reason"),
     [
         ("total(torch.rand(8).cuda())", "confirmed", "example", "your own command meets the device error"),
-        ("total(torch.rand(8))", "refuted", "example", "your own command came through the flagged lines"),
+        (ON_ACCELERATOR, "refuted", "example", "your own command came through the flagged expressions with tensors"),
+        ("total(torch.rand(8))", "confirmed", "synthesised", "the flagged code, called with"),
         ("print('nothing')", "confirmed", "synthesised", "the flagged code, called with these values,"),
         ("total(torch.rand(8)); raise SystemExit(3)", "confirmed", "synthesised", "the flagged code, called with"),
     ],
@@ -1093,6 +1100,8 @@ def test_why_a_command_says_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatc
     one, other = by_command([diagnostic, moved], command, ORDER)
     assert one.reasons == ((EXAMPLE, "the command does not come to line 7"),)
     assert other.reasons == ((EXAMPLE, "the command is watched for device errors, which this rule is not about"),)
+    (apart,) = by_command([bench.finding(snippets.FACTORY)], command, ORDER)
+    assert apart.reasons == ((EXAMPLE, "the command does not bring the finding's operands together there"),)
     (ended,) = by_command([diagnostic], f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'", ORDER)
     assert ended.reasons == ((EXAMPLE, "the command imports no torch (exit code 3)"),)
     assert {each.judgement for each in (one, other, ended)} == {None}
@@ -1107,10 +1116,9 @@ def test_a_command_that_is_not_there_exits_2(tmp_path: Path) -> None:
 
 
 def test_what_the_users_entry_refutes_goes_to_a_baseline_that_check_applies(tmp_path: Path) -> None:
-    """A command that comes by with tensors of the CPU only, which is all that this program ever has."""
     (tmp_path / "model.py").write_text(snippets.FACTORY)
     (tmp_path / "load.py").write_text(snippets.LOAD)
-    command = command_for(tmp_path, "total(torch.rand(8))")
+    command = command_for(tmp_path, ON_ACCELERATOR)
     done = python(
         "-m", "torchdevlint", "verify", "--with-command", command, "--write-baseline", "known.json",
         cwd=tmp_path,

@@ -29,7 +29,8 @@ from torchdevlint.runtime.child import Limits
 from torchdevlint.runtime.kinds import MOST
 from torchdevlint.runtime.verify import Order, UnusableError, accelerator, require_torch, survey
 from torchdevlint.runtime.verify import verify as execute
-from torchdevlint.runtime.verify.verdict import Rung, Verdict, Verified, to_json
+from torchdevlint.runtime.verify.reasons import grouped
+from torchdevlint.runtime.verify.verdict import Rung, Verdict, Verified, fields_of
 
 STYLES = {Verdict.CONFIRMED: "error", Verdict.REFUTED: "good", Verdict.INCONCLUSIVE: "warning"}
 
@@ -73,7 +74,7 @@ def verify(paths: tuple[str, ...], **flags: Any) -> int:
 
     \b
     confirmed     the symptom happened, and does not where every accelerator is the CPU
-    refuted       the code came through the flagged lines on the accelerator, and nothing went wrong
+    refuted       the flagged expressions ran with tensors of the accelerator, and nothing went wrong
     inconclusive  it could not be executed, and why
 
     Exit codes: 1 if anything is confirmed, 2 if the tool could not do its job, 0 otherwise.
@@ -121,10 +122,10 @@ def _suppress(verified: Sequence[Verified], run: Run, file: Path) -> list[str]:
 
 def _report(verified: Sequence[Verified], run: Run, flags: dict[str, Any]) -> str:
     if flags["output_format"] == "json":
-        rows = [{**to_dict(one.diagnostic), **to_json(one.judgement)} for one in verified]
+        rows = [{**to_dict(one.diagnostic), **fields_of(one)} for one in verified]
         return json.dumps(rows, indent=2) + "\n"
     if flags["output_format"] == "sarif":
-        return sarif.render(run, Look(), {one.diagnostic: to_json(one.judgement) for one in verified})
+        return sarif.render(run, Look(), {one.diagnostic: fields_of(one) for one in verified})
     color = flags["output_file"] is None and wants_color(flags["color"], sys.stdout)
     return render(verified, Paper(color, terminal_width() if flags["output_file"] is None else None))
 
@@ -190,7 +191,34 @@ def _item(title: str, text: str, paper: Paper) -> Iterator[str]:
 def _summary(verified: Sequence[Verified], paper: Paper) -> str:
     if not verified:
         return "Nothing to verify: `check` finds nothing here."
+    apart = [one for one in verified if one.apart]
+    others = [one for one in verified if not one.apart]
+    lines = []
+    if others:
+        lines.append(f"{count(len(others), 'finding', 'findings')}: {_counted(others, paper)}.")
+    if apart:
+        codes = ", ".join(sorted({one.diagnostic.code for one in apart}))
+        loads = f"{count(len(apart), 'load', 'loads')} ({codes}), counted apart: {_counted(apart, paper)}"
+        lines.append(
+            f"{loads}; each was executed alone, with a file of a GPU: that your program reads one is not shown."
+        )
+    return "\n".join([*lines, *_reasons(verified, paper)])
+
+
+def _counted(verified: Sequence[Verified], paper: Paper) -> str:
     numbers = Counter(one.judgement.verdict for one in verified)
     counted = [verdict for verdict in Verdict if numbers[verdict]]
-    parts = [f"{numbers[verdict]} {paint(verdict.value, STYLES[verdict], paper.color)}" for verdict in counted]
-    return f"{count(len(verified), 'finding', 'findings')}: {enumerate_words(parts)}."
+    return enumerate_words([f"{numbers[one]} {paint(one.value, STYLES[one], paper.color)}" for one in counted])
+
+
+def _reasons(verified: Sequence[Verified], paper: Paper) -> Iterator[str]:
+    """Why findings are inconclusive, the most frequent reason first, and under each what would help."""
+    found = grouped(one.why for one in verified if one.why is not None)
+    if not found:
+        return
+    yield ""
+    yield "Inconclusive, and what would help:"
+    width = len(str(found[0][0]))
+    for number, why in found:
+        helps = f": {why.advice}" if why.advice else ""
+        yield f"  {number:>{width}}  {escape(why.group)}{escape(helps)}"

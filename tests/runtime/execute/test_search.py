@@ -127,10 +127,18 @@ def test_it_ends_when_there_is_nothing_left_to_try() -> None:
 
 
 def test_why_nothing_was_found() -> None:
-    found, _ = looking(lambda rows: {1}, wanted=(2,))
-    assert found.why.endswith("it does not come to the flagged line")
     found, _ = looking(lambda rows: {1}, wanted=(1, 2))
-    assert found.why == "no values were found with which it comes to the flagged line"
+    assert found.why == "no values were found with which it comes to the flagged expression"
+    found, _ = looking(lambda rows: {1}, wanted=(1,), most=0)
+    assert found.why.endswith("(0 tries): none was left for this one")
+
+
+def test_what_runs_without_coming_to_all_of_it_is_given_all_the_same() -> None:
+    """Some code runs on an accelerator only, so that the control cannot come to it."""
+    found, _ = looking(lambda rows, x: {1, x}, slot("x", value(3), value(2), value(4)), wanted=(1, 2, 9))
+    assert (found.values, found.all_of_it) == ({"x": value(2)}, False)
+    found, _ = looking(lambda rows, x: {1, x}, slot("x", value(3), value(2)), wanted=(1, 2))
+    assert (found.values, found.all_of_it) == ({"x": value(2)}, True)
 
 
 def test_the_error_that_is_told_is_that_of_the_furthest_run() -> None:

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch", reason="values for the parameters are built with torch")
 
 from torchdevlint.runtime.execute.slots import MODELS, Slot, candidates_for, slots_of
-from torchdevlint.runtime.execute.usage import Usage
+from torchdevlint.runtime.execute.usage import Usage, usages
 from torchdevlint.runtime.execute.values import DEFAULT, Description, tensor, value
 
 EMPTY = inspect.Parameter.empty
@@ -50,13 +50,13 @@ def by_annotation(text: str, name: str = "thing") -> list[Description]:
     return candidates_for(name, text, Usage(), {}, EMPTY, HERE)
 
 
-def slots(text: str, prefix: str = "", skip: int = 0, needed: frozenset[str] = frozenset()) -> dict[str, Slot]:
+def slots(text: str, prefix: str = "", skip: int = 0) -> dict[str, Slot]:
     """The slots of the first function of a snippet."""
     module = ModuleType("snippet")
     source = textwrap.dedent(text)
     exec(compile(source, "snippet", "exec"), vars(module))
     node = next(each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef))
-    return {slot.key: slot for slot in slots_of(vars(module)[node.name], node, prefix, skip, needed=needed)}
+    return {slot.key: slot for slot in slots_of(vars(module)[node.name], node, prefix, skip)}
 
 
 def first(text: str, key: str = "x") -> Description:
@@ -237,11 +237,21 @@ def test_defaults_tell_and_may_stay() -> None:
     assert found["other"].optional
 
 
-def test_what_the_flagged_statement_reads_is_given() -> None:
-    found = slots("def f(x, mask=None, state=None): return x + mask", needed=frozenset({"mask"}))
-    assert found["mask"].candidates[0] == tensor(8, 8, dtype="bool")
-    assert found["mask"].candidates[-1] == DEFAULT
-    assert found["state"].candidates[0] == DEFAULT
+def test_a_default_comes_first_though_the_body_works_with_it() -> None:
+    found = slots("def f(x, mask=None, noisy=False): return x + mask if noisy else x")
+    assert found["mask"].candidates[:2] == (DEFAULT, tensor(8, 8, dtype="bool"))
+    assert found["noisy"].candidates == (DEFAULT, value(True))
+
+
+@pytest.mark.parametrize("loop", ["for i in range(3)", "for i, each in enumerate(rows)"])
+def test_what_a_loop_counts_with_is_a_number(loop: str) -> None:
+    found = candidates_for("i", "", usages(ast.parse(f"{loop}: rows[i].sum()").body)["i"], {})
+    assert found == [value(0), value(1)]
+
+
+def test_what_a_loop_takes_out_of_something_may_be_a_tensor() -> None:
+    found = candidates_for("i", "", usages(ast.parse("for i in order: rows[i].sum(i)").body).get("i", Usage()), {})
+    assert any(each["is"] == "tensor" for each in found)
 
 
 def test_a_device_is_given_though_it_has_a_default() -> None:

@@ -19,7 +19,7 @@ from torchdevlint.runtime.execute.target import (
     rows_of,
     statement_at,
 )
-from torchdevlint.runtime.verify.ladder import _finding
+from torchdevlint.runtime.verify.ladder import finding_of
 
 
 @pytest.mark.parametrize(
@@ -219,13 +219,16 @@ def test_dotted_paths(text: str, expected: str | None) -> None:
 
 def test_a_target_is_what_the_parent_has_sent(path: Path) -> None:
     diagnostic = by_hand(path, "TDL003", "torch.zeros(\n            3,\n        )", "return x + y")
-    target = read_target(_finding(diagnostic))
+    target = read_target(finding_of(diagnostic))
     assert (target.path, target.code, target.silent) == (path, "TDL003", False)
     assert (target.at, target.notes) == (Region(6, 13, 8, 10), (Region(11, 5, 11, 17),))
-    assert target.at.holds(7)
-    assert not target.at.holds(9)
+    site = {"line": 6, "column": 12, "end_line": 8, "end_column": 9}
+    assert target.at.has(site)
+    assert not target.at.has({**site, "end_column": 14})
+    assert target.at.has({"line": 7, "column": 0, "end_line": 0, "end_column": 0}), "columns are not always known"
+    assert not target.at.has({"line": 9, "column": 0, "end_line": 0, "end_column": 0})
     quiet = by_hand(path, "TDL003", "y = 1", symptom="nothing raises: it is on the CPU")
-    assert read_target(_finding(quiet)).silent
+    assert read_target(finding_of(quiet)).silent
 
 
 def test_a_file_is_read_in_its_own_encoding(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.slots import Slot, slots_of
-from torchdevlint.runtime.execute.target import Place, Target, import_name, method_of, statement_at
+from torchdevlint.runtime.execute.target import Place, Target, import_name, method_of
 from torchdevlint.runtime.execute.values import Setting, build
 
 MOST_ITEMS = 4
@@ -35,30 +35,25 @@ class CallProgram:
             raise CannotBeginError(f"`{place.qualname}` is not there after the import")
         self.function = function
         self.slots = list(self._slots())
+        prefix = "init." if place.function.name == "__init__" else ""
+        self.spoken_of = {f"{prefix}{name}" for name in target.parameters_of(place.function)}
 
     def _slots(self) -> Iterator[Slot]:
         node, owner = self.place.function, self.place.owner
         static = self.owner is not None and isinstance(
             inspect.getattr_static(self.owner, node.name, None), (staticmethod, classmethod)
         )
-        needed = frozenset(
-            each.id
-            for statement in statement_at(self.target.tree.body, self.target.at)[-1:]
-            if not isinstance(statement, (ast.For, ast.If, ast.While, ast.With, ast.FunctionDef))
-            for each in ast.walk(statement)
-            if isinstance(each, ast.Name)
-        )
         self.on_instance = self.owner is not None and not static
         if self.on_instance and node.name not in ("__init__", "__new__"):
             assert owner is not None
             init = method_of(self.target.tree, owner, "__init__")
-            yield from slots_of(self.owner, init, "init.", needed=needed)  # type: ignore[arg-type]
+            yield from slots_of(self.owner, init, "init.")  # type: ignore[arg-type]
         if node.name == "__init__":
-            yield from slots_of(self.owner, node, "init.", needed=needed)  # type: ignore[arg-type]
+            yield from slots_of(self.owner, node, "init.")  # type: ignore[arg-type]
         elif isinstance(self.function, property):
             return
         else:
-            yield from slots_of(self.function, node, skip=1 if self.on_instance else 0, needed=needed)
+            yield from slots_of(self.function, node, skip=1 if self.on_instance else 0)
 
     def run(self, values: dict[str, Any], setting: Setting) -> tuple[Any, Any]:
         """What the function gives, and the instance that it was called on."""

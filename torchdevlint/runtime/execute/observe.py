@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -18,7 +18,9 @@ from torchdevlint.runtime.execute.errors import LONGEST, text_of
 from torchdevlint.runtime.execute.machine import Machine
 from torchdevlint.runtime.execute.target import Region, Target, dotted, statement_at
 from torchdevlint.runtime.execute.values import Setting, tensors_in
-from torchdevlint.runtime.record.recorder import UNSUPPORTED, cut, story_of
+from torchdevlint.runtime.execute.watch import Watch
+from torchdevlint.runtime.record.marks import marks_of
+from torchdevlint.runtime.record.recorder import UNSUPPORTED, cut, plain, story_of
 from torchdevlint.symptoms import is_of_places
 
 _OWN_CHECK = re.compile(
@@ -47,32 +49,45 @@ class Observation:
         }
 
 
-def of_error(error: BaseException, target: Target) -> Observation:
-    """Whether an exception is the device error that the finding speaks of."""
-    text = text_of(error)
+def of_error(error: BaseException, watch: Watch, setting: Setting) -> Observation:
+    """Whether an exception is the device error that the finding speaks of: by the operand that is out of place."""
+    target, text = watch.target, text_of(error)
     told = f"{type(error).__name__}: {text}"
     if type(error).__name__ == UNSUPPORTED:
         return Observation(None, f"a simulated accelerator cannot do this: {text}")
     story = story_of(error)
-    if story is None and _OWN_CHECK.search(text) and _rows_of(error, target):
+    raised = _rows_of(error, target)
+    if story is None and _OWN_CHECK.search(text) and raised and _is_at_work(watch, raised[-1]):
         return Observation(True, "", told)
     if story is None and not is_of_places(text):
         return Observation(None, f"on the accelerator it ends with another error than on the CPU: {told[:300]}", told)
     steps = _steps_of(error)
-    raised = _rows_of(error, target)
     operands = [] if story is None else story["operands"]
-    ways = ("created", "lost", "moved") if target.code == "TDL012" else ("created", "lost")
-    involved = {
-        place["line"]
-        for operand in operands
-        for place in map(operand.get, ways)
-        if place is not None and same_file(place["filename"], target)
-    }
     observed = {operand["name"] or f"operand {number}": operand["device"] for number, operand in enumerate(operands, 1)}
-    if (raised and raised[-1] in target.rows) or any(target.at.holds(row) for row in involved):
+    elsewhere = [operand for operand in operands if operand["device"] != str(setting.device)]
+    if any(_is_of(operand, watch) for operand in elsewhere or operands):
+        return Observation(True, "", told, steps, observed)
+    if not operands and raised and _is_at_work(watch, raised[-1]):
         return Observation(True, "", told, steps, observed)
     where = f"line {raised[-1]}" if raised else "other code"
-    return Observation(None, f"a device error at {where} comes first: {told[:300]}", told, steps, observed)
+    return Observation(None, f"another device error comes first, at {where}: {told[:300]}", told, steps, observed)
+
+
+def _is_of(operand: dict[str, Any], watch: Watch) -> bool:
+    """Whether an operand comes from a flagged expression, or was given to one."""
+    target = watch.target
+    ways = ("created", "lost", "moved") if target.code == "TDL012" else ("created", "lost")
+    places = [place for place in map(operand.get, ways) if place is not None and same_file(place["filename"], target)]
+    flagged = (target.at, *target.also)
+    return watch.is_ours(operand["marks"]) or any(region.has(place) for place in places for region in flagged)
+
+
+def _is_at_work(watch: Watch, row: int) -> bool:
+    """Whether what was raised at a line was raised by a flagged expression, or where a note says that it is used."""
+    if row not in watch.target.rows:
+        return False
+    notes = frozenset(range(len(watch.told.regions))) - watch.told.at
+    return watch.at_work(watch.told.at) or (watch.has_run() and watch.at_work(notes))
 
 
 def of_claim(error: BaseException) -> Observation:
@@ -86,40 +101,26 @@ def _steps_of(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, _from_user(error)))[-LONGEST:]
 
 
-def of_result(result: Any, target: Target, machine: Machine, setting: Setting) -> Observation:
-    """For findings at which nothing raises: where the tensors are that the flagged line made."""
+def of_result(result: Any, watch: Watch, machine: Machine, setting: Setting) -> Observation:
+    """For findings at which nothing raises: where the tensors are that the flagged expression made."""
+    target = watch.target
     seen: dict[str, Any] = {}
     found = False
     for number, made in enumerate(tensors_in(result)):
         site = machine.recorder.created_at(made)
-        ours = site is not None and same_file(site.filename, target) and target.at.holds(site.line)  # type: ignore[union-attr]
+        place = None if site is None else plain(site)
+        ours = watch.is_ours(marks_of(made)) or (
+            place is not None and same_file(place["filename"], target) and target.at.has(place)
+        )
         seen[f"result {number}"] = str(made.device)
-        elsewhere = target.code == "TDL012" and made.device.type == setting.device.type
         found = found or ours
-        if made.device != setting.device and (ours or elsewhere):
+        if made.device != setting.device and ours:
             return Observation(True, "", observed={"result": str(made.device), "arguments": str(setting.device)})
     if not seen:
         return Observation(None, "what it returns holds no tensor")
     if target.code == "TDL012" or not found:
-        return Observation(None, "nothing that the flagged line makes is in what it returns", observed=seen)
+        return Observation(None, "nothing that the flagged expression makes is in what it returns", observed=seen)
     return Observation(False, observed=seen)
-
-
-class Presence:
-    """Watches whether a tensor of the accelerator comes to the flagged statements at all."""
-
-    def __init__(self, wanted: Sequence[frozenset[int]], device: torch.device) -> None:
-        self.rows = frozenset().union(*wanted)
-        self.device = device
-        self.seen = False
-
-    def on_line(self, frame: FrameType, before: int, _row: int) -> None:
-        if self.seen or before not in self.rows:
-            return
-        held = [*frame.f_locals.values()]
-        modules = [each for each in held if isinstance(each, torch.nn.Module)]
-        held += [each for module in modules for each in (*module.parameters(), *module.buffers())]
-        self.seen = any(each.device == self.device for value in held for each in tensors_in(value, depth=2))
 
 
 class Movement:

@@ -13,14 +13,18 @@ import torch
 from torchdevlint.runtime.execute import call, example, observe, slices, statements
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
+from torchdevlint.runtime.execute.instrument import row_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
 from torchdevlint.runtime.execute.observe import Observation
-from torchdevlint.runtime.execute.search import Run, search
+from torchdevlint.runtime.execute.search import MOST_RUNS, Run, search
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.target import Target, read_target
 from torchdevlint.runtime.execute.values import Setting, describe
+from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
+PARAMETERS = 1_000
+"""More than the expressions that a finding speaks of."""
 _ALONE = {"checkpoint": statements.checkpoint, "environment": statements.environment}
 """How findings are executed whose flagged statement stands for itself."""
 
@@ -45,38 +49,71 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
         if request["rung"] == "slice" and not request.get("first", 0):
             return {"program": 0, "values": {}, "runs": 0}
         return {"program": None, "why": "the flagged statement is executed by itself", "runs": 0}
-    setting = control(0 if target.on_cpu else 2).settings(target.code)[0]
-    reasons, runs = [], 0
-    watch = LineWatch(target.path)
+    setting = control(2 if request["accelerators"] else 0).settings(target.code)[0]
+    reasons, runs, first = [], request.get("spent", 0), request.get("first", 0)
+    watch, lines = Watch(target), LineWatch(target.path)
+    watch.install()
+    programs, why_no_more = _all_programs(request, target)
+    for number, program in enumerate(programs):
+        if number < first:
+            continue
+
+        def run(values: dict[str, Any], program: Program = program) -> Run:
+            lines.reset()
+            watch.reset()
+            _seed()
+            error = None
+            try:
+                with lines, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
+                    program.run(values, setting)
+            except BaseException as raised:  # noqa: BLE001 (SystemExit is an answer as well)
+                error = raised
+            rows = frozenset(lines.rows | watch.rows | _given(program, values))
+            if error is not None and watch.has_run() and target.is_claimed(error):
+                return Run(None, rows.union(*_wanted(program, watch)))
+            return Run(error, rows)
+
+        place = getattr(program, "place", None)
+        if request["rung"] != "example" and place is not None and bring_from_elsewhere(target, place):
+            reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")
+            continue
+        share = (MOST_RUNS - runs) // (len(programs) - number)
+        found = search(program.slots, run, _wanted(program, watch), share)
+        runs += found.runs
+        if found.values is not None:
+            return {"program": number, "values": found.values, "runs": runs}
+        reasons.append(found.why)
+    return {"program": None, "why": "; ".join(dict.fromkeys([*reasons, *why_no_more])), "runs": runs}
+
+
+def _all_programs(request: dict[str, Any], target: Target) -> tuple[list[Program], list[str]]:
+    """The programs of a rung, and why there are no more."""
+    found: list[Program] = []
     try:
-        for number, program in enumerate(_programs(request, target)):
-
-            def run(values: dict[str, Any], program: Program = program) -> Run:
-                watch.reset()
-                _seed()
-                try:
-                    with watch, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
-                        program.run(values, setting)
-                except BaseException as error:  # noqa: BLE001 (SystemExit is an answer as well)
-                    if target.is_claimed(error, watch.rows):
-                        return Run(None, frozenset(watch.rows).union(*program.wanted))
-                    return Run(error, frozenset(watch.rows))
-                return Run(None, frozenset(watch.rows))
-
-            if number < request.get("first", 0):
-                continue
-            place = getattr(program, "place", None)
-            if request["rung"] != "example" and place is not None and bring_from_elsewhere(target, place):
-                reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")
-                continue
-            found = search(program.slots, run, program.wanted)
-            runs += found.runs
-            if found.values is not None:
-                return {"program": number, "values": found.values, "runs": runs}
-            reasons.append(found.why)
+        found.extend(_programs(request, target))  # keeps what came before an exception
     except CannotBeginError as error:
-        reasons.append(str(error))
-    return {"program": None, "why": "; ".join(dict.fromkeys(reasons)), "runs": runs}
+        return found, [str(error)]
+    return found, []
+
+
+def _wanted(program: Program, watch: Watch) -> list[frozenset[int]]:
+    """The statements that have to run, the flagged expressions in them, and the arguments that have to be given."""
+    rows = frozenset().union(*program.wanted)
+    inside = [number for number, region in enumerate(watch.told.regions) if region.row in rows]
+    spoken_of = [frozenset({row}) for row in sorted(_rows_of_parameters(program).values(), reverse=True)]
+    return [*program.wanted, *(frozenset({row_of(number)}) for number in inside), *spoken_of]
+
+
+def _given(program: Program, values: dict[str, Any]) -> set[int]:
+    """The rows of the parameters that the finding speaks of, without those that are left at their default."""
+    return {row for key, row in _rows_of_parameters(program).items() if values[key]["is"] != "default"}
+
+
+def _rows_of_parameters(program: Program) -> dict[str, int]:
+    """Rows that no line and no expression has, by the key of the slot."""
+    spoken_of = getattr(program, "spoken_of", ())
+    keys = [slot.key for slot in program.slots if slot.key in spoken_of]
+    return {key: row_of(PARAMETERS + number) for number, key in enumerate(keys)}
 
 
 def execute(request: dict[str, Any]) -> dict[str, Any]:
@@ -93,12 +130,14 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 (the user's own statement)
             why = f"by itself the statement raises {told(error)}"
         return {**Observation(None, why).to_json(), "inputs": {}}
-    machine = accelerated(request["device"], 0 if target.on_cpu else request["accelerators"])
+    machine = accelerated(request["device"], request["accelerators"])
+    watch = Watch(target, machine.first)
+    watch.install()
     programs = _programs(request, target)
     program = next(each for number, each in enumerate(programs) if number == request["program"])
     values = request["values"]
     for setting in machine.settings(target.code):
-        shown = _observed(program, values, target, mode, machine, setting)
+        shown = _observed(program, values, mode, machine, setting, watch)
         if shown.symptom:
             break
     if request["rung"] == "slice" and shown.symptom is not None:
@@ -124,48 +163,50 @@ def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation) ->
 
 
 def _observed(
-    program: Program, values: dict[str, Any], target: Target, mode: str, machine: Machine, setting: Setting
+    program: Program, values: dict[str, Any], mode: str, machine: Machine, setting: Setting, watch: Watch
 ) -> Observation:
+    target = watch.target
     movement = observe.Movement(target) if mode == "movement" else None
-    presence = observe.Presence(program.wanted, setting.device)
-    watch = LineWatch(target.path, presence.on_line if movement is None else movement.on_line)
+    lines = LineWatch(target.path, None if movement is None else movement.on_line)
     keys = statements.KeysThatAreSaved()
+    watch.reset()
     _seed()
     try:
-        with watch, keys if mode == "prefix" else nullcontext():
+        with lines, watch.following, keys if mode == "prefix" else nullcontext():
             result, instance = program.run(values, setting)
     except Exception as error:  # noqa: BLE001 (what the user's code raises is what is asked for)
         if movement is not None and movement.seen is not None:
             return movement.seen
-        if target.is_claimed(error, watch.rows):
+        if watch.has_run() and target.is_claimed(error):
             return observe.of_claim(error)
-        return observe.of_error(error, target)
+        return observe.of_error(error, watch, setting)
     if movement is not None:
         return movement.seen or Observation(None, "the statement did not run to its end")
     if mode == "prefix":
         return keys.observation()
-    if mode == "exception":
-        return Observation(None, "it ran, and nothing was raised")
     if mode == "registration":
         return observe.of_registration(instance, target, setting)
-    if any(rows.isdisjoint(watch.rows) for rows in program.wanted):
-        return Observation(None, "on the accelerator it does not come to the flagged line")
+    came_to = lines.rows | watch.rows | _given(program, values)
+    if any(rows.isdisjoint(came_to) for rows in _wanted(program, watch)):
+        return Observation(None, "on the accelerator it does not come to the flagged expression")
+    if mode == "exception":
+        return Observation(None, "it ran, and nothing was raised")
     if target.silent or target.code == "TDL012":
-        return observe.of_result(result, target, machine, setting)
-    return _without_error(program, values, presence)
+        return observe.of_result(result, watch, machine, setting)
+    return _without_error(program, values, watch)
 
 
-def _without_error(program: Program, values: dict[str, Any], presence: observe.Presence) -> Observation:
+def _without_error(program: Program, values: dict[str, Any], watch: Watch) -> Observation:
     """Nothing went wrong. That refutes the finding only if it was the real thing that ran."""
     if not program.complete:
         return Observation(None, "what was run is a part of the program only, and nothing went wrong")
-    if not presence.seen:
-        return Observation(None, "nothing that is on the accelerator came to the flagged line")
     text = json.dumps(values)
     if '"shape": []' in text:
         return Observation(None, "it ran with a 0-dim tensor, which may be on another device")
     if any(f'"is": "{kind}"' in text for kind in ("function", "namespace")):
         return Observation(None, "it ran with a stand-in for an unknown function or object, and nothing went wrong")
+    if not watch.is_met(alone=watch.target.code in TAKE_ONE):
+        return Observation(None, "the operands of the finding, one of them on the accelerator, did not meet")
     return Observation(False)
 
 

@@ -32,23 +32,31 @@ class Run:
 
 @dataclass(slots=True)
 class Found:
-    """The outcome of a search. `values` is None if nothing ran; `why` then says how far the best run came."""
+    """The outcome of a search. `values` is None if nothing ran; `why` then says how far the best run came.
+
+    `all_of_it` is False where it ran and did not come to all that is wanted, for which it may take an accelerator, as
+    behind ``if x.is_cuda``.
+    """
 
     values: Values | None
     runs: int
     why: str = ""
+    all_of_it: bool = True
 
 
 def search(
     slots: Sequence[Slot], run: Callable[[Values], Run], wanted: Sequence[frozenset[int]], most: int = MOST_RUNS
 ) -> Found:
-    """Values with which `run` ends without an error and comes to every one of the `wanted` statements (their rows)."""
+    """Values with which `run` ends without an error and comes to every one of the `wanted` statements (their rows).
+
+    If there are none, those with which it ends without an error and comes to most of them.
+    """
     start = {slot.key: slot.candidates[0] if slot.candidates else DEFAULT for slot in slots}
     queue: list[tuple[tuple[int, int, int], int, Values]] = [((0, 0, 0), 0, start)]
     seen = {_key(start)}
     runs = number = 0
     nearest: tuple[int, int, BaseException | None] = (-1, -1, None)
-    quiet: Values | None = None
+    quiet: tuple[int, Values | None] = (-1, None)
     while queue and runs < most:
         (_, cost, _), _, values = heapq.heappop(queue)
         outcome = run(values)
@@ -56,8 +64,8 @@ def search(
         hit = sum(not rows.isdisjoint(outcome.rows) for rows in wanted)
         if outcome.error is None and hit == len(wanted):
             return Found(values, runs)
-        if outcome.error is None and quiet is None and hit:
-            quiet = values
+        if outcome.error is None and hit > quiet[0]:
+            quiet = (hit, values)
         if (hit, len(outcome.rows)) > nearest[:2]:
             nearest = (hit, len(outcome.rows), outcome.error)
         for extra, neighbour in _changes(slots, values, outcome):
@@ -68,9 +76,9 @@ def search(
                 rank = (-hit * 1000 - len(outcome.rows) + cost + extra, cost + extra, number)
                 heapq.heappush(queue, (rank, number, neighbour))
     hit, _, error = nearest
-    if quiet is not None:
-        return Found(None, runs, "no values were found with which it comes to the flagged line")
-    what = "it does not come to the flagged line" if error is None else told(error)
+    if quiet[1] is not None:
+        return Found(quiet[1], runs, "no values were found with which it comes to the flagged expression", False)
+    what = "none was left for this one" if error is None else told(error)
     return Found(None, runs, f"no values were found with which it runs on the CPU ({runs} tries): {what}")
 
 

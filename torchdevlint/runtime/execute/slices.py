@@ -9,13 +9,16 @@ sliced as well and stands in its place. The statements keep their lines, so that
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import torch
 
 from torchdevlint.runtime.execute.doubts import doubts
 from torchdevlint.runtime.execute.errors import CannotBeginError
+from torchdevlint.runtime.execute.instrument import WATCH, flagged, instrumented
 from torchdevlint.runtime.execute.reading import (
     BUILTINS,
     SIMPLE,
@@ -36,8 +39,8 @@ from torchdevlint.runtime.execute.target import (
     method_of,
     statement_at,
 )
-from torchdevlint.runtime.execute.usage import Usage, usages
-from torchdevlint.runtime.execute.values import Setting, build
+from torchdevlint.runtime.execute.usage import Usage, counter_of, usages
+from torchdevlint.runtime.execute.values import Description, Setting, build, value
 
 _MARK = "__torchdevlint_result__"
 
@@ -47,6 +50,8 @@ class SliceProgram:
 
     def __init__(self, target: Target, place: Place | None, callee: Place | None = None) -> None:
         self.target, self.place = target, place
+        self.told = flagged(target)
+        self._compiled: dict[tuple[int, ...], CodeType] = {}
         self.imports, self.known = imports_of(target.tree)
         body = place.function.body if place is not None else target.tree.body
         regions = place.regions if place is not None else (target.at, *target.notes)
@@ -91,9 +96,11 @@ class SliceProgram:
     def _slots(self) -> Iterator[Slot]:
         inside = self.callee.kept.statements if self.callee is not None else []
         evidence = usages([*self.init, *self.kept.statements, *inside])
+        for name in self._counters():
+            evidence.setdefault(name, Usage()).counts = True
         defined = {path for statement in self.init for path in bound_by(statement)}
         free = dict.fromkeys([*free_names(self.init, self.known | BUILTINS, set()), *self._free()])
-        annotations = self._annotations()
+        annotations, defaults = self._annotations(), self._defaults()
         for path in free:
             within = any(path.startswith(f"{each}.") for each in defined if each != "self")
             if path in defined or path == "self" or within:
@@ -101,9 +108,38 @@ class SliceProgram:
             name = path.rpartition(".")[2]
             usage = evidence.get(path, Usage())
             candidates = candidates_for(name, annotations.get(path, ""), usage, evidence)
+            if path in defaults:
+                candidates = [defaults[path], *(each for each in candidates if each != defaults[path])]
             if path in self.kept.from_loader:
                 candidates = [{**each, "on": "cpu"} if each["is"] == "tensor" else each for each in candidates]
             yield Slot(path, name, tuple(candidates))
+
+    def _defaults(self) -> dict[str, Description]:
+        """The defaults of the parameters that are written as constants."""
+        if self.place is None:
+            return {}
+        arguments = self.place.function.args
+        by_place = [*arguments.posonlyargs, *arguments.args]
+        given = [
+            *zip(reversed(by_place), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        constants = {each.arg: default.value for each, default in given if isinstance(default, ast.Constant)}
+        plain = (bool, int, float, str, type(None))
+        return {name: value(one) for name, one in constants.items() if isinstance(one, plain)}
+
+    def _counters(self) -> set[str]:
+        """The names that loops count with, whose heads the slice does not run."""
+        body = self.place.function.body if self.place is not None else self.target.tree.body
+        loops = [each for node in body for each in ast.walk(node) if isinstance(each, (ast.For, ast.AsyncFor))]
+        counters = {id(counter): path for loop in loops if (counter := counter_of(loop)) and (path := dotted(counter))}
+        others = {
+            each.id
+            for loop in loops
+            for each in ast.walk(loop.target)
+            if isinstance(each, ast.Name) and id(each) not in counters
+        }
+        return set(counters.values()) - others
 
     def _annotations(self) -> dict[str, str]:
         if self.place is None:
@@ -121,10 +157,10 @@ class SliceProgram:
         used = [slot.key for slot in self.slots if values[slot.key]["is"] != "default"]
         first = set(free_names(self.init, self.known | BUILTINS, set()))
         given = {key: build(values[key], setting.before_the_move if key in first else setting) for key in used}
-        namespace |= {path: value for path, value in given.items() if "." not in path}
-        for path, value in sorted(given.items()):
+        namespace |= {path: one for path, one in given.items() if "." not in path}
+        for path, one in sorted(given.items()):
             if "." in path:
-                _assign(namespace, path, value)
+                _assign(namespace, path, one)
         if self.callee is not None:
             self.callee.bind(namespace, owner)
         self.execute(self.init, namespace)
@@ -136,8 +172,13 @@ class SliceProgram:
         """Run statements in a namespace; a `return` keeps its value there."""
         if not statements:
             return
-        tree = ast.Module([_without_return(each) for each in statements], [])
-        exec(compile(ast.fix_missing_locations(tree), str(self.target.path), "exec"), namespace)  # noqa: S102
+        rows = tuple(each.lineno for each in statements)
+        if rows not in self._compiled:
+            watched = instrumented(statements, self.told) if hasattr(builtins, WATCH) else statements
+            body = [_without_return(each) for each in watched]
+            tree = ast.fix_missing_locations(ast.Module(body, []))
+            self._compiled[rows] = compile(tree, str(self.target.path), "exec")
+        exec(self._compiled[rows], namespace)  # noqa: S102
 
 
 class _Callee:

@@ -42,6 +42,7 @@ _NUMBER = re.compile(
     r"^(n|num|max|min|k|size|dim|width|height|channels|hidden|seq|batch|h|w|d|c|len)(_|$)|(_size|_dim|_len|_num)$"
 )
 _FLAG = re.compile(r"^(is|use|has|do|with|no|return|only|keep|should|verbose|training|debug)(_|$)")
+_PATH = re.compile(r"(^|_)(file|filename|fname|path|filepath|dir|directory|folder)$")
 _CONFIG = re.compile(r"^(.*_)?(config|cfg|conf|args|opt|opts|options|hparams|params|flags)$")
 _CONTENTS = re.compile(r"\[(.*)\]$", re.DOTALL)
 _FLOATS = {"float", "int", "complex"}
@@ -63,11 +64,11 @@ def slots_of(
     prefix: str = "",
     skip: int = 0,
     depth: int = 0,
-    needed: frozenset[str] = frozenset(),
 ) -> list[Slot]:
     """The parameters of `function`, of which the first `skip` are given by somebody else.
 
-    Those that are `needed` are given, also if they have a default.
+    A default is what most callers leave, so that it is tried before anything else; only a device is given first, since
+    where things are is what is asked.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
@@ -86,8 +87,10 @@ def slots_of(
             parameter.name, text, evidence.get(parameter.name, Usage()), evidence, parameter.default, module, depth
         )
         if optional:
-            wanted = parameter.name in needed or (bool(candidates) and candidates[0]["is"] == "device")
-            candidates = [*candidates, DEFAULT] if wanted else [DEFAULT, *candidates]
+            placed = bool(candidates) and candidates[0]["is"] == "device"
+            if None in evidence.get(parameter.name, Usage()).compared:
+                candidates = _unique([*candidates, value(None)])
+            candidates = [*candidates, DEFAULT] if placed else [DEFAULT, *candidates]
         found.append(Slot(f"{prefix}{parameter.name}", parameter.name, tuple(candidates), optional))
     return found
 
@@ -102,6 +105,8 @@ def candidates_for(
     depth: int = 0,
 ) -> list[Description]:
     """What is tried for one name."""
+    if usage.counts:  # what `range` or `enumerate` gives is a number, which an index takes as well
+        return [value(0), value(1)]
     if _DEVICE.search(name) and annotation != "int":
         return [{"is": "device"}]
     told = _by_annotation(annotation, name, usage, module, depth)
@@ -217,6 +222,8 @@ def _by_use_and_name(name: str, usage: Usage, around: Mapping[str, Usage]) -> li
         packed = any(path.endswith("pack_padded_sequence") for path in around)
         lengths = tensor(SIZE, dtype="int64", fill="lengths")
         return [{**lengths, "on": "cpu"} if packed else lengths, value([SIZE] * SIZE)]
+    if _PATH.search(name) and not usage.tensor:  # of the empty folder that it runs in
+        return [value(name)]
     known = by_name(name)
     if known is not None and not usage.tensor:
         return [value(known)]

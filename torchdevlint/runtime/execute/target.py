@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +29,16 @@ class Region:
     end_row: int
     end_column: int = 0
 
-    def holds(self, row: int) -> bool:
-        return self.row <= row <= self.end_row
+    def has(self, place: Mapping[str, Any]) -> bool:
+        """Whether a `Site`, as JSON, is in it: by its columns where they are known."""
+        if not self.row <= place["line"] <= self.end_row:
+            return False
+        if not place["end_line"] or not self.end_column or place["end_line"] > self.end_row:
+            return not place["end_line"] or place["end_line"] <= self.end_row
+        return (place["line"], place["column"]) >= (self.row, self.column - 1) and (
+            place["end_line"],
+            place["end_column"],
+        ) <= (self.end_row, self.end_column - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,8 @@ class Target:
     """The exceptions that the rule tells of: a class, and words that are all in its text."""
     on_cpu: bool = False
     """It shows on a machine without accelerators."""
+    also: tuple[Region, ...] = ()
+    """Places that the finding was joined of: they are flagged like `at`, and are among the notes."""
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -71,10 +81,8 @@ class Target:
         """All lines that the finding speaks of."""
         return frozenset(row for region in (self.at, *self.notes) for row in range(region.row, region.end_row + 1))
 
-    def is_claimed(self, error: BaseException, ran: Set[int]) -> bool:
-        """Whether an exception is one that the rule tells of, after the flagged lines ran."""
-        if not any(self.at.holds(row) for row in ran):
-            return False
+    def is_claimed(self, error: BaseException) -> bool:
+        """Whether an exception is one that the rule tells of, by its class and its text."""
         words = _words(text_of(error))
         return any(type(error).__name__ == name and _words(text) <= words for name, text in self.claims)
 
@@ -91,6 +99,13 @@ class Target:
             if first_line(function) <= region.row <= (function.end_lineno or function.lineno)
         ]
         return tuple(dict.fromkeys(rows for region in inside for rows in rows_of(function.body, region)))
+
+    def parameters_of(self, function: FunctionNode) -> tuple[str, ...]:
+        """The parameters of a function that the notes point to: the finding speaks of what is given for them."""
+        arguments = function.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        starts = {(region.row, region.column - 1) for region in self.notes}
+        return tuple(each.arg for each in every if (each.lineno, each.col_offset) in starts)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -120,6 +135,7 @@ def read_target(finding: dict[str, Any]) -> Target:
         silent=finding["silent"],
         claims=tuple((name, text) for name, text in finding.get("claims", ())),
         on_cpu=finding.get("on_cpu", False),
+        also=tuple(Region(*note) for note in finding.get("also", ())),
         source=source,
     )
 

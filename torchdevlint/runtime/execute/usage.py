@@ -38,10 +38,22 @@ class Usage:
     compared: list[object] = field(default_factory=list)
     """The constants that it is compared with."""
     torch_argument: bool = False
+    counts: bool = False
+    """It is what a loop over `range` counts, or the number that `enumerate` gives."""
 
     @property
     def tensor(self) -> bool:
         return bool(self.attributes & TENSOR_ATTRIBUTES) or bool(self.rank) or self.torch_argument
+
+
+def counter_of(loop: ast.For | ast.AsyncFor | ast.comprehension) -> ast.expr | None:
+    """The name that a loop over `range` or `enumerate` counts with."""
+    path = dotted(loop.iter.func) if isinstance(loop.iter, ast.Call) else None
+    if path in ("range", "trange", "tqdm.trange"):
+        return loop.target
+    if path == "enumerate" and isinstance(loop.target, ast.Tuple):
+        return loop.target.elts[0]
+    return None
 
 
 Evidence = Callable[[ast.AST], Usage | None]
@@ -87,6 +99,8 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
             iterated = iterated.args[0]
         if usage := evidence(iterated):
             usage.elements.append(target)
+        if (counter := counter_of(node)) and (usage := evidence(counter)):
+            usage.counts = True
     elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
         usage, other = evidence(node.left), node.comparators[0]
         if usage and isinstance(other, ast.Constant):

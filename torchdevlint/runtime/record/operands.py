@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.record.marks import marks_of
 from torchdevlint.runtime.record.recorder import OperandStory, Place
 
 
@@ -42,6 +43,7 @@ def stories(
                 moved=told.moved,
                 lost=told.lost,
                 owner=told.owner or ("parameter" if isinstance(tensor, torch.nn.Parameter) else ""),
+                marks=marks_of(tensor),
             )
 
 

@@ -55,7 +55,7 @@ class OperandStory:
     `created` is the line that made it and `how` with which function; `moved` the line that brought it to `device`, if
     it was made elsewhere. `lost` is the line of a move of this tensor whose result was thrown away. `owner` says whose
     parameter, buffer or attribute it is, if that is known. `name` is that of torch's schema, and `variable` what the
-    user's code calls it, empty where it has no name.
+    user's code calls it, empty where it has no name. `marks` are those of `record.marks`.
     """
 
     name: str
@@ -68,6 +68,7 @@ class OperandStory:
     lost: Place = None
     owner: str = ""
     variable: str = ""
+    marks: int = 0
 
 
 class Recorder:
@@ -290,6 +291,7 @@ def _plain_operand(operand: OperandStory) -> dict[str, Any]:
         "lost": plain(operand.lost),
         "owner": operand.owner,
         "variable": operand.variable,
+        "marks": operand.marks,
     }
 
 

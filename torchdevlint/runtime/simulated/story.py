@@ -7,6 +7,7 @@ from typing import NoReturn, TypeVar
 
 import torch
 
+from torchdevlint.runtime.record.marks import marks_of
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site
 from torchdevlint.runtime.record.variables import named
@@ -46,9 +47,10 @@ def created_at(tensor: torch.Tensor) -> Site | None:
 
 def _story(name: str, tensor: torch.Tensor) -> OperandStory:
     claim = claim_of(tensor)
-    shape, dtype = tuple(tensor.shape), str(tensor.dtype)
+    shape, dtype, marks = tuple(tensor.shape), str(tensor.dtype), marks_of(tensor)
     owner = "parameter" if isinstance(tensor, torch.nn.Parameter) else ""
     if claim is None:
-        return OperandStory(name, str(device_of(tensor)), shape, dtype, owner=owner)
+        return OperandStory(name, str(device_of(tensor)), shape, dtype, owner=owner, marks=marks)
     lost = claim.copy[0] if claim.copy is not None and claim.copy[1]() is None else None
-    return OperandStory(name, str(claim.device), shape, dtype, claim.created, claim.how, claim.moved, lost, owner)
+    origin = (claim.created, claim.how, claim.moved, lost)
+    return OperandStory(name, str(claim.device), shape, dtype, *origin, owner=owner, marks=marks)

@@ -3,7 +3,7 @@
 The environment says what is wanted: ``TORCHDEVLINT_RECORD`` is the folder for the records, ``TORCHDEVLINT_SIMULATE``
 the number of accelerators to simulate and ``TORCHDEVLINT_SIMULATE_KIND`` their type (cuda unless it is said),
 ``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise. ``TORCHDEVLINT_LINES`` names a JSON file with rows by path:
-whether they are executed is recorded.
+whether they are executed is recorded; and with the module of an observer, and what it is given.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -53,8 +54,11 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
     if environment.get(LINES):
         from torchdevlint.runtime.record.visited import Visited
 
-        one.visited = Visited(json.loads(Path(environment[LINES]).read_text("utf-8")))
+        asked = json.loads(Path(environment[LINES]).read_text("utf-8"))
+        one.visited = Visited(asked["lines"])
         one.visited.watch()
+        if asked["observer"]:
+            import_module(asked["observer"]).install(asked["observed"], one)
     endings.watch(one)
     one.write()
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from torchdevlint.runtime.start import inherit, shims
 from torchdevlint.runtime.start.inherit import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
@@ -44,7 +45,8 @@ class Order:
     """What is to be run. `device` is the type of the real accelerators, or empty: then some are simulated.
 
     That is `accelerators` of `kind`, one of `KINDS`. `seconds` is the time it may take, None for as long as it likes.
-    `lines` are rows by the real path of their file: whether they are executed is recorded.
+    `lines` are rows by the real path of their file: whether they are executed is recorded. `observer` names a module
+    whose ``install(observed, recorder)`` is called in each process, with plain values, after the backend has begun.
     """
 
     command: tuple[str, ...]
@@ -53,6 +55,8 @@ class Order:
     device: str = ""
     seconds: float | None = None
     lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    observer: str = ""
+    observed: Sequence[Any] = ()
     output_to_stderr: bool = False
     """For a caller whose own stdout says something else."""
 
@@ -96,7 +100,9 @@ def environment(order: Order, folder: Path) -> dict[str, str]:
         env.pop(name, None)
     if order.lines:
         wanted = folder / "wanted.lines"
-        wanted.write_text(json.dumps({path: list(rows) for path, rows in order.lines.items()}), "utf-8")
+        lines = {path: list(rows) for path, rows in order.lines.items()}
+        asked = {"lines": lines, "observer": order.observer, "observed": list(order.observed)}
+        wanted.write_text(json.dumps(asked), "utf-8")
         env[LINES] = str(wanted)
     if order.device:
         env[DEVICE] = order.device

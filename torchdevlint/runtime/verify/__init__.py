@@ -20,6 +20,7 @@ from torchdevlint.runtime.verify.command import by_command
 from torchdevlint.runtime.verify.hardware import UnusableError, accelerator, require_torch, survey
 from torchdevlint.runtime.verify.ladder import Climb, Order, climb
 from torchdevlint.runtime.verify.probes import NO_PROBE, probed
+from torchdevlint.runtime.verify.reasons import why
 from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import Judgement, Rung, Verdict, Verified
 
@@ -75,20 +76,11 @@ def _after(one: Climb, other: Climb) -> Climb:
 
 
 def _by_probe(climbed: Climb, judgement: Judgement) -> Judgement:
-    """What is left where the finding could not be executed: the rule's claim, and why it is no more than that."""
-    if not climbed.reasons:
-        return judgement if judgement.reason == NO_PROBE else _inconclusive(judgement, judgement.reason)
-    why = "; ".join(f"{rung.value}: {reason}" for rung, reason in climbed.reasons)
-    return _inconclusive(judgement, f"{why}. Of the rule's own program: {judgement.reason}")
-
-
-def _inconclusive(judgement: Judgement, reason: str) -> Judgement:
-    return Judgement(
-        Verdict.INCONCLUSIVE,
-        Rung.PROBE,
-        judgement.backend,
-        judgement.torch,
-        reason,
-        judgement.claim,
-        judgement.evidence,
-    )
+    """What is left where the finding could not be executed: why, and the rule's claim, which is no more than that."""
+    if not climbed.reasons and judgement.reason == NO_PROBE:
+        return judgement
+    texts = [reason for _, reason in climbed.reasons]
+    reason = why(texts).text if texts else judgement.reason
+    reasons = (*climbed.reasons, (Rung.PROBE, judgement.reason))
+    given = (judgement.backend, judgement.torch, reason, judgement.claim, judgement.evidence, reasons)
+    return Judgement(Verdict.INCONCLUSIVE, Rung.PROBE, *given)

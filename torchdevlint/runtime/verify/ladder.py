@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint import rules
-from torchdevlint.model import Diagnostic
+from torchdevlint.model import Diagnostic, Span
 from torchdevlint.runtime.backends import CPU, SIMULATED
 from torchdevlint.runtime.child import GIB, Limits
 from torchdevlint.runtime.verify.probe import Probe, read
@@ -17,6 +17,8 @@ from torchdevlint.runtime.verify.server import Answer, Server
 from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict
 
 _EXCEPTION = re.compile(r"\b(\w+(?:Error|Iteration)): (.+?)(?:,? where .*| \(.*\))?$")
+ALSO = "here too"
+"""What a note says of a finding that was joined to another (`torchdevlint.joined`)."""
 ALWAYS_SIMULATED = ("checkpoint", "environment")
 """What is about machines that this one is not."""
 
@@ -68,39 +70,68 @@ def _rungs(diagnostic: Diagnostic, order: Order) -> Iterator[Rung]:
 
 
 def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: Server) -> tuple[Judgement | None, str]:
-    finding = _finding(diagnostic)
-    device = SIMULATED if mode in ALWAYS_SIMULATED or finding["on_cpu"] else order.device
-    request: dict[str, Any] = {
-        "finding": finding,
-        "mode": mode,
-        "rung": rung.value,
-        "device": device,
-        "accelerators": order.accelerators,
-        "seconds": order.limits.seconds,
-        "memory": order.limits.memory if device == SIMULATED else None,
-        "examples": dict(order.examples or {}),
-        "paths": [str(order.root or Path.cwd()), str(Path.cwd())],
-    }
+    """What one rung says, on the first machine on which it says something, or why it says nothing."""
+    finding = finding_of(diagnostic)
+    spent, reasons = 0, []
+    for device, count in _machines(mode, finding["on_cpu"], order):
+        request: dict[str, Any] = {
+            "finding": finding,
+            "mode": mode,
+            "rung": rung.value,
+            "device": device,
+            "accelerators": count,
+            "seconds": order.limits.seconds,
+            "memory": order.limits.memory if device == SIMULATED else None,
+            "examples": dict(order.examples or {}),
+            "paths": [str(order.root or Path.cwd()), str(Path.cwd())],
+        }
+        shown, spent, whys = _shown(request, spent, order, server)
+        reasons += whys
+        if shown is not None:
+            verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
+            given = (shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
+            reason = _reason(verdict, rung, mode, spent, count == 0)
+            backend = device.partition(":")[0]
+            return Judgement(verdict, rung, backend, order.torch, reason, "", Evidence(*given)), ""
+    return None, "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _machines(mode: str, on_cpu: bool, order: Order) -> Iterator[tuple[str, int]]:
+    """Where a finding is executed: a device, and how many accelerators there are.
+
+    What shows without an accelerator is executed without one first, and then where there are some as well: a device
+    that does not exist may be asked for only there.
+    """
+    if on_cpu:
+        yield SIMULATED, 0
+    yield (SIMULATED if mode in ALWAYS_SIMULATED else order.device), order.accelerators
+
+
+def _shown(
+    request: dict[str, Any], spent: int, order: Order, server: Server
+) -> tuple[dict[str, Any] | None, int, list[str]]:
+    """What the programs of a rung show on one machine, how many values were tried by then, and why others are silent.
+
+    The limit on tries holds for all programs and machines of a rung together.
+    """
     reasons: list[str] = []
     first = 0
     while True:
-        answer = server.ask({**request, "do": "find", "first": first, "memory": order.limits.memory or 8 * GIB})
+        memory = order.limits.memory or 8 * GIB
+        answer = server.ask({**request, "do": "find", "first": first, "spent": spent, "memory": memory})
         found = answer.value
+        spent = found["runs"] if answer.ended == "returned" else spent
         if answer.ended != "returned" or found["program"] is None:
             reasons.append(_why(answer, "the search for values", "why"))
-            return None, "; ".join(dict.fromkeys(filter(None, reasons)))
+            return None, spent, reasons
         first = found["program"] + 1
         answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
-        shown = answer.value
+        shown: dict[str, Any] = answer.value
         if answer.ended == "returned" and shown["symptom"] is not None:
-            break
+            return shown, spent, reasons
         reasons.append(_why(answer, "the run on the accelerator", "reason"))
         if answer.ended == "timed out":
-            return None, "; ".join(dict.fromkeys(reasons))
-    verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
-    evidence = Evidence(shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
-    reason = _reason(verdict, rung, mode, found["runs"], finding["on_cpu"])
-    return Judgement(verdict, rung, device.partition(":")[0], order.torch, reason, "", evidence), ""
+            return None, spent, reasons
 
 
 def _why(answer: Answer, what: str, key: str) -> str:
@@ -118,7 +149,7 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
         Rung.SLICE: "the flagged statements, with these values for what they read,",
     }[rung]
     if verdict is Verdict.REFUTED:
-        return f"{what} came through the flagged lines on the accelerator, and nothing went wrong"
+        return f"{what} came through the flagged expressions with tensors of the accelerator, and nothing went wrong"
     if mode in ALWAYS_SIMULATED:
         return "the flagged statement shows the symptom when it is executed"
     some = rung is Rung.SLICE
@@ -129,21 +160,26 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
     return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
 
 
-def _finding(diagnostic: Diagnostic) -> dict[str, Any]:
+def finding_of(diagnostic: Diagnostic) -> dict[str, Any]:
     """What the child needs to know of a finding."""
     rule = rules.by_code()[diagnostic.code]
     probe = read(rule.probe) if rule.execution == "exception" and rule.probe is not None else None
-    span, here = diagnostic.span, diagnostic.filename
-    notes = [one.span for one in diagnostic.related if one.filename == here]
+    here = diagnostic.filename
+    related = [one for one in diagnostic.related if one.filename == here]
     return {
         "path": str(Path(here).absolute()),
         "code": diagnostic.code,
-        "at": [span.row, span.column, span.end_row, span.end_column],
-        "notes": [[one.row, one.column, one.end_row, one.end_column] for one in notes],
+        "at": _sent(diagnostic.span),
+        "notes": [_sent(one.span) for one in related],
+        "also": [_sent(one.span) for one in related if one.message == ALSO],
         "silent": diagnostic.symptom.startswith("nothing raises"),
         "claims": [] if probe is None else _claims(diagnostic, probe),
         "on_cpu": probe is not None and probe.needs == "cpu",
     }
+
+
+def _sent(span: Span) -> list[int]:
+    return [span.row, span.column, span.end_row, span.end_column]
 
 
 def _claims(diagnostic: Diagnostic, probe: Probe) -> list[tuple[str, str]]:

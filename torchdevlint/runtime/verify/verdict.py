@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from torchdevlint import rules
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime.child import Ended, Outcome
 from torchdevlint.runtime.verify.probe import Probe
+from torchdevlint.runtime.verify.reasons import Why, why
 
 HOLDS = "the rule's claim holds on this machine; your code was not executed"
 DOES_NOT_HOLD = (
     "the pattern ran and nothing went wrong, so the rule's claim does not hold on this machine; "
     "your code was not executed"
 )
+APART = ("checkpoint",)
+"""Ways of execution whose findings are counted apart (TDL201)."""
 
 
 class Verdict(str, Enum):
@@ -51,7 +55,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with all that makes it checkable: `backend` is where it was, or would have been, executed."""
+    """A verdict with all that makes it checkable: `backend` is where it was, or would have been, executed.
+
+    `reason` is one line; `reasons` say of every rung that was tried why it shows nothing.
+    """
 
     verdict: Verdict
     rung: Rung
@@ -60,6 +67,7 @@ class Judgement:
     reason: str
     claim: str = ""
     evidence: Evidence = Evidence()
+    reasons: tuple[tuple[Rung, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +77,33 @@ class Verified:
     diagnostic: Diagnostic
     judgement: Judgement
 
+    @property
+    def apart(self) -> bool:
+        """Whether it is counted apart from the others, whatever the verdict: what was executed is the flagged statement
+        with a file of ours, which shows what such a load does, and not that the program comes to such a file.
+        """
+        return rules.by_code()[self.diagnostic.code].execution in APART
+
+    @property
+    def why(self) -> Why | None:
+        """Why it is inconclusive, in a line, and what would help; None for another verdict."""
+        if self.judgement.verdict is not Verdict.INCONCLUSIVE:
+            return None
+        return why([text for _, text in self.judgement.reasons] or [self.judgement.reason])
+
+
+def fields_of(verified: Verified) -> dict[str, Any]:
+    """What `verify` adds to a finding's JSON object: the judgement, how it is counted, and what would help."""
+    found = verified.why
+    return {
+        **to_json(verified.judgement),
+        "counted_apart": verified.apart,
+        "inconclusive": None if found is None else {"group": found.group, "advice": found.advice},
+    }
+
 
 def to_json(judgement: Judgement) -> dict[str, Any]:
-    """The fields that `verify` adds to a finding's JSON object."""
+    """A judgement as JSON."""
     evidence = judgement.evidence
     return {
         "verdict": judgement.verdict.value,
@@ -86,6 +118,7 @@ def to_json(judgement: Judgement) -> dict[str, Any]:
             "inputs": evidence.inputs,
         },
         "reason": judgement.reason,
+        "reasons": [{"rung": rung.value, "reason": reason} for rung, reason in judgement.reasons],
     }
 
 
