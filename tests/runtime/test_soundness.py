@@ -100,6 +100,16 @@ def pack(x: torch.Tensor, mask: Optional[torch.Tensor] = None):
         mask = torch.ones(x.shape[:2], dtype=torch.bool)
     return pack_padded_sequence(x, mask.sum(1), batch_first=True, enforce_sorted=False)
 """
+MOVED = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def encode(self, x, device):
+        x = {made}
+        x.to(device)
+        return x
+"""
 NO_SUCH = "RuntimeError: Expected one of cpu, cuda, ipu, xpu device type at start of device string: gpu"
 CASES = {
     "a default that takes the other arm, always": Case(
@@ -141,6 +151,13 @@ CASES = {
     "lengths of the CPU": Case(
         "TDL013", "pack_padded_sequence(x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False)",
         PACKED.replace("sum(1)", "sum(1).cpu()"), REFUTED, ("mask: Optional[torch.Tensor] = None",),
+    ),
+    "a move of what an unknown function gave": Case(
+        "TDL001", "x.to(device)", MOVED.format(made="self.encoder(x)"), None, sliced=True,
+        reason="which the slice does not run",
+    ),
+    "a move of what is made here": Case(
+        "TDL001", "x.to(device)", MOVED.format(made="torch.zeros(8)"), CONFIRMED, sliced=True
     ),
     "the second of two in a line": Case(
         "TDL014", "torch.zeros(8)", TWICE, None, (), "another device error comes first"

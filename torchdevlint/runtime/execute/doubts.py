@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchdevlint.runtime.execute.reading import bound_by, flat
-from torchdevlint.runtime.execute.target import Place, Region, Target, statement_at
+from torchdevlint.runtime.execute.target import Place, Region, Target, dotted, statement_at
 
 _ABOUT_PLACES = re.compile(r"device|cuda|\.cpu\b|\.to\b|type_as|\bxpu\b|\bmps\b")
 _SAYS_WHERE = re.compile(r"device|meta|default")
@@ -27,6 +27,24 @@ def doubts(
     regions = place.regions if place is not None else (target.at, *target.notes)
     yield from _around(body, regions)
     yield from _left_out(body, kept, known)
+    if target.code in ("TDL001", "TDL002"):
+        yield from _came_from_elsewhere(target, body, kept)
+
+
+def _came_from_elsewhere(target: Target, body: Sequence[ast.stmt], kept: Sequence[ast.stmt]) -> Iterator[str]:
+    """What is moved, and was made by a statement that the slice does not run: it may have been there all along."""
+    rows = {each.lineno for each in kept}
+    moved = {
+        path
+        for statement in statement_at(body, target.at)[-1:]
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and (path := dotted(node.value))
+    }
+    for statement in flat(body):
+        before = statement.lineno < target.at.row and statement.lineno not in rows
+        bound = bound_by(statement) if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else set()
+        for path in sorted(bound & moved) if before else ():
+            yield f"`{path}` is bound in line {statement.lineno}, which the slice does not run"
 
 
 def _around(body: Sequence[ast.stmt], regions: Iterable[Region]) -> Iterator[str]:

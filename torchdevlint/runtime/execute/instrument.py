@@ -114,8 +114,10 @@ def _node(target: Target, region: Region) -> ast.expr | ast.stmt | None:
     node = found[0] if region.end_column else max(found, key=lambda each: getattr(each, "end_col_offset", 0))
     if isinstance(node, ast.keyword):
         return node.value
-    if isinstance(node, (ast.Expr, ast.Return)):
+    if isinstance(node, (ast.Expr, ast.Return, ast.Starred)):
         return node.value
+    if isinstance(node, ast.Slice) or any(isinstance(each, ast.Slice) for each in getattr(node, "elts", ())):
+        return None  # an index that is no value
     if isinstance(getattr(node, "ctx", None), ast.Store):
         path = statement_at(target.tree.body, region)
         last_one = path[-1] if path else None
@@ -165,7 +167,10 @@ class _Wrapper(ast.NodeTransformer):
 
     def _flagged(self, node: ast.AST, number: int) -> Any:
         outer, self.within = self.within, number
-        self._visit_parts(node)
+        if isinstance(node, (ast.AugAssign, ast.Assign)):
+            node.value = self.visit(node.value)
+        else:
+            self._visit_parts(node)
         self.within = outer
         if isinstance(node, ast.stmt):
             return self._statement(node, number)

@@ -45,6 +45,7 @@ _GROUPS: tuple[tuple[str, str, str], ...] = (
     (r"nothing was raised", "it ran, and nothing was raised", ENTRY),
     (_SURROUNDED, "what surrounds it may put it right", ENTRY),
     (_BY_ITSELF, "the statement shows nothing by itself", ENTRY),
+    (r"your code was not executed", "only the rule's own program is executed for it", ""),
     (r"text of the source", "the rule is about text, and there is nothing to execute", ""),
     (r"part of the program only", "a part of the program ran well, which refutes nothing", ENTRY),
     (r"there is no example for ", "there is no entry for it in `examples`", ENTRY),
