@@ -35,7 +35,8 @@ class Sum(Base):
             found += row * 2 if scale is None else row * scale
             self.rows[number] += 1
             self.rows[-1] = found
-        return f"{found:>{4}} of {self.hidden()['key']!r}", -found, self.rows[0:2:1], {(1, 2): 0}[1, 2], (lambda x: x + found)(3)
+        text = f"{found:>{4}} of {self.hidden()['key']!r}"
+        return text, -found, self.rows[0:2:1], {(1, 2): 0}[1, 2], (lambda x: x + found)(3)
 
 
 def used(value):

@@ -58,7 +58,7 @@ def _judged(
     rows = _rows(diagnostic)
     for error in (*account.errors, *account.handled):
         if _is_of(error, diagnostic, bits):
-            observed = {operand.name: operand.device for operand in error.operands}
+            observed = {operand.variable or operand.name: operand.device for operand in error.operands}
             evidence = Evidence(f"{error.exception}: {error.text}", None, observed or None, {"command": command})
             reason = (
                 "your own command meets the device error, and the operand that is out of place is that of the finding"
