@@ -22,6 +22,7 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked, and what is left is looked for")
 
 SEEDED = {
+    "__init__.py": "from seeded.bugs import factory\n",
     "bugs.py": """
         import torch
         from torch import nn
@@ -154,7 +155,7 @@ def _forked(monkeypatch: pytest.MonkeyPatch) -> None:
 def project(folder: Path, name: str, files: dict[str, str]) -> Path:
     package = folder / name
     package.mkdir()
-    (package / "__init__.py").touch()
+    (package / "__init__.py").write_text(files.get("__init__.py", ""), encoding="utf-8")
     for file, text in files.items():
         (package / file).write_text(dedent(text).lstrip(), encoding="utf-8")
     return package
@@ -187,6 +188,8 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
     }
     by_target = {bug["failure"]["target"]["qualname"]: bug for bug in report["bugs"]}
     assert ["seeded.bugs:calls_factory", modes.CALL] in by_target["factory"]["reached"]
+    assert by_target["factory"]["failure"]["target"]["exported"]
+    assert not by_target["constant"]["failure"]["target"]["exported"]
     assert by_target["constant"]["failure"]["origin"]["line"] == 4, "where the operand was made"
     sorts = {
         one["target"]["qualname"]: failure["sort"]
@@ -255,6 +258,7 @@ def test_a_baseline_hides_a_bug_and_sarif_tells_of_it(tmp_path: Path) -> None:
     assert (code, report["bugs"]) == (0, [])
 
 
+@pytest.mark.usefixtures("_forked")
 def test_where_nothing_could_be_executed_the_hunt_has_failed(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.touch()

@@ -75,7 +75,7 @@ class Machines(ExitStack):
         return self.known[FLAT].ask(
             {
                 **request(self.order, "search", self.order.limits.seconds * 2),
-                "target": [target.module, target.qualname, target.kind, target.filename, target.line],
+                "target": [target.module, target.qualname, target.kind, target.filename, target.line, target.exported],
                 "folder": folder,
                 "insert": not _is_installed(folder),
                 "most": self.order.tries,

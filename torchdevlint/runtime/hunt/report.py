@@ -60,7 +60,7 @@ def _block(bug: Bug, color: bool) -> Iterator[str]:
         ("operand", failure.operand),
         ("made at", _place(failure.origin) if failure.origin is not None else ""),
         ("so", failure.why),
-        ("target", failure.target.name),
+        ("target", failure.target.name + ("" if failure.target.exported else ", which no package exports")),
         ("also", ", ".join(f"{name} ({mode})" for name, mode in bug.reached[:6])),
         ("rule", f"{bug.rule.code} {bug.rule.name} (line {bug.rule.line})" if bug.rule is not None else "none"),
         ("script", bug.file or "\n" + failure.script),

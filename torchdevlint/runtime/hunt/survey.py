@@ -34,6 +34,7 @@ def survey(modules: Sequence[tuple[str, str]], root: str) -> dict[str, Any]:
     progress = Path(tempfile.gettempdir()).parent / PROGRESS
     failed: dict[str, str] = {}
     rows: dict[str, list[Any]] = {}
+    exported: set[int] = set()
     for name, folder in modules:
         progress.write_text(name, encoding="utf-8")
         module = brought(name, folder)
@@ -42,8 +43,15 @@ def survey(modules: Sequence[tuple[str, str]], root: str) -> dict[str, Any]:
             continue
         for row in _targets(module, root):
             rows.setdefault(f"{row[0]}:{row[1]}", row)
+        if hasattr(module, "__path__"):
+            exported |= {id(value) for value in vars(module).values()}
     progress.write_text("", encoding="utf-8")
-    return {"targets": list(rows.values()), "failed": failed}
+    return {"targets": [[*row, id(_owner(row)) in exported] for row in rows.values()], "failed": failed}
+
+
+def _owner(row: Sequence[Any]) -> Any:
+    """The function or class of a target."""
+    return getattr(sys.modules[row[0]], row[1].partition(".")[0])
 
 
 def brought(name: str, folder: str) -> ModuleType | str:

@@ -20,13 +20,17 @@ _FOLDERS_LEFT_OUT = frozenset({"test", "tests", "testing", "docs", "doc", "build
 
 
 class Target(Struct, frozen=True, order=True):
-    """One function, Module or method, and where it is defined. `kind` is ``function``, ``method`` or ``module``."""
+    """One function, Module or method, and where it is defined. `kind` is ``function``, ``method`` or ``module``.
+
+    What is `exported` is given by a package under its own name as well, and so meant for users of the package.
+    """
 
     module: str
     qualname: str
     kind: str
     filename: str
     line: int
+    exported: bool = False
 
     @property
     def name(self) -> str:
