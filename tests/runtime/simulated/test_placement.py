@@ -7,7 +7,7 @@ import io
 import os
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -680,3 +680,44 @@ def test_a_layer_takes_nested_tensors(layout: torch.layout) -> None:
         assert layer(torch.nested.nested_tensor(rows, layout=layout).to("cuda")).cpu().device == CPU
         with pytest.raises(RuntimeError, match="same device"):
             layer(torch.nested.nested_tensor(rows, layout=layout))
+
+
+class Strict(torch.Tensor):  # type: ignore[misc]
+    """A class that notes what it is asked, and takes nothing else than what CUDA's tensors would ask of it."""
+
+    asked: ClassVar[list[str]] = []
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        owner = getattr(func, "__self__", None)
+        cls.asked.append(func.__name__ if func.__name__ != "__get__" else _attribute(owner))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def _attribute(owner: Any) -> str:
+    return next((name for name, value in vars(torch.Tensor).items() if value is owner), None) or owner.__name__
+
+
+def test_a_class_with_a_function_of_its_own_is_asked_what_cuda_would_ask() -> None:
+    x = torch.ones(3).as_subclass(Strict)
+    questions: dict[str, Callable[[], Any]] = {
+        "device": lambda: x.device,
+        "is_cuda": lambda: x.is_cuda,
+        "to": lambda: x.to("cuda"),
+        "cuda": x.cuda,
+        "cpu": lambda: x.cuda().cpu(),
+        "add": lambda: x + x,
+        "numpy": x.numpy,
+        "type": lambda: x.type("torch.cuda.FloatTensor"),
+        "get_device": x.get_device,
+        "new_zeros": lambda: x.new_zeros(3),
+        "zeros_like": lambda: torch.zeros_like(x),
+        "quantile": lambda: torch.quantile(x, 0.5),
+    }
+    asked = {}
+    for name, ask in questions.items():
+        Strict.asked.clear()
+        made = ask()
+        asked[name] = list(Strict.asked)
+        assert not isinstance(made, torch.Tensor) or type(made) is Strict
+    assert asked == {name: ["cuda", "cpu"] if name == "cpu" else [name] for name in questions}

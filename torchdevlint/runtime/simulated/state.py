@@ -71,7 +71,8 @@ class Simulation:
         pinned: bool = False,
     ) -> None:
         """Say that the bytes of `tensor` are on `device` (resolved). Raises what it does for types that it lacks."""
-        refuse_float64_on_mps(device, tensor.dtype)
+        if device.type == "mps":
+            refuse_float64_on_mps(device, tensor.dtype)
         set_claim(tensor, self.claim_for(nbytes_of(tensor), device, how, created, moved, pinned))
 
     def created(self, tensor: torch.Tensor, device: torch.device, how: str) -> None:

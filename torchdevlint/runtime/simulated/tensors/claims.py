@@ -12,8 +12,8 @@ that a composite C++ function makes for itself with the options of what is reall
 from __future__ import annotations
 
 import weakref
-from collections.abc import MutableMapping
-from typing import Protocol
+from collections.abc import Iterator, MutableMapping
+from typing import Any, Protocol
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -24,7 +24,7 @@ from torchdevlint.runtime.record.sites import Site
 CPU = torch.device("cpu")
 ATTRIBUTE = "_torchdevlint_claim"
 
-_Uninitialized = torch.nn.parameter.UninitializedTensorMixin
+PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 storage_of = torch._C.TensorBase.untyped_storage
 real_device = torch._C.TensorBase.device.__get__
 _object_claims: MutableMapping[torch.Tensor, Claim] = WeakTensorKeyDictionary()
@@ -98,8 +98,16 @@ class AcceleratorClaim(Claim):
         self.ledger.give(self.nbytes)
 
 
+def _has_functions(tensor: torch.Tensor) -> bool:
+    """Whether this may be of a class with a `__torch_function__` that would see what the simulation asks of it."""
+    return type(tensor) not in PLAIN and torch._C._is_torch_function_enabled()
+
+
 def claim_of(tensor: torch.Tensor) -> Claim | None:
     """The claim on a tensor's bytes; None if nothing is known about them."""
+    if _has_functions(tensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            return claim_of(tensor)
     try:
         claim: Claim | None = storage_of(tensor)._torchdevlint_claim
     except WITHOUT_STORAGE:
@@ -112,20 +120,21 @@ def device_of(tensor: torch.Tensor) -> torch.device:
     claim = claim_of(tensor)
     if claim is not None:
         return claim.device
-    device: torch.device = real_device(tensor)
+    with torch._C.DisableTorchFunctionSubclass():
+        device: torch.device = real_device(tensor)
     return device
 
 
 def set_claim(tensor: torch.Tensor, claim: Claim) -> None:
     """Replace the claim on a tensor's bytes."""
+    if _has_functions(tensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            return set_claim(tensor, claim)
     try:
         storage_of(tensor)._torchdevlint_claim = claim
     except WITHOUT_STORAGE:
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             set_claim(torch._C._functorch.get_unwrapped(tensor), claim)
-        elif isinstance(tensor, _Uninitialized):
-            with torch._C.DisableTorchFunctionSubclass():
-                storage_of(tensor)._torchdevlint_claim = claim
         else:
             _object_claims[tensor] = claim
             for part in _parts(tensor):
@@ -133,10 +142,24 @@ def set_claim(tensor: torch.Tensor, claim: Claim) -> None:
 
 
 def nbytes_of(tensor: torch.Tensor) -> int:
+    if _has_functions(tensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            return nbytes_of(tensor)
     try:
         return int(storage_of(tensor).nbytes())
     except WITHOUT_STORAGE:
         return int(tensor.numel() * tensor.element_size()) if tensor.layout is torch.strided else 0
+
+
+def tensors_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors among arguments, in order, also those in lists."""
+    for arg in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(arg, torch.Tensor):
+            yield arg
+        elif isinstance(arg, (list, tuple)):
+            for item in arg:
+                if isinstance(item, torch.Tensor):
+                    yield item
 
 
 def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -154,10 +177,6 @@ def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
 def _claim_without_storage(tensor: torch.Tensor) -> Claim | None:
     """Of sparse tensors the claim on the object, of functorch's wrappers that of what they wrap."""
     claim: Claim | None
-    if isinstance(tensor, _Uninitialized):
-        with torch._C.DisableTorchFunctionSubclass():
-            claim = storage_of(tensor)._torchdevlint_claim
-            return claim
     claim = _object_claims.get(tensor)
     if claim is None and torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         return claim_of(torch._C._functorch.get_unwrapped(tensor))

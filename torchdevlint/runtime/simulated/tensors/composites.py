@@ -10,13 +10,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from torchdevlint.runtime.simulated.operators import COMPOSITE, texts
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.story import refused, reported
-from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, claim_of, device_of, storage_of
-from torchdevlint.runtime.simulated.tensors.mode import tensors_in
+from torchdevlint.runtime.simulated.tensors.claims import (
+    ATTRIBUTE,
+    CPU,
+    PLAIN,
+    claim_of,
+    device_of,
+    storage_of,
+    tensors_in,
+)
 
 NUMBERS_ARE_FILLED_IN = (2, 15)
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -143,6 +151,8 @@ def _checked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) not in PLAIN and has_torch_function_unary(args[0]):
+            return handle_torch_function(checked, (args[0],), *args, **kwargs)
         tensors = list(tensors_in(args, kwargs))
         claims = [claim for tensor in tensors if (claim := claim_of(tensor)) is not None]
         if claims:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import torch.utils.data.dataset
+from torch.overrides import handle_torch_function, has_torch_function_unary
 from torch.utils._device import DeviceContext, _device_constructors
 
 from torchdevlint.runtime.record.sites import user_line
@@ -21,7 +22,7 @@ from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs.threads import follower
 from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import refuse_pinning, reported
-from torchdevlint.runtime.simulated.tensors.claims import CPU, Claim, claim_of, device_of, real_device
+from torchdevlint.runtime.simulated.tensors.claims import CPU, PLAIN, Claim, claim_of, device_of, real_device
 from torchdevlint.runtime.simulated.tensors.legacy import REAL_TYPES
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
@@ -104,6 +105,9 @@ def _range(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
 def _like(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     @functools.wraps(original)
     def like(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if args and type(args[0]) not in PLAIN and has_torch_function_unary(args[0]):
+            made: torch.Tensor = handle_torch_function(like, (args[0],), *args, **kwargs)
+            return made
         return inheriting(simulation(), name, original, args, kwargs)
 
     return like

@@ -7,7 +7,7 @@ accelerator would raise, or say where the outputs are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -27,12 +27,14 @@ from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.story import refuse_pinning, refused
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
+    PLAIN,
     WITHOUT_STORAGE,
     AcceleratorClaim,
     Claim,
     claim_of,
     device_of,
     storage_of,
+    tensors_in,
 )
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
@@ -43,7 +45,6 @@ Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Overload = Any
 
 _Tensor = torch.Tensor
-_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 _SEQUENCES = (list, tuple)
 _NO_KEYWORDS: dict[str, Any] = {}
 
@@ -257,7 +258,7 @@ def survey(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Claim | None,
     first: Claim | None = None
     mixed = unclaimed = False
     for arg in (*args, *kwargs.values()) if kwargs else args:
-        if type(arg) in _PLAIN:
+        if type(arg) in PLAIN:
             try:
                 claim = storage_of(arg)._torchdevlint_claim
             except WITHOUT_STORAGE:
@@ -278,17 +279,6 @@ def survey(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Claim | None,
         elif claim.device is not first.device and claim.device != first.device:
             mixed = True
     return first, mixed, unclaimed
-
-
-def tensors_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors among arguments, in order, also those in lists."""
-    for arg in (*args, *kwargs.values()) if kwargs else args:
-        if isinstance(arg, _Tensor):
-            yield arg
-        elif isinstance(arg, _SEQUENCES):
-            for item in arg:
-                if isinstance(item, _Tensor):
-                    yield item
 
 
 def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.patches import Patch
@@ -88,6 +89,8 @@ def _copied(tensor: torch.Tensor, device: torch.device, options: dict[str, Any])
 
 def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """`Tensor.to` in its three forms: (device, dtype), (dtype), (other)."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(to, (self,), self, *args, **kwargs)
     active = simulation()
     device, rest, options = _destination(active, args, kwargs)
     if device is None:
@@ -126,6 +129,8 @@ def cuda(
     non_blocking: bool = False,
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
+    if has_torch_function_unary(self):
+        return handle_torch_function(cuda, (self,), self, device, non_blocking, memory_format)
     return _to_kind("cuda", self, device, non_blocking, memory_format)
 
 
@@ -135,6 +140,8 @@ def xpu(
     non_blocking: bool = False,
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
+    if has_torch_function_unary(self):
+        return handle_torch_function(xpu, (self,), self, device, non_blocking, memory_format)
     return _to_kind("xpu", self, device, non_blocking, memory_format)
 
 
@@ -149,11 +156,15 @@ def _to_kind(
 
 
 def cpu(self: torch.Tensor, memory_format: torch.memory_format = torch.preserve_format) -> torch.Tensor:
+    if has_torch_function_unary(self):
+        return handle_torch_function(cpu, (self,), self, memory_format)
     return self.to(CPU, memory_format=memory_format)
 
 
 def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """`Tensor.type`: the legacy name of what a tensor is, or a cast to a name, which moves as well."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(type_, (self,), self, dtype, non_blocking, **kwargs)
     if dtype is None:
         name = _type(self)
         claim = claim_of(self)
@@ -171,12 +182,19 @@ def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **k
     return self.to(torch.device(kind or "cpu"), plain, non_blocking=non_blocking)
 
 
+type_.__name__ = type_.__qualname__ = "type"
+
+
 def type_as(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if has_torch_function_unary(self):
+        return handle_torch_function(type_as, (self,), self, other)
     return self.to(other)
 
 
 def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
     """`Tensor.numpy` (torch/csrc/utils/tensor_numpy.cpp: `tensor_to_numpy`)."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(numpy, (self,), self, force=force)
     claim = claim_of(self)
     if claim is None or claim.device.type == "cpu":
         return _numpy(self, force=force)
@@ -191,6 +209,8 @@ def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
 
 def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
     """`Tensor.pin_memory` (aten/src/ATen/native/Memory.cpp): a copy on the CPU that is marked as pinned."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(pin_memory, (self,), self, device)
     claim = claim_of(self)
     if (claim is not None and claim.device.type != "cpu") or self.layout is not torch.strided:
         error = RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
@@ -203,15 +223,21 @@ def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
 
 
 def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
+    if has_torch_function_unary(self):
+        return bool(handle_torch_function(is_pinned, (self,), self, device))
     claim = claim_of(self)
     return claim is not None and claim.pinned
 
 
 def record_stream(self: torch.Tensor, stream: Any) -> None:
     """Order is not simulated below the level of streams: there is nothing to remember."""
+    if has_torch_function_unary(self):
+        handle_torch_function(record_stream, (self,), self, stream)
 
 
 def get_device(self: torch.Tensor) -> int:
+    if has_torch_function_unary(self):
+        return int(handle_torch_function(get_device, (self,), self))
     device = device_of(self)
     return -1 if device.type == "cpu" else (device.index if device.index is not None else _Base.get_device(self))
 
@@ -238,8 +264,20 @@ def _grad_mismatch(given: torch.device, own: torch.device) -> str:
     )
 
 
+def _attribute(get: Callable[[torch.Tensor], Any]) -> property:
+    """An attribute that a class with a `__torch_function__` answers itself, as those that are written in C++."""
+
+    def ask(self: torch.Tensor) -> Any:
+        if has_torch_function_unary(self):
+            return handle_torch_function(made.__get__, (self,), self)
+        return get(self)
+
+    made = property(ask)
+    return made
+
+
 def _is(kind: str) -> property:
-    return property(lambda self: device_of(self).type == kind)
+    return _attribute(lambda self: device_of(self).type == kind)
 
 
 def _new(name: str) -> Callable[..., torch.Tensor]:
@@ -247,6 +285,8 @@ def _new(name: str) -> Callable[..., torch.Tensor]:
     original = getattr(_Base, name)
 
     def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if has_torch_function_unary(self):
+            return handle_torch_function(new, (self,), self, *args, **kwargs)
         return inheriting(simulation(), name, original, (self, *args), kwargs)
 
     new.__name__ = new.__qualname__ = name
@@ -254,6 +294,8 @@ def _new(name: str) -> Callable[..., torch.Tensor]:
 
 
 def new_tensor(self: torch.Tensor, data: Any, **kwargs: Any) -> torch.Tensor:
+    if has_torch_function_unary(self):
+        return handle_torch_function(new_tensor, (self,), self, data, **kwargs)
     kwargs.setdefault("dtype", self.dtype)
     kwargs["device"] = device_of(self) if kwargs.get("device") is None else kwargs["device"]
     made: torch.Tensor = torch.tensor(data, **kwargs)
@@ -262,6 +304,8 @@ def new_tensor(self: torch.Tensor, data: Any, **kwargs: Any) -> torch.Tensor:
 
 def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """The legacy `Tensor.new`: a tensor of the same type in the same place."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(new, (self,), self, *args, **kwargs)
     made: torch.Tensor = _Base.new(self, *args, **{**kwargs, "device": "cpu"} if "device" in kwargs else kwargs)
     claim = claim_of(self)
     if claim is not None and claim_of(made) is None:
@@ -272,7 +316,7 @@ def new(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
 def patches() -> Iterator[Patch]:
     """What replaces attributes of `torch.Tensor`."""
     tensor = torch.Tensor
-    yield tensor, "device", property(device_of)
+    yield tensor, "device", _attribute(device_of)
     yield tensor, "grad", property(_grad.__get__, _set_grad, _grad.__delete__)
     for kind in ("cuda", "cpu", "xpu", "mps"):
         yield tensor, f"is_{kind}", _is(kind)
