@@ -123,6 +123,12 @@ def test_a_conversion_to_numpy(tmp_path: Path) -> None:
     assert error["site"]["location"]["row"] == 5
 
 
+def test_a_program_that_stays_on_the_cpu_is_told_so(tmp_path: Path) -> None:
+    done = run(tmp_path, "import torch\ntorch.ones(2).sum()\n")
+    assert done.returncode == 0
+    assert done.stderr.endswith("No device error was seen, but nothing was ever on an accelerator.\n")
+
+
 def test_a_machine_without_accelerators_reads_a_gpu_checkpoint(tmp_path: Path) -> None:
     saved = run(tmp_path, "import torch\ntorch.save({'w': torch.ones(2).cuda()}, 'gpu.pt')\n")
     assert saved.returncode == 0, saved.stderr

@@ -88,6 +88,8 @@ class Recorder:
         """Lines that are asked for, and were executed."""
         self.created_at: Callable[[Any], Place] = lambda tensor: None
         """The line that made a tensor, for the report on stragglers; set by a backend that knows."""
+        self.used: Callable[[], bool] | None = None
+        """Whether there was ever a tensor on an accelerator; set by a backend that knows."""
         self._begin()
         if hasattr(os, "register_at_fork"):
             begin = weakref.WeakMethod(self._begin)
@@ -200,6 +202,7 @@ class Recorder:
                 "ending": self.ending,
                 "tests": self.tests,
                 "raised": self.raised,
+                "used": None if self.used is None else self.used(),
                 "errors": list(self.errors.values()),
                 "transfers": [
                     {"site": plain(site), "source": source, "target": target}

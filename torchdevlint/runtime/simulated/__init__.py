@@ -126,6 +126,7 @@ def install(count: int = 2, kind: str = "cuda", recorder: Any = None, flat: bool
             raise
         if recorder is not None:
             recorder.created_at = created_at
+            recorder.used = lambda: any(memory.count_taken for memory in inner.simulation.driver.memory)
         return inner.simulation
 
 

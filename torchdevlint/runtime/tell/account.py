@@ -103,6 +103,8 @@ class Account:
     failures: tuple[str, ...] = field(default=())
     """Processes in which the backend could not be started."""
     hidden: tuple[Hidden, ...] = ()
+    idle: bool = False
+    """It is known that no process ever had a tensor on an accelerator."""
 
     @property
     def simulated(self) -> bool:
@@ -152,6 +154,7 @@ def _merged(records: Sequence[Row]) -> Account:
         lost=sum(not record["final"] for record in records),
         errors=_joined(error for error in errors if _key(error) in top),
         handled=_joined(error for error in errors if _key(error) not in top),
+        idle=all(record["used"] is False for record in records),
         raised=sum(record["raised"] for record in records),
         transfers=_transfers(records),
         syncs=_syncs(records),

@@ -101,6 +101,7 @@ def to_json(account: Account, program: Sequence[str], exit_code: int, status: in
         "stragglers": _plain(account.stragglers),
         "limitations": _plain(account.limitations),
         "failures": list(account.failures),
+        "used": not account.idle,
         "hidden": [{"command": list(one.command), "reason": one.reason} for one in account.hidden],
     }
 

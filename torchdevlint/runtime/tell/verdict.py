@@ -43,6 +43,8 @@ def _doubts(account: Account, ended: str) -> Iterator[str]:
     """What keeps an account without an error from meaning that there is none."""
     if ended:
         yield f"the program {ended}"
+    if account.idle and account.accelerators and not account.errors:
+        yield "nothing was ever on an accelerator"
     if account.hidden:
         yield f"{count(len(account.hidden), 'process was', 'processes were')} not checked"
     if account.lost:

@@ -38,11 +38,11 @@ def _to_copy(simulation: Simulation, func: Any) -> Any:
         made = call(*args, **({**kwargs, "device": CPU} if simulation.is_simulated(wanted) else kwargs))
         if real_device(made) != CPU or (claim is None and target is source):
             return made
-        created, before = (None, None) if claim is None else (claim.created, claim.moved)
+        how, created, before = ("to", None, None) if claim is None else (claim.how, claim.created, claim.moved)
         if target == source:
-            simulation.claim(made, target, "to", created, before)
+            simulation.claim(made, target, how, created, before)
         else:
-            simulation.claim(made, target, "to", created, user_line())
+            simulation.claim(made, target, how, created, user_line())
             moved(simulation, made, source, target, not kwargs.get("non_blocking"))
         return made
 
