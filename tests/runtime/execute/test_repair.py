@@ -233,3 +233,16 @@ def test_every_change_leads_to_what_can_be_built() -> None:
             build(changed(values, path, description)[path[0]], HERE)
             seen.append((path, description))
     assert len(seen) > 300
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("Shape dimension mismatch: expected 4 dimensions, got 2.", [8, 8, 8, 8]),
+        ("Shape mismatch at dimension 1: expected 2, got 8. Expected shape: ['*', '2']", [8, 2]),
+        ("Invalid img2 shape, we expect BxCxHxW. Got: torch.Size([8, 8])", [8, 8, 8, 8]),
+    ],
+)
+def test_what_libraries_say_of_shapes(text: str, shape: list[int]) -> None:
+    path, first = next(iter(repairs(ValueError(text), {"x": MATRIX})))
+    assert (path, first["shape"]) == (("x",), shape)

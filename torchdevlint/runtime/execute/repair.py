@@ -117,6 +117,15 @@ def _last(found: re.Match[str], values: Values) -> Iterator[Change]:
             yield key, {**description, "shape": [*description["shape"][:-1], size]}
 
 
+def _told_size(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``Shape mismatch at dimension 1: expected 2, got 8``"""
+    place, size = int(found[1]), int(found[2])
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        if place < len(shape) and shape[place] != size:
+            yield key, {**description, "shape": [*shape[:place], size, *shape[place + 1 :]]}
+
+
 def _number_in(found: re.Match[str]) -> int:
     return int(next(text for text in found.groups() if text))
 
@@ -225,6 +234,9 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             r"\(expected (\d), got \d\)|\(expected (\d)\)",
             _told_rank,
         ),
+        (r"expected (\d) dimensions,? got \d", _told_rank),
+        (r"at dimension (\d+): expected (\d+), got \d+", _told_size),
+        (r"B ?x ?C ?x ?H ?x ?W|\([BN], ?C, ?H, ?W\)|'B', 'C', 'H', 'W'", _rank(4)),
         (
             r"Expected (\d)D.*input|expected (?:to be )?(\d)D|Expected.*?(\d)-?[dD]",
             _told_rank,
