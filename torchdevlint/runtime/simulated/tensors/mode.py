@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.sites import user_line
@@ -45,6 +46,7 @@ Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Overload = Any
 
 _Tensor = torch.Tensor
+_WITH_A_MODE = (FakeTensor, FunctionalTensor)
 _SEQUENCES = (list, tuple)
 _NO_KEYWORDS: dict[str, Any] = {}
 
@@ -69,8 +71,8 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         self, func: Overload, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if types and any(map(takes_operations_apart, types)):
-            if any(issubclass(kind, FakeTensor) for kind in types):
-                return func(*args, **(kwargs or {}))  # the mode of fake tensors comes after this one
+            if any(issubclass(kind, _WITH_A_MODE) for kind in types):
+                return func(*args, **(kwargs or {}))  # the mode of their tracer comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first
         known = self._handlers.get(id(func))
         if known is None:
