@@ -28,6 +28,7 @@ from torchdevlint.runtime.simulated.programs import compilation, distributed, hi
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.story import created_at
 from torchdevlint.runtime.simulated.tensors import (
+    agreeing,
     composites,
     devices,
     factories,
@@ -75,6 +76,7 @@ class _Installation:
     def _all(self) -> Iterator[Any]:
         yield from storages.patches()
         yield from movement.patches()
+        yield from agreeing.patches(self.simulation, self.mode, threads.follower)
         yield from modules.patches()
         yield from older.patches()
         yield from factories.patches()

@@ -1,0 +1,168 @@
+"""The short way: operations whose operands are all in one place run without the dispatch mode.
+
+The dispatch mode is the specification. It sees every ATen call, and by that alone costs several times what a small
+kernel takes. Of the few methods and functions here it is known beforehand what it would do: if all operands are claimed
+to be on one device, no check can fail, and what comes out new is there as well. So they run with the mode left out, and
+their outputs are claimed here.
+
+This holds for plain tensors, and only where nothing else looks on: another mode, a hook on saved tensors, autocast.
+Every other call goes on to the mode as it was. `test_agreeing.py` holds that both ways say the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from torchdevlint.runtime.simulated.errors import refuse_without_kernel
+from torchdevlint.runtime.simulated.patches import Patch
+from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.tensors.claims import WITHOUT_STORAGE, Claim, storage_of
+from torchdevlint.runtime.simulated.tensors.mode import PlacementMode, claim_new
+
+_IN_PLACE = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_"}
+_OPERATORS = ("add", "sub", "mul", "gt", "ge", "lt", "le", "ne", "eq", "neg")
+_METHODS = ("add", "sub", "mul", "div", "exp", "log", "abs", "sqrt", "clamp", "neg", "sigmoid", "tanh", "relu")
+ELEMENTWISE = {
+    **{f"__{name}__": name for name in _OPERATORS},
+    "__radd__": "add",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    **_IN_PLACE,
+    **{name: name for name in (*_METHODS, *_IN_PLACE.values())},
+}
+"""Methods that are one element-wise ATen operator with TensorIterator's check, and the operator's name."""
+CELLS = ("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
+
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+_NUMBERS = frozenset((int, float, bool, type(None)))
+_STEPS = frozenset((int, type(None), type(Ellipsis)))
+_PYTHON = torch._C.DispatchKey.Python
+_leave_out = torch._C._dispatch_tls_set_dispatch_key_excluded
+_modes = torch._C._len_torch_dispatch_stack
+_mode_at = torch._C._get_dispatch_stack_at
+_function_modes = torch._C._len_torch_function_stack
+_hooks_on_saved = torch._C._autograd._top_saved_tensors_default_hooks
+
+
+def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Iterator[Patch]:
+    """What replaces methods of `torch.Tensor`, `linear`, and the cells of recurrent networks.
+
+    Not `__getitem__`: a class of Python that has it is a sequence to C, and `torch.tensor` would take tensors apart.
+    """
+
+    def alone() -> bool:
+        """Whether the mode of the simulation is all that looks on in this thread."""
+        if _modes() != 1 or _function_modes() or _hooks_on_saved(True) is not None:
+            return False
+        only = _mode_at(0)
+        return only is mode or only is follower
+
+    tensor = torch.Tensor
+    yield tensor, "__setitem__", _setitem(tensor.__setitem__, alone)
+    for name, operator in ELEMENTWISE.items():
+        yield tensor, name, _elementwise(simulation, getattr(tensor, name), operator, alone)
+    linear = _composed(simulation, torch._C._nn.linear, "addmm", alone)
+    yield torch._C._nn, "linear", linear
+    yield torch.nn.functional, "linear", linear
+    for name in CELLS:
+        cell = _composed(simulation, getattr(torch._C._VariableFunctions, name), name, alone)
+        yield torch._VF, name, cell
+        yield torch, name, cell
+
+
+def _elementwise(
+    simulation: Simulation, original: Callable[..., Any], name: str, alone: Callable[[], bool]
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def operation(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and alone():
+            shared = _shared(args)
+            if shared is not None:
+                return _without_the_mode(simulation, original, name, shared, args)
+        return original(*args, **kwargs)
+
+    return operation
+
+
+def _composed(
+    simulation: Simulation, original: Callable[..., Any], name: str, alone: Callable[[], bool]
+) -> Callable[..., Any]:
+    """A function of floating-point tensors that is made of several operators, none of which does anything else."""
+
+    @functools.wraps(original)
+    def function(given: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and args and alone() and not _operators_differ() and type(given) in _PLAIN:
+            states = args[0] if isinstance(args[0], (tuple, list)) else args[:1]
+            shared = _shared((given, *states, *args[1:])) if given.is_floating_point() else None
+            if shared is not None:
+                return _without_the_mode(simulation, original, name, shared, (given, *args))
+        return original(given, *args, **kwargs)
+
+    return function
+
+
+def _operators_differ() -> bool:
+    """Whether something is on that acts on the operators inside of a function."""
+    return bool(torch._C._is_any_autocast_enabled() or torch._C._get_deterministic_algorithms())
+
+
+def _without_the_mode(
+    simulation: Simulation, original: Callable[..., Any], name: str, shared: Claim, args: tuple[Any, ...]
+) -> Any:
+    _leave_out(_PYTHON, True)
+    try:
+        made = original(*args)
+    except RuntimeError as error:
+        refuse_without_kernel(error)
+        raise
+    finally:
+        _leave_out(_PYTHON, False)
+    claim_new(simulation, made, shared.device, shared, name)
+    return made
+
+
+def _setitem(original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def setitem(self: torch.Tensor, index: Any, value: Any) -> Any:
+        if type(self) in _PLAIN and _makes_a_view(index) and alone() and _shared((self, value)) is not None:
+            _leave_out(_PYTHON, True)
+            try:
+                return original(self, index, value)
+            finally:
+                _leave_out(_PYTHON, False)
+        return original(self, index, value)
+
+    return setitem
+
+
+def _makes_a_view(index: Any) -> bool:
+    """Whether an index is of numbers and slices of numbers: others read values, or gather."""
+    if type(index) in _STEPS:
+        return True
+    if type(index) is slice:
+        return type(index.start) in _STEPS and type(index.stop) in _STEPS and type(index.step) in _STEPS
+    return type(index) is tuple and all(map(_makes_a_view, index))
+
+
+def _shared(operands: Sequence[Any]) -> Claim | None:
+    """The first claim of operands that are plain tensors, all claimed to be on one device, and numbers; else None."""
+    first: Claim | None = None
+    for operand in operands:
+        if type(operand) in _PLAIN:
+            try:
+                claim = storage_of(operand)._torchdevlint_claim
+            except WITHOUT_STORAGE:
+                return None
+            if claim is None:
+                return None
+            if first is None:
+                first = claim
+            elif claim.device is not first.device:
+                return None
+        elif type(operand) not in _NUMBERS:
+            return None
+    return first
