@@ -44,6 +44,14 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "torch/csrc/autograd/engine.cpp",
             ),
             Wording(
+                r"hook '[^']*' has changed the type of value "
+                r"\(was torch\.(?:cuda\.\w+ got torch|\w+ got torch\.cuda)\.\w+",
+                "RuntimeError: hook 'clip' has changed the type of value (was torch.cuda.FloatTensor got "
+                "torch.FloatTensor)",
+                "",
+                "torch/csrc/autograd/custom_function.cpp",
+            ),
+            Wording(
                 r"attempting to assign a gradient with device type '(?P<device>\w+)' to a tensor with device type "
                 r"'(?P<other>\w+)'",
                 "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type "
@@ -164,6 +172,12 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "first.",
                 "since 1.6",
                 "torch/csrc/utils/tensor_numpy.cpp",
+            ),
+            Wording(
+                r"Unsupported device in DLTensor",
+                "RuntimeError: Unsupported device in DLTensor.",
+                "",
+                "numpy/_core/src/multiarray/dlpack.c",
             ),
             Wording(
                 r"can't convert (?P<device>CUDA|MPS|XPU) tensor to numpy",

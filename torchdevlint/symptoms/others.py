@@ -16,6 +16,12 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 r"\b(?:must|should|needs?|ha[vs]e?|[Ee]xpect(?:s|ed)?|not)\b.{0,80}\bon the same (?:device|GPU)\b",
                 "ValueError: query and key must be on the same device",
             ),
+            Wording(
+                r"\b(?P<argument>\w+) must be a CUDA tensor",
+                "RuntimeError: scores must be a CUDA tensor",
+                "",
+                "torchvision/csrc/ops/cuda",
+            ),
         ),
     ),
     Symptom(

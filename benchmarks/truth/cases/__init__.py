@@ -12,6 +12,7 @@ from benchmarks.truth.cases import (
     matmul,
     modules,
     movement,
+    refusals,
     serialization,
     structures,
 )
@@ -22,6 +23,7 @@ ALL: tuple[Case, ...] = (
     *indexing.CASES,
     *creation.CASES,
     *movement.CASES,
+    *refusals.CASES,
     *modules.CASES,
     *serialization.CASES,
     *cuda.CASES,

@@ -20,8 +20,9 @@ from torchdevlint.runtime.simulated.operators.checks import Check, checked, free
 from torchdevlint.runtime.simulated.operators.composite import COMPOSITE
 from torchdevlint.runtime.simulated.operators.foreach import foreach
 from torchdevlint.runtime.simulated.operators.indexing import MASKS
+from torchdevlint.runtime.simulated.operators.libraries import LIBRARIES
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand, Schema, schema_of
-from torchdevlint.runtime.simulated.operators.special import special_checks
+from torchdevlint.runtime.simulated.operators.special import no_kernel, special_checks
 from torchdevlint.runtime.simulated.operators.texts import OPERANDS
 
 __all__ = [
@@ -78,7 +79,7 @@ class Rule:
 
 @cache
 def rule_for(overload: Any) -> Rule:
-    """The `Rule` of an `OpOverload` of any namespace; those of other namespaces than aten are ``free``."""
+    """The `Rule` of an `OpOverload` of any namespace; of those outside of aten only `LIBRARIES` are not ``free``."""
     schema = schema_of(overload)
     kind, check = _kind(schema)
     return Rule(
@@ -87,7 +88,9 @@ def rule_for(overload: Any) -> Rule:
         schema=schema,
         check=check,
         outputs=_outputs(schema, kind),
-        always=schema.name == _PACK or (schema.namespace == "aten" and schema.name.startswith(_ASKED_ALWAYS)),
+        always=schema.name == _PACK
+        or check is no_kernel
+        or (schema.namespace == "aten" and schema.name.startswith(_ASKED_ALWAYS)),
         syncs=_syncs(schema) if schema.namespace == "aten" else "",
     )
 
@@ -144,7 +147,8 @@ def _special() -> dict[str, Check]:
 
 def _kind(schema: Schema) -> tuple[str, Check]:
     if schema.namespace != "aten" or not schema.tensors:
-        return "free", free
+        library = LIBRARIES.get(f"{schema.namespace}::{schema.base}")
+        return ("free", free) if library is None else ("special", library)
     name, release = schema.name, texts.installed()
     special = _special().get(name)
     if special is not None:

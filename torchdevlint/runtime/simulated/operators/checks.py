@@ -45,7 +45,7 @@ def kernel(base: str, overload: str, key: str, structured: bool, out: bool) -> s
     return f"wrapper_{key}_{overload}_{name}"
 
 
-def _key(operands: Sequence[Operand]) -> str:
+def dispatch_key(operands: Sequence[Operand]) -> str:
     """The dispatch key that the kernel is registered with."""
     device = common(operands)
     key = _KEYS.get(device.type) or str(device.type).upper()
@@ -71,7 +71,7 @@ def same(operands: Sequence[Operand], name: Callable[[str], str], release: tuple
         elif operand.device != first.device:
             if common(operands).type == "mps":
                 raise texts.placeholder(first, operand)
-            raise texts.generated(first, operand, name(_key(operands)), release)
+            raise texts.generated(first, operand, name(dispatch_key(operands)), release)
     return first and first.device
 
 

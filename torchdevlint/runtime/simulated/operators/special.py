@@ -17,6 +17,7 @@ from torchdevlint.runtime.simulated.operators.checks import (
     common,
     composed,
     delegate,
+    dispatch_key,
     first_operand,
     free,
     iterate,
@@ -254,21 +255,14 @@ def _segment_reduce(call: Call) -> Any:
     return data.device
 
 
-def _no_kernel(call: Call) -> Any:
+def no_kernel(call: Call) -> Any:
     """No CUDA kernel, while MPS has one (aten/src/ATen/core/dispatch/OperatorEntry.cpp, `reportError`)."""
     operands = call.operands()
     device = common(operands)
     if device is None or device.type != "cuda":
         return device
-    name = f"aten::{call.schema.name}"
-    raise mismatch(
-        f"Could not run '{name}' with arguments from the '{device.type.upper()}' backend. This could be because the "
-        "operator doesn't exist for this backend, or was omitted during the selective/custom build process (if using "
-        "custom build). If you are a Facebook employee using PyTorch on mobile, please visit "
-        "https://fburl.com/ptmfixes for possible resolutions.",
-        *operands,
-        kind=NotImplementedError,
-    )
+    text = texts.without_kernel(f"{call.schema.namespace}::{call.schema.name}", dispatch_key(operands))
+    raise mismatch(text, *operands, kind=NotImplementedError)
 
 
 _PLAIN: dict[str, Check] = {
@@ -283,7 +277,7 @@ _PLAIN: dict[str, Check] = {
     "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
     "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
     "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
-    "_histogramdd_from_bin_tensors": _no_kernel,
+    "_histogramdd_from_bin_tensors": no_kernel,
     # LossCTC.cpp, `ctc_loss`: targets and lengths are moved before the kernel that is seen here.
     "_ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor": first_operand,
     # Copy.cpp: devices are crossed. cuda/DistributionTemplates.h, `bernoulli_kernel`: probabilities are moved.

@@ -74,6 +74,16 @@ def wrong_out(common: Operand, out: Operand) -> Exception:
     return mismatch(text, common, out)
 
 
+def without_kernel(operator: str, key: str) -> str:
+    """The dispatcher's, up to where it lists the backends (aten/src/ATen/core/dispatch/OperatorEntry.cpp)."""
+    return (
+        f"Could not run '{operator}' with arguments from the '{key}' backend. This could be because the operator "
+        "doesn't exist for this backend, or was omitted during the selective/custom build process (if using custom "
+        "build). If you are a Facebook employee using PyTorch on mobile, please visit https://fburl.com/ptmfixes for "
+        "possible resolutions."
+    )
+
+
 def wrong_generator(expected: Any, found: Any) -> Exception:
     """`check_generator` of aten/src/ATen/core/Generator.h."""
     return mismatch(f"Expected a '{expected.type}' device type for generator but found '{found.type}'")

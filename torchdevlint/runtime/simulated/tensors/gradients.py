@@ -4,10 +4,14 @@ After every node the engine looks whether a gradient is on the device of the ten
 moves one of 0 dimensions there (torch/csrc/autograd/engine.cpp, `validate_outputs`); what `copy_` has brought to
 another device goes back (functions/tensor.cpp, `CopyBackwards`). In C++ every tensor is on the CPU, so there nothing
 moves; and the zeros that stand for a gradient which nobody computed are claimed by no one.
+
+What the engine refuses is refused here as well: a gradient of a `Function` of the program, and what a hook gives, that
+are on another device.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,12 +20,17 @@ from torch.autograd.function import BackwardCFunction, _SingleLevelFunction
 from torch.utils.hooks import unserializable_hook
 
 from torchdevlint.runtime.simulated import state
+from torchdevlint.runtime.simulated.operators import texts
+from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.patches import Patch
+from torchdevlint.runtime.simulated.state import simulation
+from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 
 _Tensor = torch.Tensor
 _node_of = torch._C.TensorBase.grad_fn.__get__
 _PLACES = "_torchdevlint_places"
+_EXPECTED = "_torchdevlint_expected"
 _RETURNING = "_torchdevlint_returning"
 
 
@@ -51,7 +60,7 @@ def returns_to(tensor: torch.Tensor, device: torch.device) -> None:
 
 
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """`Function.apply`: the node that it makes remembers where each output is."""
+    """`Function.apply`: the node that it makes remembers where each output is, and each input that gets a gradient."""
     made = super(_SingleLevelFunction, cls).apply(*args, **kwargs)
     outputs = made if isinstance(made, tuple) else (made,)
     for output in outputs:
@@ -59,6 +68,8 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             node = _node_of(output)
             if isinstance(node, BackwardCFunction):  # not after an operation in place on a view
                 setattr(node, _PLACES, [_place(one) for one in outputs])
+                expected = [_place(one) if isinstance(one, _Tensor) and one.requires_grad else None for one in args]
+                setattr(node, _EXPECTED, (expected, [isinstance(one, _Tensor) for one in args]))
             break
     return made
 
@@ -77,12 +88,65 @@ def _claiming(original: Callable[..., Any]) -> Callable[..., Any]:
             made = place is not None and isinstance(gradient, _Tensor) and claim_of(gradient) is None
             if made and active is not None:
                 active.claim(gradient, place, "zeros")
-        return original(self, *gradients)
+        made = original(self, *gradients)
+        expected = getattr(self, _EXPECTED, None)
+        return made if expected is None or active is None else _validated(self, made, *expected)
 
     return apply
+
+
+def _validated(node: Any, made: Any, expected: list[torch.device | None], are_tensors: list[bool]) -> Any:
+    """The gradients that a `Function` of the program gives for its inputs, as `validate_outputs` lets them pass.
+
+    Only inputs that are tensors are counted (python_function.cpp, `PyNode::to_variable_list`).
+    """
+    results = made if isinstance(made, tuple) else (made,)
+    index = -1
+    for position, (gradient, place, is_tensor) in enumerate(zip(results, expected, are_tensors, strict=False)):
+        index += is_tensor
+        here = _place(gradient)
+        if here is None or place is None or here == place:
+            continue
+        if not gradient.dim():
+            results = (*results[:position], gradient.to(place), *results[position + 1 :])
+            continue
+        text = f"Function {node.name()} returned an invalid gradient at index {index} - expected device {place} "
+        error = RuntimeError(f"{text}but got {here}")
+        raise reported(simulation(), error, [("gradient", gradient)], node.name())
+    return results if isinstance(made, tuple) else results[0]
+
+
+def _register_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Tensor.register_hook`: the hook gives a gradient of the type that it got (custom_function.cpp).
+
+    `check_variable_result` compares types, which do not have an ordinal.
+    """
+
+    @functools.wraps(original)
+    def register_hook(self: torch.Tensor, hook: Callable[..., Any]) -> Any:
+        return original(self, hook if getattr(hook, "__module__", "") == __name__ else _checked(hook))
+
+    return register_hook
+
+
+def _checked(hook: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(hook)
+    def checked(gradient: torch.Tensor) -> Any:
+        given = hook(gradient)
+        if isinstance(given, _Tensor) and state.active is not None:
+            before, after = _place(gradient), _place(given)
+            if before is not None and after is not None and before.type != after.type:
+                was, got = (texts.type_name(Operand("", one, _place(one))) for one in (gradient, given))
+                name = getattr(hook, "__name__", "<unknown>")
+                error = RuntimeError(f"hook '{name}' has changed the type of value (was {was} got {got})")
+                raise reported(simulation(), error, [("gradient", gradient), ("result", given)], "backward")
+        return given
+
+    return checked
 
 
 def patches() -> Iterator[Patch]:
     """What replaces methods of the classes of `torch.autograd.function`."""
     yield _SingleLevelFunction, "apply", classmethod(_apply)
     yield BackwardCFunction, "apply", _claiming(BackwardCFunction.apply)
+    yield torch.Tensor, "register_hook", _register_hook(torch.Tensor.register_hook)
