@@ -323,9 +323,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "errors.md": errors(),
         ROOT / "docs" / "cli.md": site.command_line(),
         ROOT / "docs" / "scale.md": site.marked(_text("docs/scale.md"), "columns", site.columns()),
-        ROOT / "docs" / "runtime.md": site.marked(
-            _text("docs/runtime.md"), "matrix", releases.render(releases.load())
-        ),
+        ROOT / "docs" / "runtime.md": site.marked(_text("docs/runtime.md"), "matrix", releases.render(releases.load())),
         ROOT / "docs" / "index.md": landing(_text("docs/index.md")),
         ROOT / "docs" / "explain.md": shown(_text("docs/explain.md")),
         ROOT / "mkdocs.yml": navigation(_text("mkdocs.yml")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_the_table_of_a_page(
     stored = script.stored
     monkeypatch.setattr(script, "RESULTS", tmp_path)
     alarmed = {"tests.a::moves": "RuntimeError", "tests.b::runs": "TypeError"}
-    suite = stored.StoredSuite("lib", "1.0", "2.13.0", 1200, 3, 0, alarmed)
+    suite = stored.StoredSuite("lib", "1.0", "2.13.0", 1200, 3, 0, alarmed, 0.5, stored.Seconds(10.0, 25.0))
     stored.merge(tmp_path / stored.SUITES, [suite], "library", [])
     stored.merge(
         tmp_path / stored.PROGRAMS,
@@ -100,8 +101,40 @@ def test_the_table_of_a_page(
     assert script.main([*command, "--write", str(page)]) == 0
     assert script.main([*command, "--check", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
-    assert "| lib 1.0 | 1,200 | 3 | 1 | 0 | 0 | 0 | 1 |" in text
+    assert "| lib 1.0 (sampled) | 1,200 | 3 | 2.5 | 1 | 0 | 0 | 0 | 0 | 1 |" in text
     assert "| `working/mlp` | torch | works | 0 |" in text
     assert "- lib, `tests.a::` (1 test), bug: a.py:1 leaves it on the CPU" in text
     assert "plain CPU" not in text
     assert "is stale" in capsys.readouterr().err
+
+
+def test_of_a_long_suite_the_same_files_run_each_time(script: Any, tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / "tests" / f"part{number % 2}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tests" / f"part{number % 2}" / f"test_{number}.py").touch()
+    (tmp_path / "tests" / "helper.py").touch()
+    suite = script.Suite("lib", "1.0", "", ("tests", "--device=all"), share=0.3)
+    *files, option = suite.drawn(tmp_path)
+    assert option == "--device=all"
+    assert len(files) == 3
+    assert files == sorted(files)
+    assert all(Path(file).name.startswith("test_") and (tmp_path / file).is_file() for file in files)
+    assert suite.drawn(tmp_path) == [*files, option]
+    assert script.Suite("lib", "1.0", "", ("tests", "-x")).drawn(tmp_path) == ["tests", "-x"]
+
+
+def test_a_suite_is_written_from_its_commit(script: Any, tmp_path: Path) -> None:
+    def git(*arguments: str) -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+        return subprocess.run(command, cwd=origin, check=True, capture_output=True, text=True).stdout.strip()
+
+    origin = tmp_path / "clones" / "owner" / "lib"
+    (origin / "tests").mkdir(parents=True)
+    (origin / "tests" / "test_it.py").write_text("assert True\n", encoding="utf-8")
+    git("init", "--quiet")
+    git("add", "tests")
+    git("commit", "--quiet", "-m", "first")
+    commit = git("rev-parse", "HEAD")
+    suite = script.Suite("lib", "1.0", "", ("tests",), repository="owner/lib", commit=commit)
+    script.suites_of.fetch(suite, tmp_path / "suites", sys.executable, tmp_path / "clones", "nowhere")
+    assert (tmp_path / "suites" / "lib-1.0" / "tests" / "test_it.py").read_text(encoding="utf-8") == "assert True\n"

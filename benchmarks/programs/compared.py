@@ -15,8 +15,8 @@ from pathlib import Path
 from corpus import CorpusError
 from suites import Ran
 
-BUG, FALSE_ALARM, LIMIT, UNRELATED = "bug", "false alarm", "limit", "unrelated"
-VERDICTS = (BUG, FALSE_ALARM, LIMIT, UNRELATED)
+BUG, TEST_BUG, FALSE_ALARM, LIMIT, UNRELATED = "bug", "test bug", "false alarm", "limit", "unrelated"
+VERDICTS = (BUG, TEST_BUG, FALSE_ALARM, LIMIT, UNRELATED)
 BAD = ("failed", "error")
 
 

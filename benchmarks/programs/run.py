@@ -2,16 +2,17 @@
 
     python benchmarks/programs/run.py programs            all of tests/programs, as a table
     python benchmarks/programs/run.py programs --only mlp,gpytorch --accelerators 4
-    python benchmarks/programs/run.py fetch               the source distributions that hold tests, from the index
+    python benchmarks/programs/run.py fetch               the suites, from the index or their repositories
     python benchmarks/programs/run.py suites              run what is in --suites, each on the CPU and simulated
     python benchmarks/programs/run.py suites --only gpytorch --again simulated
     python benchmarks/programs/run.py suites --stored     only the table, from what --results holds
     python benchmarks/programs/run.py alarms              the tests that nobody has judged, with their first line
     python benchmarks/programs/run.py table --write docs/runtime.md     or --check: from what --store has written
 
-`programs` and `suites` with --store write their results to results/, and with --timed the seconds as well.
-Programs and suites are code of others, and are executed: --python is the interpreter that has the libraries. Suites
-whose source distribution holds no tests are copied to --suites by hand, from the library's repository (NAME-VERSION).
+`programs` and `suites` with --store write their results to results/; `programs --timed` its seconds as well. Suites run
+as a team would run them, with `pytest` and with `pytest --simulate-accelerators=2`; of a long one, the files that a
+fixed seed draws. Programs and suites are code of others, and are executed: --python is the interpreter that has the
+libraries and this one.
 Exit codes: 0, 1 (a program did not do what it says, or a test raised an alarm that is not judged), 2 (it did not work).
 """
 
@@ -28,6 +29,7 @@ ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT)]
 
+import clones  # noqa: E402
 import command  # noqa: E402
 import compared  # noqa: E402
 import corpus  # noqa: E402
@@ -70,9 +72,9 @@ def run_programs(options: argparse.Namespace) -> int:
 
 
 def fetch(options: argparse.Namespace) -> int:
-    for suite in SUITES:
-        if suite.shipped and suites_of.absent(suite, options.suites):
-            suites_of.unpack(suite, options.suites, options.python)
+    for suite in _chosen(options):
+        if suites_of.absent(suite, options.suites):
+            suites_of.fetch(suite, options.suites, options.python, options.clones, options.host)
             print(f"{options.suites / suite.label}")
     return 0
 
@@ -83,9 +85,11 @@ def run_suites(options: argparse.Namespace) -> int:
     version = execute.version_of("torch", options.python)
     rows = [
         StoredSuite(
-            *(one.plain.suite.library, one.plain.suite.version, version, one.run, len(one.gained), len(one.both)),
+            *(one.plain.suite.library, one.plain.suite.version, version),
+            *(one.run, len(one.gained), len(one.both)),
             {test: _without_folders(one.simulated.outcomes[test].text) for test in one.alarmed},
-            Seconds(round(one.plain.wall, 1), round(one.simulated.wall, 1)) if options.timed else None,
+            one.plain.suite.share,
+            Seconds(round(one.plain.cpu, 1), round(one.simulated.cpu, 1)),
         )
         for one in done
     ]
@@ -172,13 +176,16 @@ def _parser() -> argparse.ArgumentParser:
     judging.add_argument("--verdicts", type=Path, default=HERE / "judged.jsonl", help="what a person found of alarms")
     storing = argparse.ArgumentParser(add_help=False)
     storing.add_argument("--store", action="store_true", help=f"write the results to {RESULTS.name}/")
-    storing.add_argument("--timed", action="store_true", help="seconds as well: only if nothing else runs")
 
     running = commands.add_parser("programs", parents=[common, storing])
     running.add_argument("--groups", default=",".join(GROUPS), help="default: %(default)s")
     running.add_argument("--timeout", type=int, default=120, help="seconds for one program")
+    running.add_argument("--timed", action="store_true", help="store seconds as well: only if nothing else runs")
     running.set_defaults(run=run_programs)
-    commands.add_parser("fetch", parents=[common, kept]).set_defaults(run=fetch)
+    fetching = commands.add_parser("fetch", parents=[common, kept])
+    fetching.add_argument("--clones", type=Path, default=cache / "clones", help="folder of clones: owner/name")
+    fetching.add_argument("--host", default=clones.HOST, help="where to clone from; default: %(default)s")
+    fetching.set_defaults(run=fetch)
     testing = commands.add_parser("suites", parents=[common, kept, judging, storing])
     testing.add_argument("--again", choices=["plain", "simulated", "both"], help="although results are stored")
     testing.add_argument("--stored", action="store_true", help="run nothing")

@@ -13,7 +13,7 @@ PROGRAMS, SUITES = "programs.jsonl", "suites.jsonl"
 
 @dataclass(frozen=True)
 class Seconds:
-    """On a plain CPU and simulated, measured while nothing else ran."""
+    """On a plain CPU and simulated."""
 
     plain: float
     simulated: float
@@ -28,6 +28,7 @@ class StoredProgram:
     outcome: str
     alarms: int
     seconds: Seconds | None = None
+    """Of the clock, measured while nothing else ran."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class StoredSuite:
     gained: int
     both: int
     alarmed: Mapping[str, str]
-    seconds: Seconds | None = None
+    share: float = 1.0
+    cpu: Seconds | None = None
 
 
 Row = TypeVar("Row", StoredProgram, StoredSuite)
@@ -70,5 +72,5 @@ def _load(path: Path, kind: type[Row]) -> list[Row]:
 
 
 def _row(told: dict[str, Any], kind: type[Row]) -> Row:
-    seconds = told.pop("seconds")
-    return kind(**told, seconds=None if seconds is None else Seconds(**seconds))
+    timed = {name: Seconds(**told[name]) for name in ("seconds", "cpu") if told.get(name)}
+    return kind(**{**told, **timed})

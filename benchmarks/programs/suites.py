@@ -1,13 +1,14 @@
 """The test suites of libraries: what is run of each, and its outcome, test by test.
 
-A suite lies in ``FOLDER/NAME-VERSION``: an unpacked source distribution where that holds the tests, else a copy of the
-library's repository at the tag of that version. It runs against the sources that lie beside it.
+A suite lies in ``FOLDER/NAME-VERSION``: an unpacked source distribution where that holds the tests, else the files of
+a commit of the library's repository. It runs against the sources that lie beside it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import tarfile
 from collections.abc import Mapping, Sequence
@@ -15,28 +16,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+import clones as clones_of
 import measured
 from corpus import CorpusError
 from measured import Finished
 
 LIMIT_OF_A_TEST_S = 300
+SEED = 20
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A part of a library's tests that takes a minute or two: the paths and options that pytest is given.
+    """A part of a library's tests that takes some minutes: the paths and options that pytest is given.
 
-    `sources` are the folders from which the library and the tests' helpers are imported, and `root` is where pytest is
-    started, relative to the suite's own folder. `simulated` is added to the environment for accelerators, `plain` for
-    the CPU. `choice` is how its tests choose their device, `needs` what has to be installed for them.
+    `repository` and `commit` say where its files are, if the source distribution holds no tests. Of a `share` below 1,
+    so many of the test files in the paths run: those that `SEED` draws. `sources` are the folders from which the
+    library and the tests' helpers are imported, and `root` is where pytest is started, relative to the suite's own
+    folder. `simulated` is added to the environment for accelerators, `plain` for the CPU. `choice` is how its tests
+    choose their device, `needs` what has to be installed for them.
     """
 
     library: str
     version: str
     choice: str
     arguments: tuple[str, ...]
-    shipped: bool
-    """Whether the source distribution holds the tests."""
+    repository: str = ""
+    commit: str = ""
+    share: float = 1.0
     needs: str = ""
     root: str = "."
     sources: tuple[str, ...] = (".",)
@@ -46,6 +52,19 @@ class Suite:
     @property
     def label(self) -> str:
         return f"{self.library}-{self.version}"
+
+    def drawn(self, home: Path) -> list[str]:
+        """What pytest is given: `arguments`, or in place of their paths the files drawn from those."""
+        if self.share >= 1:
+            return list(self.arguments)
+        options = [one for one in self.arguments if one.startswith("-")]
+        paths = [home / one for one in self.arguments if not one.startswith("-")]
+        found = {
+            file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")) if _is_test(file)
+        }
+        files = sorted(file.relative_to(home).as_posix() for file in found)
+        chosen = random.Random(SEED).sample(files, max(1, round(len(files) * self.share)))
+        return [*sorted(chosen), *options]
 
 
 @dataclass(frozen=True)
@@ -59,11 +78,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ran:
-    """A suite that ran, on `accelerators` simulated ones or on a plain CPU (None)."""
+    """A suite that ran, on `accelerators` simulated ones or a plain CPU (None), in `cpu` seconds of all processes."""
 
     suite: Suite
     accelerators: int | None
-    wall: float
+    cpu: float
     outcomes: Mapping[str, Outcome]
 
 
@@ -71,9 +90,20 @@ def absent(suite: Suite, folder: Path) -> bool:
     return not (folder / suite.label / suite.root).is_dir()
 
 
-def unpack(suite: Suite, folder: Path, python: str) -> None:
-    """Download and unpack the source distribution of a suite that ships its tests."""
+def fetch(suite: Suite, folder: Path, python: str, clones: Path, host: str) -> None:
+    """Put a suite under `folder`: its source distribution, or the files of its commit from a clone in `clones`."""
     folder.mkdir(parents=True, exist_ok=True)
+    if not suite.repository:
+        _unpack(suite, folder, python)
+        return
+    clone = clones_of.clone_of(suite.repository, clones)
+    if clone is None:
+        clone = clones / suite.repository
+        clones_of.clone(f"{host}/{suite.repository}", [suite.commit], clone)
+    clones_of.write_tree(clone, suite.commit, folder / suite.label)
+
+
+def _unpack(suite: Suite, folder: Path, python: str) -> None:
     downloads = folder / "downloads" / suite.label
     wanted = ["--no-deps", "--no-binary", suite.library, f"{suite.library}=={suite.version}"]
     done = measured.run([python, "-m", "pip", "download", "--quiet", *wanted, "--dest", str(downloads)])
@@ -87,16 +117,15 @@ def unpack(suite: Suite, folder: Path, python: str) -> None:
         (folder / top).rename(folder / suite.label)
 
 
-def command(
-    suite: Suite, folder: Path, python: str, accelerators: int | None, out: Path, only: Sequence[str]
-) -> list[str]:
-    """How the suite is run; `out` is the stem of the files it writes. `only` are arguments in place of the suite's."""
+def _is_test(file: Path) -> bool:
+    return file.name.startswith("test_") or file.name.endswith("_test.py")
+
+
+def command(python: str, accelerators: int | None, out: Path, tests: Sequence[str]) -> list[str]:
+    """How `tests` are run as a team would run them; `out` is the stem of the files that are written."""
     options = ["-q", "-p", "no:cacheprovider", f"--timeout={LIMIT_OF_A_TEST_S}", f"--junitxml={out}.xml"]
-    tests = [python, "-m", "pytest", *options, *(only or suite.arguments)]
-    if accelerators is None:
-        return tests
-    report = ["--output-format", "json", "--output-file", f"{out}.report.json"]
-    return [python, "-m", "torchdevlint", "run", "--accelerators", str(accelerators), *report, "--", *tests]
+    simulated = [] if accelerators is None else [f"--simulate-accelerators={accelerators}"]
+    return [python, "-m", "pytest", *simulated, *options, *tests]
 
 
 def run(
@@ -108,7 +137,7 @@ def run(
     repository: Path,
     only: Sequence[str] = (),
 ) -> Ran:
-    """Run a suite; its output, report and outcomes are left in `results`."""
+    """Run a suite; its output and outcomes are left in `results`. `only` are tests in place of the suite's."""
     home = (folder / suite.label / suite.root).resolve()
     results.mkdir(parents=True, exist_ok=True)
     out = (results / f"{suite.label}.{'plain' if accelerators is None else accelerators}").resolve()
@@ -121,21 +150,23 @@ def run(
         "HF_HUB_OFFLINE": "1",
         **({"CUDA_VISIBLE_DEVICES": "", **suite.plain} if accelerators is None else suite.simulated),
     }
-    done = measured.run(command(suite, folder, python, accelerators, out, only), cwd=home, extra_env=env)
+    done = measured.run(command(python, accelerators, out, only or suite.drawn(home)), cwd=home, extra_env=env)
     Path(f"{out}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     outcomes = _read(Path(f"{out}.xml"), suite, done)
-    stored = {test: [one.result, round(one.seconds, 3), one.text] for test, one in sorted(outcomes.items())}
+    told = {test: [one.result, round(one.seconds, 3), one.text] for test, one in sorted(outcomes.items())}
+    stored = {"cpu": round(done.cpu, 1), "outcomes": told}
     Path(f"{out}.json").write_text(json.dumps(stored, indent=0) + "\n", encoding="utf-8")
-    return Ran(suite, accelerators, done.wall, outcomes)
+    return Ran(suite, accelerators, done.cpu, outcomes)
 
 
 def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
-    """The stored outcomes of an earlier run; its time is that of the tests alone."""
+    """The stored outcomes of an earlier run."""
     path = results / f"{suite.label}.{'plain' if accelerators is None else accelerators}.json"
     if not path.is_file():
         return None
-    outcomes = {test: Outcome(*one) for test, one in json.loads(path.read_text(encoding="utf-8")).items()}
-    return Ran(suite, accelerators, sum(one.seconds for one in outcomes.values()), outcomes)
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    outcomes = {test: Outcome(*one) for test, one in stored["outcomes"].items()}
+    return Ran(suite, accelerators, stored["cpu"], outcomes)
 
 
 def _read(junit: Path, suite: Suite, done: Finished) -> dict[str, Outcome]:

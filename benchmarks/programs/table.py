@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tables
-from compared import BUG, FALSE_ALARM, LIMIT, UNRELATED, Verdict, judge
+from compared import VERDICTS, Verdict, judge
 from stored import Seconds, StoredProgram, StoredSuite
 
 PROGRAMS = ("program", "library", "outcome", "false alarms")
 SUITES = (
-    *("suite", "tests run", "only with accelerators", "device bugs"),
-    *("false alarms", "limits", "unrelated", "not judged"),
+    *("suite", "tests run", "only with accelerators", "CPU time"),
+    *("fail by bugs", "by bugs of tests", "by false alarms", "by limits", "unrelated", "not judged"),
 )
 SECONDS = ("plain CPU, s", "simulated, s")
 
@@ -45,20 +45,20 @@ def of_programs(rows: Sequence[StoredProgram]) -> str:
 
 
 def of_suites(rows: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
-    timed = any(one.seconds for one in rows)
+    """Tests that ran with accelerators, CPU seconds as a multiple of the plain CPU's, and the tests of each verdict."""
     cells = []
     for one in rows:
         told = judge(one.library, one.alarmed, verdicts)
         cells.append(
             [
-                f"{one.library} {one.version}",
+                f"{one.library} {one.version}{' (sampled)' if one.share < 1 else ''}",
                 f"{one.run:,}",
                 f"{one.gained:,}",
-                *(len(told[verdict]) for verdict in (BUG, FALSE_ALARM, LIMIT, UNRELATED, "")),
-                *(_seconds(one.seconds) if timed else ()),
+                f"{one.cpu.simulated / one.cpu.plain:.1f}" if one.cpu else "",
+                *(len(told[verdict]) for verdict in (*VERDICTS, "")),
             ]
         )
-    return tables.markdown((*SUITES, *(SECONDS if timed else ())), cells)
+    return tables.markdown(SUITES, cells)
 
 
 def _seconds(seconds: Seconds | None) -> tuple[str, str]:

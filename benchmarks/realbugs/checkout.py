@@ -5,16 +5,12 @@ Files lie in ``<id>/pre/<path>``, ``<id>/post/<path>`` and, for look-alikes, ``<
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
+from clones import HOST, clone, clone_of, git
 from corpus import CorpusError
 from records import Bug, LookAlike
-
-HOST = "https://github.com"
 
 
 def fetch(cases: Iterable[Bug | LookAlike], clones: Path, host: str = HOST) -> list[str]:
@@ -28,7 +24,7 @@ def fetch(cases: Iterable[Bug | LookAlike], clones: Path, host: str = HOST) -> l
         if clone_of(repo, clones):
             continue
         try:
-            _clone(f"{host}/{repo}", commits, clones / repo)
+            clone(f"{host}/{repo}", commits, clones / repo)
         except CorpusError as error:
             problems.append(f"{repo}: {error}")
     return problems
@@ -63,47 +59,8 @@ def absent(cases: Iterable[Bug | LookAlike], files: Path) -> list[str]:
     return [path for path in wanted if not (files / path).is_file()]
 
 
-def clone_of(repo: str, clones: Path) -> Path | None:
-    """The git directory of `owner/name`: it is, or lies in, ``owner/name``, ``owner/name.git`` or ``owner+name``."""
-    for place in (clones / repo, clones / f"{repo}.git", clones / repo.replace("/", "+")):
-        inside = sorted(path for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
-        for folder in (place, *inside):
-            if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
-                return folder
-    return None
-
-
 def _commits(cases: Iterable[Bug | LookAlike]) -> dict[str, list[str]]:
     wanted: dict[str, set[str]] = {}
     for case in cases:
         wanted.setdefault(case.repo, set()).update(commit for _, commit in case.sources)
     return {repo: sorted(commits) for repo, commits in sorted(wanted.items())}
-
-
-def _clone(url: str, commits: Sequence[str], target: Path) -> None:
-    """A bare partial clone of `commits` alone; `target` appears only once it is whole."""
-    scratch = target.with_name(f"{target.name}.part")
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    try:
-        git(scratch, "init", "--quiet", "--bare")
-        git(scratch, "remote", "add", "origin", url)
-        git(scratch, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "origin", *commits)
-        scratch.replace(target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def git(folder: Path, *arguments: str) -> bytes:
-    """Run git in `folder` without asking anybody for a password."""
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        check=False,
-    )
-    if done.returncode:
-        raise CorpusError(f"git {arguments[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
-    return done.stdout

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 import measured
-from checkout import clone_of, git
+from clones import clone_of, git
 from corpus import CorpusError
 from linters import IN_REPOSITORY, Finding, Run, spans_of
 from records import Bug, LookAlike

@@ -1,0 +1,121 @@
+"""What is stored of the bugs that were found, and the page that is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import jsonl
+from corpus import CorpusError
+
+FOUND, EXECUTED = "found.jsonl", "executed.jsonl"
+MEANS = ("check", "run", "pytest", "hunt")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A bug, as a person describes it.
+
+    `script` is the name of its file in ``scripts/`` without the suffix, `library` and `version` are those of the
+    package index, `line` is where the mistake is made (``package/module.py:12``). `by` are the `MEANS` that found it,
+    and `rule` the one that sees it without running anything, or empty. `symptom` says what a user meets; `upstream` is
+    the address of an issue or of the fix, and `note` what else has to be known.
+    """
+
+    script: str
+    library: str
+    version: str
+    line: str
+    by: Sequence[str]
+    rule: str
+    symptom: str
+    upstream: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What became of a script: one of `shown.OUTCOMES`, the error on accelerators, and the library's line of it."""
+
+    script: str
+    outcome: str
+    version: str
+    torch: str
+    error: str
+    raised: str = ""
+
+
+def load_found(folder: Path) -> list[Found]:
+    """The bugs in the order of the file; every one has a script and every script a bug."""
+    rows = [Found(**row) for row in jsonl.read(folder / FOUND)]
+    scripts = sorted(path.stem for path in (folder / "scripts").glob("*.py"))
+    if sorted(one.script for one in rows) != scripts:
+        odd = sorted({one.script for one in rows}.symmetric_difference(scripts))
+        raise CorpusError(f"{FOUND} and scripts/ differ: {', '.join(odd) or 'a script is named twice'}")
+    for one in rows:
+        if not one.by or not set(one.by) <= set(MEANS):
+            raise CorpusError(f"{one.script}: `by` is one or several of {', '.join(MEANS)}")
+    return rows
+
+
+def load_executed(folder: Path) -> dict[str, Executed]:
+    return {row["script"]: Executed(**row) for row in jsonl.read(folder / EXECUTED)}
+
+
+def store(folder: Path, done: Sequence[Executed]) -> None:
+    """Write `done` in place of what is stored of the same scripts."""
+    kept = {**load_executed(folder), **{one.script: one for one in done}}
+    jsonl.write(folder / EXECUTED, [asdict(kept[name]) for name in sorted(kept)])
+
+
+def page(found: Sequence[Found], executed: Mapping[str, Executed], folder: Path) -> str:
+    """The part of the page that is made of records: counts, a table, and each bug with its script and its error."""
+    for one in found:
+        if one.script not in executed or executed[one.script].outcome != "shown":
+            raise CorpusError(f"{one.script} has not shown its bug: run `execute --store` with {one.library} installed")
+    return "\n\n".join(
+        [_counts(found, executed), _table(found), *(_bug(one, executed[one.script], folder) for one in found)]
+    )
+
+
+def _counts(found: Sequence[Found], executed: Mapping[str, Executed]) -> str:
+    releases = sorted({executed[one.script].torch for one in found})
+    libraries = {one.library for one in found}
+    seen = sum(1 for one in found if one.rule)
+    return (
+        f"**{len(found)} bugs in {len(libraries)} libraries**; a rule sees {seen} of them without running anything. "
+        f"Every script was executed with torch {', '.join(releases)}, on the CPU and on simulated accelerators."
+    )
+
+
+def _table(found: Sequence[Found]) -> str:
+    head = "| library | line | found by | rule | upstream |\n| --- | --- | --- | --- | --- |"
+    rows = [
+        f"| [{one.library} {one.version}](#{one.script}) | `{one.line}` | {', '.join(one.by)} "
+        f"| {one.rule or 'none'} | {_upstream(one) or '-'} |"
+        for one in found
+    ]
+    return "\n".join([head, *rows])
+
+
+def _bug(one: Found, done: Executed, folder: Path) -> str:
+    script = (folder / "scripts" / f"{one.script}.py").read_text(encoding="utf-8").strip()
+    raised = f", raised at `{done.raised}`" if done.raised and done.raised != one.line else ""
+    rest = " ".join(part for part in (f"Rule: {one.rule}." if one.rule else "No rule sees it.", one.note) if part)
+    address = f" Upstream: {_upstream(one)}." if one.upstream else ""
+    return "\n\n".join(
+        [
+            f"### {one.script}",
+            f"{one.library} {one.version}, `{one.line}`{raised}. {one.symptom} {rest}{address}",
+            f"```python\n{script}\n```",
+            f"```text\n{done.error}\n```",
+        ]
+    )
+
+
+def _upstream(one: Found) -> str:
+    if not one.upstream:
+        return ""
+    owner_and_name, _, number = one.upstream.removeprefix("https://github.com/").rpartition("/")
+    return f"[{owner_and_name.rpartition('/')[0].rpartition('/')[2]} #{number}]({one.upstream})"

@@ -1,0 +1,49 @@
+"""``benchmarks/found``: every bug has a script that showed it, and the page is made of what is stored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOUND = ROOT / "benchmarks" / "found"
+
+
+def _run(*arguments: str, script: Path = FOUND / "run.py") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_page_is_made_of_what_is_stored() -> None:
+    done = _run("page", "--check", "docs/found.md")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_bug_that_has_not_shown_itself_is_not_told(tmp_path: Path) -> None:
+    copy = tmp_path / "benchmarks" / "found"
+    shutil.copytree(FOUND, copy)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("ecosystem"))
+    rows = [json.loads(line) for line in (copy / "executed.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows[0]["outcome"] = "runs on accelerators too"
+    (copy / "executed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = _run("page", script=copy / "run.py")
+    assert done.returncode == 2
+    assert f"{rows[0]['script']} has not shown its bug" in done.stderr
+
+
+@pytest.mark.network
+def test_scripts_show_their_bugs_again(tmp_path: Path) -> None:
+    """The libraries come from the index, without what they need: these two need torch alone."""
+    site = tmp_path / "site"
+    wanted = ["pytorch-partial-crf==0.2.1", "torchnorms==1.5.8"]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(site), *wanted], check=True)
+    command = [sys.executable, str(FOUND / "run.py"), "execute", "--only", "partial_crf,torchnorms"]
+    env = {"PYTHONPATH": str(site), "PATH": ""}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "shown: 3," in done.stdout
