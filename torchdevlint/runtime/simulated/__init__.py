@@ -31,6 +31,7 @@ from torchdevlint.runtime.simulated.tensors import (
     agreeing,
     composites,
     devices,
+    exports,
     factories,
     gradients,
     legacy,
@@ -76,6 +77,7 @@ class _Installation:
     def _all(self) -> Iterator[Any]:
         yield from storages.patches()
         yield from movement.patches()
+        yield from exports.patches()
         yield from agreeing.patches(self.simulation, self.mode, threads.follower)
         yield from modules.patches()
         yield from older.patches()

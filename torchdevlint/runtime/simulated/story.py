@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import torch
 
@@ -11,7 +11,9 @@ from torchdevlint.runtime.record.marks import marks_of
 from torchdevlint.runtime.record.recorder import OperandStory
 from torchdevlint.runtime.record.sites import Site
 from torchdevlint.runtime.record.variables import named
+from torchdevlint.runtime.simulated.errors import not_simulated
 from torchdevlint.runtime.simulated.operators import OPERANDS
+from torchdevlint.runtime.simulated.operators.texts import without_kernel
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 
@@ -32,6 +34,24 @@ def refused(simulation: Simulation, error: Error, operation: str) -> Error:
     """The same for an `error` of one of the checks of `operators`, which holds its operands itself."""
     operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
     return reported(simulation, error, operands, operation)
+
+
+def body_of(simulation: Simulation, operator: Any, tensors: Sequence[torch.Tensor]) -> Callable[..., Any]:
+    """The body that an operator of `torch.library.custom_op` runs for these operands.
+
+    Where it has one for the accelerator and one for the CPU, that of the CPU stands for both. Raises what the
+    dispatcher does if it has none for where the tensors are.
+    """
+    name, bodies = operator._qualname, operator._backend_fns
+    places = {claim.device.type for tensor in tensors if (claim := claim_of(tensor)) is not None}
+    wanted = simulation.kind if simulation.kind in places else "cpu"
+    if places and None not in bodies and wanted not in bodies:
+        error = NotImplementedError(without_kernel(name, wanted.upper()))
+        raise reported(simulation, error, [("", tensor) for tensor in tensors], name)
+    body: Callable[..., Any] | None = bodies.get(None) or bodies.get("cpu")
+    if body is None:
+        not_simulated(f"`{name}`, which has kernels for {', '.join(sorted(bodies))} only,")
+    return body
 
 
 def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:

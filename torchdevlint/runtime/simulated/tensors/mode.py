@@ -18,15 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.errors import (
-    not_simulated,
     out_of_memory,
     refuse_float64_on_mps,
     refuse_without_kernel,
 )
 from torchdevlint.runtime.simulated.operators import Rule, placement, placements, rule_for, waits
-from torchdevlint.runtime.simulated.operators.texts import without_kernel
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import refuse_pinning, refused, reported
+from torchdevlint.runtime.simulated.story import body_of, refuse_pinning, refused
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     PLAIN,
@@ -130,32 +128,14 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         return run
 
     def _custom(self, definition: Any) -> Handler:
-        """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well.
-
-        Where it has one for the accelerator and one for the CPU, that of the CPU stands for both. A body for another
-        type of device than that of the tensors is none (aten/src/ATen/core/dispatch/OperatorEntry.cpp).
-        """
+        """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well."""
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            bodies = definition._backend_fns
-            body = bodies.get(None)
-            if body is None:
-                self._refuse_without_body(definition._qualname, bodies, args, kwargs)
-                body = bodies.get("cpu")
-            if body is None:
-                not_simulated(f"`{definition._qualname}`, which has kernels for {', '.join(sorted(bodies))} only,")
+            body = body_of(self._simulation, definition, list(tensors_in(args, kwargs)))
             with self:
                 return body(*args, **kwargs)
 
         return run
-
-    def _refuse_without_body(self, name: str, bodies: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        kind, tensors = self._simulation.kind, list(tensors_in(args, kwargs))
-        places = {claim.device.type for tensor in tensors if (claim := claim_of(tensor)) is not None}
-        wanted = kind if kind in places else "cpu"
-        if places and wanted not in bodies:
-            error = NotImplementedError(without_kernel(name, wanted.upper()))
-            raise reported(self._simulation, error, [("", tensor) for tensor in tensors], name)
 
 
 _USUAL = ("common", "aliases", "each")

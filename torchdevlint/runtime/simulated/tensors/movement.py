@@ -6,7 +6,6 @@ that are written in Python, and in every thread.
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,12 +22,6 @@ from torchdevlint.runtime.simulated.tensors.factories import inheriting
 from torchdevlint.runtime.simulated.tensors.legacy import DTYPES
 from torchdevlint.runtime.simulated.tensors.special import moved
 from torchdevlint.runtime.simulated.tensors.wrappers import copied_by_its_class, takes_operations_apart
-
-np: Any
-try:
-    import numpy as np
-except ImportError:  # torch works without
-    np = None
 
 _Base = torch._C.TensorBase
 _to = _Base.to
@@ -214,25 +207,6 @@ def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
     return _numpy(self.detach().cpu(), force=True)
 
 
-def _from_dlpack(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`numpy.from_dlpack` (numpy/_core/src/multiarray/dlpack.c): of devices it knows the CPU alone.
-
-    With ``device="cpu"`` torch is asked for a copy there, which 2.9 and later give.
-    """
-
-    @functools.wraps(original)
-    def from_dlpack(x: Any, /, **kwargs: Any) -> Any:
-        if isinstance(x, torch.Tensor) and kwargs.get("device") is None:
-            claim = claim_of(x)
-            if claim is not None and claim.device.type != "cpu":
-                x.__dlpack__()  # what torch itself refuses comes first
-                error = RuntimeError("Unsupported device in DLTensor.")
-                raise reported(simulation(), error, [("x", x)], "from_dlpack")
-        return original(x, **kwargs)
-
-    return from_dlpack
-
-
 def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
     """`Tensor.pin_memory` (aten/src/ATen/native/Memory.cpp): a copy on the CPU that is marked as pinned."""
     if has_torch_function_unary(self):
@@ -364,6 +338,4 @@ def patches() -> Iterator[Patch]:
         yield tensor, name, method
     for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided"):
         yield tensor, name, _new(name)
-    if np is not None and hasattr(np, "from_dlpack"):
-        yield np, "from_dlpack", _from_dlpack(np.from_dlpack)
     yield torch, "get_device", lambda input: get_device(input)  # noqa: A006, PLW0108 (two for torch/overrides.py)
