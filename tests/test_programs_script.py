@@ -138,3 +138,13 @@ def test_a_suite_is_written_from_its_commit(script: Any, tmp_path: Path) -> None
     suite = script.Suite("lib", "1.0", "", ("tests",), repository="owner/lib", commit=commit)
     script.suites_of.fetch(suite, tmp_path / "suites", sys.executable, tmp_path / "clones", "nowhere")
     assert (tmp_path / "suites" / "lib-1.0" / "tests" / "test_it.py").read_text(encoding="utf-8") == "assert True\n"
+
+
+def test_a_suite_that_cannot_be_collected_is_no_result(script: Any, tmp_path: Path) -> None:
+    junit = tmp_path / "lib.xml"
+    junit.write_text('<testsuite><testcase classname="" name="a"><error message="no"/></testcase></testsuite>', "utf-8")
+    suite = script.Suite("lib", "1.0", "", ("tests",))
+    one, two = (script.suites_of.Finished(code, "1 error during collection", "", 1.0, 1.0, 0) for code in (1, 2))
+    assert script.suites_of._read(junit, suite, one)["::a"].result == "error"
+    with pytest.raises(script.CorpusError, match="1 error during collection"):
+        script.suites_of._read(junit, suite, two)

@@ -100,7 +100,7 @@ SUITES = (
         "skorch",
         "1.4.0",
         "a parameter `device`, skipped unless `torch.cuda.is_available()`",
-        ("skorch/tests",),
+        ("skorch/tests", "--override-ini=addopts="),
         repository="skorch-dev/skorch",
         commit="5db0ddc962117a2c3a646910ecd2e70253ff8e87",
         share=0.25,

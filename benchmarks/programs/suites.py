@@ -23,6 +23,8 @@ from measured import Finished
 
 LIMIT_OF_A_TEST_S = 300
 SEED = 20
+RAN = (0, 1)
+"""Exit codes of pytest when all of its tests ran: others are of a collection that failed, or of an interruption."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
 
 
 def _read(junit: Path, suite: Suite, done: Finished) -> dict[str, Outcome]:
-    if not junit.is_file():
+    if not junit.is_file() or done.returncode not in RAN:
         raise CorpusError(f"{suite.label} ended with {done.returncode}: {(done.stdout + done.stderr).strip()[-600:]}")
     outcomes = {}
     for case in ElementTree.parse(junit).iter("testcase"):
