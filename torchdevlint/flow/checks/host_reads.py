@@ -9,8 +9,9 @@ from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
-from torchdevlint.flow.scope.names import dotted_path, first_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -36,6 +37,7 @@ _READS_NOTHING = frozenset(
 _PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
 """What takes sizes, or gives what it gets to functions of the caller."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
+_WITH_SHAPE = frozenset("zeros ones empty full".split())
 _OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
@@ -72,12 +74,18 @@ def _note(
             value.parameter,
             of_list,
             value.opaque,
-            is_surely_tensor(frame, state, value_node),
+            is_surely_tensor(frame, state, value_node) and not _is_presumed(value),
             frame.scope,
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
     )
+
+
+def _is_presumed(value: Tensor) -> bool:
+    """Whether it came as an argument of a helper, of which nobody says that it is a tensor and not an array."""
+    begun = value.steps[0].node if value.steps else None
+    return isinstance(begun, ast.arg) and begun.annotation is None and value.device == MODEL
 
 
 def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
@@ -143,12 +151,17 @@ def _asks_for_number(event: LibraryCalled) -> bool:
 
 
 def _note_item(event: ItemAssigned) -> None:
-    """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim."""
+    """``array[i] = t``: NumPy turns what is assigned into an array, as far as it is not 0-dim.
+
+    For one element it asks the tensor for a number (executed with NumPy 2), which one with a single element gives.
+    """
     if event.value_node is None or not isinstance(event.base, Unknown):
         return
     frame, state, target, value_node = event.frame, event.state, event.node, event.value_node
     found = _one_tensor(event.value, state)
-    if found is not None and (found.ndim or found.opaque) and _is_array(frame, target.value, state):
+    if found is None or not (found.ndim or found.opaque) or not _is_array(frame, target.value, state):
+        return
+    if not _is_one_element(frame, target):
         _note(frame, state, target, value_node, found)
 
 
@@ -174,6 +187,26 @@ def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:
         if any(isinstance(target, ast.Name) and target.id == node.id for target in each.targets)
     ]
     return bool(values) and all(_makes_array(frame, each, state) for each in values)
+
+
+def _is_one_element(frame: Frame, target: ast.Subscript) -> bool:
+    """Whether one element is meant: of an array whose shape is written down with one length, at a number."""
+    scope = frame.function or frame.machine.tree
+    if not isinstance(target.slice, (ast.Name, ast.Constant, ast.BinOp)) or not isinstance(target.value, ast.Name):
+        return False
+    values = values_by_path(scope).get(target.value.id, [])
+    return bool(values) and all(_has_one_length(each) for each in values)
+
+
+def _has_one_length(made: ast.expr) -> bool:
+    """``np.zeros(8)``, ``np.empty((n,))``, ``np.zeros(len(x))``."""
+    if not isinstance(made, ast.Call) or last_name(made.func) not in _WITH_SHAPE:
+        return False
+    shape = next((each.value for each in made.keywords if each.arg == "shape"), made.args[0] if made.args else None)
+    if isinstance(shape, (ast.Tuple, ast.List)):
+        return len(shape.elts) == 1 and not isinstance(shape.elts[0], ast.Starred)
+    counted = isinstance(shape, ast.Call) and dotted_path(shape.func) in ("len", "int")
+    return counted or isinstance(shape, (ast.Constant, ast.BinOp))
 
 
 def _makes_array(frame: Frame, node: ast.expr, state: State) -> bool:

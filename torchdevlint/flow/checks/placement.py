@@ -200,7 +200,7 @@ def _device_of(frame: Frame, state: State, node: ast.expr, value: Value, place: 
 def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -> None:
     machine = frame.machine
     machine.explain(*hardcoded.keys_of(node))
-    if is_of_what_moves(found.text, node):
+    if not machine.imports_torch or is_of_what_moves(found.text, node):
         return
     if sets_current_gpu(scope_of(frame, node), getattr(node, "lineno", 0)):
         return

@@ -77,11 +77,18 @@ def call_tensor_method(
         return array_of(receiver)
     in_place = name.endswith("_") and not name.endswith("__")
     plain = name.rstrip("_") if in_place else name
-    if plain not in torch_api.METHOD_TENSOR and name not in torch_api.METHOD_TENSOR:
+    of_tensors = plain in torch_api.METHOD_TENSOR or name in torch_api.METHOD_TENSOR
+    if not of_tensors or _is_of_arrays(name, arguments):
         return _other(frame, state, node, receiver_node, receiver, plain, arguments)
     if name in torch_api.CROSSING or (receiver.parameter and name in torch_api.GIVE_THEMSELVES):
         return receiver
     return _operation(frame, state, node, receiver_node, receiver, plain, arguments, in_place)
+
+
+def _is_of_arrays(name: str, arguments: Arguments) -> bool:
+    """Whether ``x.transpose(..)`` is that of NumPy, which takes all axes, or none: a tensor wants two dimensions."""
+    known = name == "transpose" and not (arguments.starred or arguments.double_starred or arguments.keywords)
+    return known and len(arguments.positional) != 2
 
 
 def _other(
@@ -118,7 +125,8 @@ def _of_no_tensor(receiver: Tensor, name: str) -> Value:
     if receiver.opaque and name in ("get", "pop", "values", "items", "copy"):
         return receiver
     counted = name.startswith(("num_", "n_", "number", "in_deg", "out_deg", "has_", "is_", "get_num"))
-    nothing = not receiver.opaque or receiver.device == LOADER or counted or name in ("tolist", "numpy", "keys")
+    plain = counted or name in ("tolist", "numpy", "keys", "transpose")
+    nothing = plain or not receiver.opaque or receiver.device == LOADER
     return UNKNOWN if nothing else Unknown(given=receiver.device)
 
 

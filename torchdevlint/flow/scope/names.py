@@ -27,7 +27,7 @@ _ALIASES = (
 _BUILTIN_ALIAS = re.compile(r"numpy\.(bool|int|float|complex|object|str)$")
 """What NumPy called Python's own types until its release 1.24, according to the notes of that release."""
 _DEVICE_WORDS = re.compile(
-    r"(?:^|_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
+    r"(?:^|(?<!per)_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
 _CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
 
