@@ -121,6 +121,22 @@ SYMPTOMS: tuple[Symptom, ...] = (
         sure=True,
     ),
     Symptom(
+        "group-bound-to-device",
+        "processes",
+        "The process group was bound to one GPU (`init_process_group(.., device_id=..)`), and a tensor on another one is "
+        "sent.",
+        "make the device of `device_id` the current one with `torch.cuda.set_device(local_rank)`, and move to that",
+        ("TDL404",),
+        (
+            Wording(
+                r"Attempt to perform collective on tensor not on device passed to init_process_group",
+                "RuntimeError: Attempt to perform collective on tensor not on device passed to init_process_group",
+                "",
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, initNCCLComm",
+            ),
+        ),
+    ),
+    Symptom(
         "collective-device",
         "processes",
         "A tensor of the CPU is sent by a back-end that knows GPUs only (NCCL).",

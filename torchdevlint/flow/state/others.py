@@ -16,6 +16,7 @@ from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import ids_below, once_a_node
+from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.machine import Machine
@@ -33,6 +34,10 @@ class Imported(Ref, frozen=True):
 
     path: str
     member: str
+
+
+_NOTHING = ast.Module([], type_ignores=[])
+_NOWHERE = ModuleFile("", Source("", _NOTHING), _NOTHING)
 
 
 class OtherNames(dict[str, Value]):
@@ -87,7 +92,9 @@ class OtherFiles:
         """Cut the references that run in circles."""
         for names in self.names.values():
             names.clear()
+            names.module = _NOWHERE
         self.names.clear()
+        self.project = Project(self.home, self.project.library)  # functions inside of functions hold on to this
         self._run = None
 
     def locate(self, names: Closure, module: str, level: int) -> str | None:

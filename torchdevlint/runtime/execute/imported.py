@@ -34,8 +34,7 @@ class Finder(importlib.abc.MetaPathFinder):
         else:
             return None
         loader = spec.loader
-        ours = os.path.realpath(spec.origin or "") == self.path
-        if ours and type(loader) is importlib.machinery.SourceFileLoader:
+        if type(loader) is importlib.machinery.SourceFileLoader and os.path.realpath(loader.path) == self.path:
             spec.loader = _Loader(loader.name, loader.path, self.watches)
         return spec
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -53,6 +55,7 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
     reasons, runs, first = [], request.get("spent", 0), request.get("first", 0)
     watch, lines = Watch(target), LineWatch(target.path)
     watch.install()
+    folder = Path.cwd()
     programs, why_no_more = _all_programs(request, target)
     for number, program in enumerate(programs):
         if number < first:
@@ -62,6 +65,9 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
             lines.reset()
             watch.reset()
             _seed()
+            with suppress(OSError):  # the run before may have removed it, or left it
+                folder.mkdir(exist_ok=True)
+                os.chdir(folder)
             error = None
             try:
                 with lines, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
