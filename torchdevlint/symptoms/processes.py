@@ -123,8 +123,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
     Symptom(
         "group-bound-to-device",
         "processes",
-        "The process group was bound to one GPU (`init_process_group(.., device_id=..)`), and a tensor on another one is "
-        "sent.",
+        "The process group was bound to one GPU (`init_process_group(.., device_id=..)`), and a tensor on another one "
+        "is sent.",
         "make the device of `device_id` the current one with `torch.cuda.set_device(local_rank)`, and move to that",
         ("TDL404",),
         (
