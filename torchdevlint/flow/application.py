@@ -76,9 +76,11 @@ class Application:
 
         What is private is called in its own file, and so is what a program defines that nobody imports.
         """
+        if fact.operation not in (RETURN, ANOTHER_RETURN):
+            return False
         functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
         function = next((each for each in functions if each.name == fact.scope), None)
-        if function is None or fact.operation not in (RETURN, ANOTHER_RETURN):
+        if function is None:
             return False
         if function.name.startswith("_") or (is_program(self._tree) and not self._callers.importers()):
             sites = own_call_sites(self._tree, function)

@@ -48,17 +48,22 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
         return []
     found = []
     for each in (tree, *_trees(project, paths)):
-        calls = _called_by_name(each).get(name, [])
-        if _is_read_otherwise(each, name, len(calls)):
+        sites = _sites_in(each, name)
+        if sites is None:
             return []
-        found += [CallSite(each, call) for call in calls]
+        found += sites
     return found
 
 
 def own_call_sites(tree: ast.Module, function: Function) -> list[CallSite]:
     """The calls of a function of the top level in its own file; none where its name is read for something else."""
-    calls = _called_by_name(tree).get(function.name, [])
-    return [] if _is_read_otherwise(tree, function.name, len(calls)) else [CallSite(tree, call) for call in calls]
+    return _sites_in(tree, function.name) or []
+
+
+def _sites_in(tree: ast.Module, name: str) -> list[CallSite] | None:
+    """The calls of a name in one file; None where it is read for something else there."""
+    calls = _called_by_name(tree).get(name, [])
+    return None if _is_read_otherwise(tree, name, len(calls)) else [CallSite(tree, call) for call in calls]
 
 
 def are_moved_at_once(sites: Iterable[CallSite]) -> bool:
