@@ -5,6 +5,7 @@ A target is found in a child process that imports the project (`survey`), and is
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -43,7 +44,10 @@ class Target(Struct, frozen=True, order=True):
 
 
 class Project(Struct, frozen=True):
-    """What there is to import: the modules by name, each with the folder that has to be on the import path."""
+    """What there is to import: the modules by name, each with the folder that has to be on the import path.
+
+    `root` is the folder whose code is the project's; it ends with a separator, as paths below it begin with it.
+    """
 
     root: str
     modules: tuple[tuple[str, str], ...]
@@ -66,4 +70,4 @@ def project_of(files: tuple[str, ...], root: Path) -> Project:
         folder, name = import_name(path)
         if name and all(part.isidentifier() for part in name.split(".")):
             found.setdefault(name, str(folder))
-    return Project(str(root), tuple(sorted(found.items())))
+    return Project(f"{root}{os.sep}", tuple(sorted(found.items())))
