@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from tests import forked
+from tests import forked, program_worker
 
 ROOT = Path(__file__).parent.parent
 
@@ -89,6 +90,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("accelerator")]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_fork_is_left() -> Iterator[None]:
+    """Fails where tests leave a fork of this process behind: it has all its files, so what they lead to never ends."""
+    yield
+    until = time.monotonic() + 10
+    while left := forks_of_this_process():
+        assert time.monotonic() < until, f"forks of the process of the tests are left: {left}"
+        time.sleep(0.01)
+
+
+def forks_of_this_process() -> list[int]:
+    """Its children with its command line, which no program has that it has started; none where there is no /proc."""
+    own = Path("/proc/self/cmdline")
+    children = [pid for each in own.parent.glob("task/*/children") for pid in each.read_text().split()]
+    return [int(pid) for pid in children if _command_line(pid) == own.read_bytes()]
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
+
+
 def python(
     *arguments: str, cwd: Path | None = None, stdin: str | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
@@ -139,8 +164,10 @@ def program_runner(*arguments: str) -> Iterator[Programs]:
         return answers
 
     yield Programs(ask)
-    worker.stdin.close()
-    worker.wait(timeout=30)
+    with suppress(BrokenPipeError), worker.stdin:
+        worker.stdin.write(program_worker.END)  # a fork of this process may keep its copy of the pipe open
+    forked.end(worker)
+    worker.stdout.close()
 
 
 @pytest.fixture(scope="session")

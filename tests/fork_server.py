@@ -1,8 +1,8 @@
 """The process above the forks: it imports torch once, and starts each command line of Python in a fork of itself.
 
 Its parent is the process of the tests (`tests.forked`), which sends requests through the socket whose number is the
-first argument: ``start`` a command line, with the three streams as open files, or ``wait`` for one. It never touches an
-accelerator, and no simulation is installed in it, so that each program is the first.
+first argument: ``start`` a command line, with the three streams as open files, ``wait`` for one, or ``end``. It never
+touches an accelerator, and no simulation is installed in it, so that each program is the first.
 
 A process that a fork starts is a fork as well, unless the fork has imported torch itself: `torchdevlint run` starts the
 program so, and `torchdevlint verify` the process that executes.
@@ -46,6 +46,8 @@ def main() -> None:
     gc.freeze()
     while head := _received(connection):
         request, streams = head
+        if request["do"] == "end":
+            return
         if request["do"] == "wait":
             answer = _waited(request["pid"])
         else:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.fork_server import HEAD
 
 ROOT = Path(__file__).parent.parent
 STARTING = 120.0
+ENDING = 30.0
 IN_LARGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """What the server has in memory lies in few pages, so that a fork takes five milliseconds and not twenty."""
 _PAUSES = (0.0005, 0.001, 0.002, 0.004, 0.008)
@@ -40,20 +42,32 @@ class _Server:
         self.wanted = sys.platform == "linux" and find_spec("torch") is not None
 
     def ask(self, request: dict[str, Any], streams: tuple[int, ...] = ()) -> dict[str, Any]:
-        data = json.dumps(request).encode()
+        """The answer of the process, which is started first if there is none. ConnectionError: it died meanwhile."""
         with self.lock:
             connection = self.connection or self._start()
-            socket.send_fds(connection, [HEAD.pack(len(data))], streams)
-            connection.sendall(data)
-            (size,) = HEAD.unpack(connection.recv(HEAD.size, socket.MSG_WAITALL))
-            answer: dict[str, Any] = json.loads(connection.recv(size, socket.MSG_WAITALL))
+            try:
+                _send(connection, request, streams)
+                head = connection.recv(HEAD.size, socket.MSG_WAITALL)
+                if not head:
+                    raise ConnectionResetError("the process above the forks ended without an answer")
+                answer: dict[str, Any] = json.loads(connection.recv(*HEAD.unpack(head), socket.MSG_WAITALL))
+            except OSError:
+                self.stop()
+                raise
             return answer
 
     def stop(self) -> None:
-        if self.process is not None and self.connection is not None:
-            self.connection.close()
-            self.process.wait(timeout=30)
+        """End the process, whatever state it is in; the next question starts another.
+
+        It is told to: the socket also closes only when no fork of this process has it any more.
+        """
+        process, connection = self.process, self.connection
         self.process = self.connection = None
+        if connection is not None:
+            with connection, suppress(OSError):
+                _send(connection, {"do": "end"})
+        if process is not None:
+            end(process)
 
     def _start(self) -> socket.socket:
         here, there = socket.socketpair()
@@ -73,6 +87,23 @@ class _Server:
 SERVER = _Server()
 
 
+def _send(connection: socket.socket, request: dict[str, Any], streams: tuple[int, ...] = ()) -> None:
+    data = json.dumps(request).encode()
+    socket.send_fds(connection, [HEAD.pack(len(data))], streams)
+    connection.sendall(data)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Wait for a process that was told to end, and kill it if it does not. Nobody waits for a fork of a dead server."""
+    try:
+        with suppress(ConnectionError):
+            process.wait(timeout=ENDING)
+    except subprocess.TimeoutExpired:
+        warnings.warn(f"{process.args} did not end in {ENDING:.0f} seconds and was killed", stacklevel=2)
+        process.kill()
+        process.wait()
+
+
 def environment() -> dict[str, str]:
     """That of the tests, without what it says to the interpreter."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -82,6 +113,8 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
     """A process as that of `subprocess`, in a fork of the server if that can stand for it."""
 
     forked = False
+    above: subprocess.Popen[bytes] | None = None
+    """The server's process; no other can wait for its forks."""
 
     def _execute_child(self, *arguments: Any) -> None:
         request, streams = fork_server.ordered(self, *arguments)
@@ -90,14 +123,26 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
             return
         self.forked = True
         fork_server.started(self, SERVER.ask(request, streams)["pid"], arguments)
+        self.above = SERVER.process
 
-    def _internal_poll(self, *arguments: Any, **options: Any) -> int | None:
+    def _internal_poll(self, _deadstate: int | None = None, **options: Any) -> int | None:
+        """As in `subprocess`: without a `_deadstate`, which is for ``__del__``, an unknown exit status is an error."""
         if not self.forked:
-            return super()._internal_poll(*arguments, **options)  # type: ignore[misc, no-any-return]
+            return super()._internal_poll(_deadstate, **options)  # type: ignore[misc, no-any-return]
         with self._waitpid_lock:  # type: ignore[attr-defined]
             if self.returncode is None:
-                self._take(SERVER.ask({"do": "wait", "pid": self.pid}))
+                try:
+                    self._take(self._asked())
+                except ConnectionError:
+                    if _deadstate is None:
+                        raise
+                    self.returncode = _deadstate
         return self.returncode
+
+    def _asked(self) -> dict[str, Any]:
+        if self.above is None or SERVER.process is not self.above:
+            raise ConnectionResetError("the process above this fork has ended, and nobody else knows how it did")
+        return SERVER.ask({"do": "wait", "pid": self.pid})
 
     def _wait(self, timeout: float | None) -> int:
         if not self.forked:

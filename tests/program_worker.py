@@ -3,7 +3,7 @@
 It reads one JSON object a line, ``{"sources": [...], "device": ...}``, and answers with one list: for each program
 ``{"outcome": "ok" | "raises" | "accelerator", "text": ...}``. The programs of one request run in one fork, one after
 the other; where one ends the fork, the rest run in the next. The device ``?`` asks which accelerator there is, and is
-answered with their number as well, ``"count"``.
+answered with their number as well, ``"count"``. An empty line ends it.
 The parent never touches CUDA, so that the first program of a request is the first to do so. With a number as its
 argument, the process and so every program has that many simulated accelerators.
 """
@@ -20,6 +20,7 @@ import traceback
 from contextlib import suppress
 
 LIMIT_S = 60
+END = "\n"
 
 
 def run_program(source: str, device: str) -> dict[str, str]:
@@ -91,7 +92,7 @@ def main() -> None:
         from torchdevlint.runtime.simulated import install
 
         install(int(sys.argv[1]))
-    for line in sys.stdin:
+    while line := sys.stdin.readline().removesuffix(END):
         print(json.dumps(in_forks(**json.loads(line))), flush=True)
 
 

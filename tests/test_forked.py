@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,62 @@ def test_a_program_that_does_not_end_is_ended() -> None:
     assert process.wait(10) == -9
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[forked._Server]:
+    """One above the forks that is this test's alone."""
+    one = forked._Server()
+    monkeypatch.setattr(forked, "SERVER", one)
+    yield one
+    one.stop()
+
+
+ENDS_SOON = [sys.executable, "-c", "import time; time.sleep(0.2)"]
+
+
+def test_the_processes_of_the_tests_end_though_a_fork_has_their_pipes(
+    server: forked._Server, recwarn: pytest.WarningsRecorder
+) -> None:
+    """A worker of a loader, say, whose iterator is not collected yet."""
+    with conftest.program_runner() as run:
+        assert run("main = print", "cpu")["outcome"] == "ok"
+        child = os.fork()
+        if not child:
+            signal.pause()
+        assert conftest.forks_of_this_process() == [child]
+    process = server.process
+    server.stop()
+    assert process is not None
+    assert process.returncode == 0
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert not [each for each in recwarn if "was killed" in str(each.message)]
+
+
+def test_a_process_that_does_not_end_when_it_is_told_to_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "ENDING", 0.1)
+    for start in (forked.Popen, subprocess.Popen):
+        process = start([sys.executable, "-c", "import time; time.sleep(60)"])
+        with pytest.warns(UserWarning, match="was killed"):
+            forked.end(process)
+        assert process.returncode == -9
+
+
+def test_what_a_dead_server_has_started_has_no_status_and_another_takes_its_place(server: forked._Server) -> None:
+    left = forked.Popen(ENDS_SOON)
+    assert server.process is not None
+    server.process.kill()
+    with pytest.raises(ConnectionError):
+        left.wait()
+    with pytest.raises(ConnectionError):
+        left.poll()
+    assert forked.python("-c", "print(1)").stdout == "1\n"
+    with pytest.raises(ConnectionError):
+        left.poll()
+    forked.end(left)
+    with pytest.warns(ResourceWarning, match="still running"):
+        left.__del__()
+    assert left.returncode == sys.maxsize
+    server.stop()
+    assert server.process is server.connection is None
