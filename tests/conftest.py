@@ -102,15 +102,16 @@ def no_fork_is_left() -> Iterator[None]:
 
 def forks_of_this_process() -> list[int]:
     """Its children with its command line, which no program has that it has started; none where there is no /proc."""
-    own = Path("/proc/self/cmdline")
-    children = [pid for each in own.parent.glob("task/*/children") for pid in each.read_text().split()]
-    return [int(pid) for pid in children if _command_line(pid) == own.read_bytes()]
+    own = Path("/proc/self")
+    children = [pid for thread in own.glob("task/*") for pid in _read(thread / "children").split()]
+    return [int(pid) for pid in children if _read(Path("/proc", pid.decode(), "cmdline")) == _read(own / "cmdline")]
 
 
-def _command_line(pid: str) -> bytes:
+def _read(path: Path) -> bytes:
+    """The file of a thread or process; nothing if that has ended meanwhile."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it has ended meanwhile
+        return path.read_bytes()
+    except OSError:
         return b""
 
 
