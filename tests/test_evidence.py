@@ -1,19 +1,18 @@
-"""Every report on two devices says where each side got its own: in the facts, and in what the user reads."""
+"""Every report on two devices says where each side got its own: here in the facts, in `test_cases` in what is shown."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.casefile import Case, lint, read_cases, settings_for
+from tests.casefile import Case, read_cases
 from tests.flow.snippets import facts_of
 from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
 
 ABOUT_TWO_DEVICES = ("TDL003", "TDL004", "TDL005", "TDL006", "TDL014", "TDL101")
 HITS = [case for case in read_cases() if any(code in ABOUT_TWO_DEVICES for _, code in case.want)]
-each_hit = pytest.mark.parametrize("case", HITS, ids=[case.id for case in HITS])
 
 
-@each_hit
+@pytest.mark.parametrize("case", HITS, ids=[case.id for case in HITS])
 def test_both_sides_say_where_they_got_their_device(case: Case) -> None:
     kinds = (MixedDevices, BatchNotMoved, ReadOnHost)
     facts = [each for each in facts_of(case.code, head="") if isinstance(each, kinds)]
@@ -26,11 +25,3 @@ def test_both_sides_say_where_they_got_their_device(case: Case) -> None:
             assert fact.other.evidence, f"{case.file}:{case.row}: {fact.other}"
         else:
             assert fact.value.evidence, f"{case.file}:{case.row}: {fact.value}"
-
-
-@each_hit
-def test_a_report_has_related_locations(case: Case) -> None:
-    reported = [each for each in lint(case.code, settings_for(case.rule)) if each.code in ABOUT_TWO_DEVICES]
-    assert reported
-    for each in reported:
-        assert each.related, f"{case.file}:{case.row}: {each.message}"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.casefile import Case, read_cases
+from tests.casefile import read_cases
 from torchdevlint import suppress
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.source.gate import may_hold_findings
@@ -25,9 +25,8 @@ MARK = re.compile(r"#\s*(want|gap):.*$", re.MULTILINE)
 CASES = [case for case in read_cases() if case.want and case.rule != "TDL901"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_code_that_is_reported_in_a_case_passes(case: Case) -> None:
-    assert may_hold_findings(MARK.sub("", case.code).encode())
+def test_code_that_is_reported_in_a_case_passes() -> None:
+    assert [case.id for case in CASES if not may_hold_findings(MARK.sub("", case.code).encode())] == []
 
 
 BLOCKS = [MARK.sub("", block) for case in read_cases() for block in (case.code, case.fixed) if block]
