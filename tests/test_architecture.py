@@ -27,6 +27,7 @@ LAYERS: dict[str, int] = {
     "discover": 4,
     "rule_packages": 4,
     "files": 1,
+    "patterns": 1,
     "pool": 1,
     "garbage": 1,
     "syntax": 4,
@@ -214,7 +215,7 @@ def test_what_is_for_users_of_libcst_is_known_to_nothing_else() -> None:
         assert unit_of(path) != "integrations" or relative(path) == "integrations/fixit.py"
 
 
-RULES_MAY_IMPORT = {"model", "rules", "source", "flow"}
+RULES_MAY_IMPORT = {"model", "rules", "source", "flow", "patterns"}
 BEHIND_RULES = {"analyse", "application", "callers", "observers", "verdicts"}
 """What goes through a file and judges facts, which no rule knows."""
 

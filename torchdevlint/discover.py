@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from torchdevlint.config import DEFAULT_INCLUDE, ConfigError, Settings, SettingsOf
 from torchdevlint.files import content, exists, is_file
 from torchdevlint.model import Problem
+from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import NOTEBOOK
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".py", ".pyi")
 
-_NAME = re.compile(r"[\w.+@~ -]*[\w.+@~-]")
-_STARS = re.compile(r"\*+")
+_NAME = regex(r"[\w.+@~ -]*[\w.+@~-]")
+_STARS = regex(r"\*+")
 _MOST_STARS = 4
 """In one part of a pattern, or `**` in all of it; pathspec tries all ways to divide a name among them."""
 

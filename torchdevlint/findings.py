@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from torchdevlint.config import Settings
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.joined import joined, key
 from torchdevlint.model import Diagnostic, FileResult, Fix, Note, Problem, Related, Report, Severity
+from torchdevlint.patterns import regex
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import Suppressions
 
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 
 Reports = tuple[list[tuple[str, Report]], list[Problem]]
 """Reports by the codes of their rules, and a problem for each rule that raised."""
@@ -28,11 +28,9 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
     """The reports on what lies in the file itself, by code, and a problem for each rule that raised."""
     reports: list[tuple[str, Report]] = []
     problems: dict[str, Problem] = {}
-    subscribers = rules.by_fact()
+    subscribers = rules.by_fact(codes)
     for fact in facts:
         for rule in subscribers.get(type(fact), ()):
-            if rule.code not in codes:
-                continue
             try:
                 found = (replace(each, cause=fact.shared) for each in rule.check(fact) if not each.span.file)
                 reports += [(rule.code, each) for each in found]

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from torchdevlint.config import ConfigError
 from torchdevlint.files import code_in, content
+from torchdevlint.patterns import regex
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,9 +27,9 @@ OWN_PREFIX = "TDL"
 RULES_LABEL = "Rules"
 """The label of the project URL below which the pages of a package's rules are, each under its code."""
 
-_PREFIX = re.compile(r"[A-Z]{1,3}", re.ASCII)
+_PREFIX = regex(r"[A-Z]{1,3}", re.ASCII)
 """flake8 takes no longer ones in its options."""
-_MODULE = re.compile(r"\w+(\.\w+)*")
+_MODULE = regex(r"\w+(\.\w+)*")
 
 
 class RulePackage(Struct, frozen=True):

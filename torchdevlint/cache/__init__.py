@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sqlite3
 import sys
 import time
 from array import array
@@ -95,6 +94,8 @@ class Cache:
 
     def save(self) -> None:
         """Write what is new; what cannot be written is not kept."""
+        import sqlite3
+
         with suppress(OSError, sqlite3.Error, ValueError):
             self._write()
         self._new.clear()

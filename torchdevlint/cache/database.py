@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
 
 FOLDER = ".torchdevlint_cache"
 DATABASE, TAG = "results.sqlite", "CACHEDIR.TAG"
@@ -41,6 +43,8 @@ class Database:
 
     def rows(self, question: str) -> list[Row]:
         """What a ``SELECT`` gives."""
+        import sqlite3
+
         try:
             return self._connection.execute(question).fetchall()
         except (OSError, sqlite3.Error):
@@ -60,6 +64,8 @@ class Database:
 
     @cached_property
     def _connection(self) -> sqlite3.Connection:
+        import sqlite3
+
         self.folder.mkdir(parents=True, exist_ok=True)
         _refuse_others(self.folder)
         for name, text in ((".gitignore", "*\n"), (TAG, _TAG)):
@@ -104,6 +110,8 @@ def _refuse_others(folder: Path) -> None:
 
 def _connected(file: Path) -> sqlite3.Connection:
     """Raises DatabaseError for what is no database, or not one of this layout."""
+    import sqlite3
+
     connection = sqlite3.connect(file, timeout=_SECONDS)
     try:
         connection.execute("PRAGMA synchronous = OFF")  # what a crash of the machine damages is made anew
@@ -118,6 +126,8 @@ def _connected(file: Path) -> sqlite3.Connection:
 
 def _check_layout(connection: sqlite3.Connection) -> None:
     """Anything else in a database that somebody has brought, such as a view or a trigger, could run for ever."""
+    import sqlite3
+
     found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
     if found != [(table,) for table in _CREATE]:
         raise sqlite3.DatabaseError("another layout")

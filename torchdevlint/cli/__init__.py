@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import NoReturn
 import click
 
 from torchdevlint import __version__
+from torchdevlint.garbage import THRESHOLDS
 
 COMMANDS = {
     "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
@@ -84,6 +86,8 @@ def script() -> NoReturn:
     run, and the system does it at once. mypy ends like this too.
     """
     arguments = with_default_command(sys.argv[1:])
+    if arguments[0] == "check":
+        gc.set_threshold(*THRESHOLDS)  # what is imported stays, and no search for cycles has to go through it
     try:
         main(arguments)
     except SystemExit as end:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +38,11 @@ def wants_color(choice: str, stream: TextIO) -> bool:
 
 def terminal_width() -> int | None:
     """The width of the terminal on stdout in cells, None if there is none."""
-    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return max(shutil.get_terminal_size().columns, 40)
 
 
 def emit(text: str, file: Path | None = None, stream: TextIO | None = None) -> None:

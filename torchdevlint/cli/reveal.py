@@ -15,9 +15,10 @@ from msgspec import Struct
 from torchdevlint.cli.console import emit, terminal_width, wants_color
 from torchdevlint.cli.options import Refused
 from torchdevlint.model import Belief
+from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import NOTEBOOK
 
-_PLACE = re.compile(r"(?P<file>.+?):(?P<numbers>\d+(?::\d+){0,2})", re.DOTALL)
+_PLACE = regex(r"(?P<file>.+?):(?P<numbers>\d+(?::\d+){0,2})", re.DOTALL)
 
 
 class Place(Struct, frozen=True):

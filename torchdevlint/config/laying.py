@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from torchdevlint.config.settings import Settings
+from torchdevlint.patterns import regex
 
 _PATTERNS = frozenset(("include", "exclude", "extend_exclude", "per_file_ignores"))
 """The fields that hold patterns, or pairs that begin with one."""
-_SPECIAL, _ESCAPED = re.compile(r"([\\\\*?\[\]])"), r"\\\1"
+_SPECIAL, _ESCAPED = regex(r"([\\\\*?\[\]])"), r"\\\1"
 _STANDS_IN = {"select": ("extend_select", "ignore"), "fixable": ("unfixable",)}
 """What is not heard any more of the settings below where a field is given: it was said of that one."""
 _ADDING = ("ignore", "unfixable")

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from torchdevlint.keys import (
     BOOLEAN,
     LIST_TABLE,
@@ -39,8 +41,7 @@ class ConfigError(Exception):
     """The configuration cannot be used; the message is a whole sentence for the user, and names the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One configuration key as the reference shows it; `default` is its Python value.
 
     One `of_run` holds for all that is linted at once, whichever configuration is nearest to a file.
@@ -72,7 +73,7 @@ class Verify:
     timeout: float = _key(30.0, SECONDS, "How long the execution of one finding may take.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Settings:
     """Everything that the result for a file depends on. Tuples hold codes, prefixes or ``ALL`` as the user wrote them.
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +22,7 @@ from torchdevlint.explain.ranking import Likely, likely
 from torchdevlint.explain.sources import Located
 from torchdevlint.files import content
 from torchdevlint.model import Belief, Diagnostic, Related, Span
+from torchdevlint.patterns import regex
 from torchdevlint.report import lines_of_file
 from torchdevlint.source.text import UndecodableError
 from torchdevlint.symptoms import Recognised
@@ -33,7 +33,7 @@ FRAMES = 8
 NEARBY = 5
 """Findings elsewhere in these files that are named."""
 NOT_CAUSES = frozenset({"TDL900", "TDL901", "TDL902"})
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[[^][]*\])*")
+_NAME = regex(r"[A-Za-z_]\w*(?:\.\w+|\[[^][]*\])*")
 _PLACED = frozenset({"tensor", "module", "unknown", "container", "optimizer", "device"})
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint.explain.lines import clean
+from torchdevlint.patterns import regex
 
 
 class Frame(Struct, frozen=True):
@@ -35,7 +36,7 @@ class Frame(Struct, frozen=True):
         return self.cell is not None or not (self.installed or LIBRARY.search(self.path))
 
 
-LIBRARY = re.compile(
+LIBRARY = regex(
     r"[/\\](?:site|dist)-packages[/\\]|^(?:site|dist)-packages[/\\]|[/\\]lib(?:64)?[/\\]python\d"
     r"|[/\\][Ll]ib[/\\](?:\w+[/\\])*\w+\.py$"
     r"|^<|[/\\]torch[/\\](?:nn|utils|optim|autograd|cuda|distributed|multiprocessing|_\w+|functional|serialization"
@@ -45,26 +46,26 @@ LIBRARY = re.compile(
 )
 """Files of Python, of PyTorch, of installed packages, of launchers and debuggers."""
 
-_TORCH = re.compile(
+_TORCH = regex(
     r"(.+[/\\])torch[/\\](?:nn|utils|cuda|_tensor\.py|tensor\.py|functional\.py|serialization\.py|autograd)"
 )
-_PYTHON = re.compile(r'File "(?P<path>[^"]{1,1000})", line (?P<row>\d{1,9})(?:, in (?P<function>.{0,200}))?')
-_IPYTHON = re.compile(r"^\s*File (?P<path>[~./\\\w][^\"\n]{0,1000}?):(?P<row>\d{1,9}), in (?P<function>[\w.<>]+)?")
-_IPYTHON_7 = re.compile(
+_PYTHON = regex(r'File "(?P<path>[^"]{1,1000})", line (?P<row>\d{1,9})(?:, in (?P<function>.{0,200}))?')
+_IPYTHON = regex(r"^\s*File (?P<path>[~./\\\w][^\"\n]{0,1000}?):(?P<row>\d{1,9}), in (?P<function>[\w.<>]+)?")
+_IPYTHON_7 = regex(
     r"^\s*(?P<path>(?:~|\.{0,2}[/\\]|[A-Za-z]:[/\\])[^\"\n]{0,1000}?\.py|<ipython-input-(?P<cell>\d+)-\w+>) "
     r"in (?P<function>[\w<>.]+)?"
 )
-_CELL = re.compile(r"^\s*(?:Cell |Input )In ?\[(?P<cell>\d+)\], (?:in )?(?:<cell )?line:? (?P<row>\d{1,9})")
-_ARROW = re.compile(r"^\s*-+> ?(?P<row>\d{1,9}) ?(?P<code>.*)")
-_RICH = re.compile(
+_CELL = regex(r"^\s*(?:Cell |Input )In ?\[(?P<cell>\d+)\], (?:in )?(?:<cell )?line:? (?P<row>\d{1,9})")
+_ARROW = regex(r"^\s*-+> ?(?P<row>\d{1,9}) ?(?P<code>.*)")
+_RICH = regex(
     r"^\s?(?P<path>(?:[~/.\w]|[A-Za-z]:)[^\s\":]{0,1000}\.py|<stdin>):(?P<row>\d{1,9}) in (?P<function>[\w<>]+)\s*$"
 )
-_RICH_ARROW = re.compile(r"^\s*❱ ?(?P<row>\d{1,9}) ?[│|]? ?(?P<code>.*)")
-_PYTEST = re.compile(
+_RICH_ARROW = regex(r"^\s*❱ ?(?P<row>\d{1,9}) ?[│|]? ?(?P<code>.*)")
+_PYTEST = regex(
     r"^(?P<path>(?:[A-Za-z]:[/\\])?[^\s\":]{1,1000}\.py):(?P<row>\d{1,9}): (?:in (?P<function>[\w<>.]+)|[A-Z]\w*|$)"
 )
-_WARNING = re.compile(r"^(?P<path>(?:[A-Za-z]:[/\\])?[^\":]{1,1000}\.py):(?P<row>\d{1,9}): \w*Warning: ")
-_MARKS = re.compile(r"^\s*[~^]+[~^ ]*$")
+_WARNING = regex(r"^(?P<path>(?:[A-Za-z]:[/\\])?[^\":]{1,1000}\.py):(?P<row>\d{1,9}): \w*Warning: ")
+_MARKS = regex(r"^\s*[~^]+[~^ ]*$")
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:

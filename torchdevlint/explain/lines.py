@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from torchdevlint.patterns import regex
 
 MOST = 20_000
 """Letters of one line that are looked at."""
 
-_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b\[[0-9;]*m|(?<!\w)\[[0-9;]{1,12}m")
-_LINKS = re.compile(
+_COLOURS = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b\[[0-9;]*m|(?<!\w)\[[0-9;]{1,12}m")
+_LINKS = regex(
     r"\[([^\[\]]{1,300})\]\((?:file|vscode|https?)[^)\s]{0,1000}\)|(?<=\S) <https?://localhost[^>]{0,200}>"
 )
-_STREAM = re.compile(
+_STREAM = regex(
     r"^\s*(?:"
     r"\[?(?:rank|default|RANK ?)\d+\]?:\s?"  # torchrun
     r"|\([^()]{0,60}pid=\d+[^()]{0,60}\)\s?"  # Ray
@@ -19,15 +19,15 @@ _STREAM = re.compile(
     r"|\d{1,4}: (?=\s*(?:Traceback|File \"|\w+Error|  ))"  # srun --label
     r")"
 )
-_DATE = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]?")
-_LEVEL = re.compile(
+_DATE = regex(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]?")
+_LEVEL = regex(
     r"^(?:\s?[-|:]?\s?\[?(?:[\w.]{1,60}|\w+\.py|line:\d+)\]?\s?[-|:]?)??\s?\[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL"
     r"|FATAL)\]?"
     r"(?: ?[-|:]{1,2})? ?"
 )
-_GROUP = re.compile(r"^\s*(?:[|+│┃] ?)(?:-*\+?-+ ?\d* ?-*)?")
-_PYTEST = re.compile(r"^E {2,}")
-_QUOTE = re.compile(r"^> ?(?=Traceback|\s*File \"|\s{4}|\w+Error|-+>|\S+Error)")
+_GROUP = regex(r"^\s*(?:[|+│┃] ?)(?:-*\+?-+ ?\d* ?-*)?")
+_PYTEST = regex(r"^E {2,}")
+_QUOTE = regex(r"^> ?(?=Traceback|\s*File \"|\s{4}|\w+Error|-+>|\S+Error)")
 
 
 def clean(line: str) -> str:

@@ -9,7 +9,6 @@ Reading takes time in proportion to the text. In a long one, a line counts as an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from torchdevlint.explain.frames import Frame, frames_of, user_frame, warned_at
 from torchdevlint.explain.lines import clean, stream
+from torchdevlint.patterns import regex
 from torchdevlint.symptoms import Recognised, recognise
 
 SHORT = 2_000
@@ -36,19 +36,19 @@ LONGEST = 600
 TRIED = 8
 """Errors of one kind that are tried for one with a line of the user's."""
 
-_HEAD = re.compile(
+_HEAD = regex(
     r"(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$|\((?=['\"]))"
 )
 _WORDS = ("rror", "xception", "arning", "Iteration")
 """One of these is in every line that `_HEAD` matches."""
 _HEADER = "Traceback (most recent call last)"
-_ENDS = re.compile(
+_ENDS = regex(
     r"^\s*$|Traceback \(most recent call last\)|^\s*File [\"~/<]|^The above exception|^During handling of"
     r"|^Exception raised from|^frame #\d|^\s*(?:\d+%)?\|[^|]*\||^[-=_+╭╰]{5,}|^\[?\d{4}-\d\d-\d\d"
     r"|^\S+\.py:\d+: |^FAILED |^\$ |^Process "
 )
 """What does not belong to the text of an exception any more."""
-_NOT_RAISED = re.compile(r"^\s*(?:raise|except|#|FAILED|ERROR) |^\S+\.py:\d+: \w+$|\s{4,}Traceback \(most recent")
+_NOT_RAISED = regex(r"^\s*(?:raise|except|#|FAILED|ERROR) |^\S+\.py:\d+: \w+$|\s{4,}Traceback \(most recent")
 """Lines with the name of an exception that are code, a summary, or the headline of a traceback."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from torchdevlint.model import Fix, Span
+from torchdevlint.patterns import regex
 
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 
 _Place = tuple[int, int]
 """Offsets in the text: the first one that is replaced, and the one after the last."""

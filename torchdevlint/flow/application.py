@@ -21,13 +21,14 @@ from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
+from torchdevlint.patterns import regex
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
-_STARTED = re.compile(r"__main__|\bargparse\b|\bparse_args\(")
+_STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
-_GENERATED = re.compile(r"^_|_pb2|version")
+_GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
 _FEWEST_OTHERS = 4
 _MOST_FILES = 120

@@ -8,7 +8,6 @@ and if another fact is nearer to the edit that would end both.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
@@ -30,8 +29,9 @@ from torchdevlint.flow.scope.programs import functions_of_program, mentions_acce
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.model import Span
+from torchdevlint.patterns import regex
 
-_NAME = re.compile(r"\w+(?:\.\w+(?!\w*\())*")
+_NAME = regex(r"\w+(?:\.\w+(?!\w*\())*")
 """A name, or an attribute, at the beginning of an expression, without methods that are called on it."""
 
 

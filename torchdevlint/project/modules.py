@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from torchdevlint.files import content
+from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
@@ -21,10 +22,10 @@ MOST_BYTES = 4_000_000
 LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
 
-_OF_TENSORS = re.compile(
+_OF_TENSORS = regex(
     r"\btorch\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\(|return [\w.]*\b[A-Z]\w*\("
 )
-_OF_DEVICES = re.compile(r"device|cuda|\.cpu\(|\.to\(")
+_OF_DEVICES = regex(r"device|cuda|\.cpu\(|\.to\(")
 
 
 class ModuleText:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from torchdevlint.patterns import regex
+
 _FOLDERS = frozenset({"test", "tests"})
-_NAME = re.compile(r"test_.*\.py|.*_tests?\.py")
-_TEST = re.compile(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
+_NAME = regex(r"test_.*\.py|.*_tests?\.py")
+_TEST = regex(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
 
 
 def is_of_tests(path: str, text: str) -> bool:

@@ -7,19 +7,20 @@ import re
 from functools import lru_cache
 from pathlib import PurePath
 
+from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.uses import Project
 
 _DECLARED = {
-    "setup.py": re.compile(r"\bsetup\s*\("),
-    "setup.cfg": re.compile(r"^\[metadata\]", re.MULTILINE),
-    "pyproject.toml": re.compile(r"^\[(?:project|tool\.(?:poetry|flit\.metadata|flit\.module))\]", re.MULTILINE),
+    "setup.py": regex(r"\bsetup\s*\("),
+    "setup.cfg": regex(r"^\[metadata\]", re.MULTILINE),
+    "pyproject.toml": regex(r"^\[(?:project|tool\.(?:poetry|flit\.metadata|flit\.module))\]", re.MULTILINE),
 }
 """What declares a distribution, by the file at the root of the project."""
 
 
-_SAYS_WHICH = re.compile(r"packages")
-_OTHER_WAYS = re.compile(r"namespace|py[-_]modules")
+_SAYS_WHICH = regex(r"packages")
+_OTHER_WAYS = regex(r"namespace|py[-_]modules")
 """What declares that more than regular packages is installed; so it is where nothing says which."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from torchdevlint.files import content
+from torchdevlint.patterns import regex
 from torchdevlint.project import locate as places
 from torchdevlint.project.locate import locate, root_of, submodule
 from torchdevlint.project.modules import ModuleText
@@ -28,19 +29,19 @@ TEXTS = (".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".sh", ".md", ".rst
 """What may name what the code defines. (Most files of ``.json`` and ``.txt`` are data.)"""
 _LARGEST_TEXT = 30_000_000
 """A notebook with more bytes is not read; the pictures in them take a lot."""
-_CELL_IMPORT = re.compile(rb'(?:"|\\n)[ \t]*((?:from|import)[ \t][^"\\\n]*)')
+_CELL_IMPORT = regex(rb'(?:"|\\n)[ \t]*((?:from|import)[ \t][^"\\\n]*)')
 """An import as it stands in the JSON of a notebook, where each line, or each cell, is a text."""
-_CODE = re.compile(rb"```.*?```|`[^`\n]+`|^(?: {4}|\t).*$", re.DOTALL | re.MULTILINE)
+_CODE = regex(rb"```.*?```|`[^`\n]+`|^(?: {4}|\t).*$", re.DOTALL | re.MULTILINE)
 """What is code in a document."""
-_WORD = re.compile(rb"[^\W\d]\w*")
+_WORD = regex(rb"[^\W\d]\w*")
 _SKIPPED = frozenset("__pycache__ build dist env node_modules site-packages venv".split())
-_IMPORT = re.compile(
+_IMPORT = regex(
     r"^[ \t]*(?:from[ \t]+(?P<dots>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+"
     r"import[ \t]*(?P<names>\([^)]*\)|(?:[^\n\\;]|\\\r?\n)*)"
     r"|import[ \t]+(?P<modules>(?:[^\n\\;]|\\\r?\n)*))",
     re.MULTILINE,
 )
-_COMMENT = re.compile(r"#[^\n]*")
+_COMMENT = regex(r"#[^\n]*")
 
 File = tuple[str, int, int]
 """The absolute path of a file, when it was written (nanoseconds), and its size in bytes."""

@@ -7,12 +7,12 @@ Source: https://github.com/testmoapp/junitxml and https://www.w3.org/TR/xml/#cha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from torchdevlint.model import Diagnostic, Problem
+from torchdevlint.patterns import regex
 from torchdevlint.report.concise import place
 from torchdevlint.report.places import sentences, span_in_file, told
 from torchdevlint.report.terminal import escape
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torchdevlint.model import Run
     from torchdevlint.report import Look
 
-_NO_XML = re.compile("[\ufffe\uffff]")
+_NO_XML = regex("[\ufffe\uffff]")
 """What `escape` lets through, and XML does not."""
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from torchdevlint import __version__
 from torchdevlint.model import Diagnostic, Edit, FileResult, Fix, Problem, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.report.line_hash import line_hashes
 from torchdevlint.report.places import below, offered, sentences, whole
 from torchdevlint.rules import DOCS_URL, Rule, all_rules
@@ -29,8 +29,8 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 Properties = Mapping[Diagnostic, Mapping[str, Any]]
 
-_LINK = re.compile(r"\[([^][]*)\](?=\()")
-_DRIVE = re.compile(r"[A-Za-z]:/")
+_LINK = regex(r"\[([^][]*)\](?=\()")
+_DRIVE = regex(r"[A-Za-z]:/")
 
 
 def render(run: Run, look: Look, properties: Properties | None = None) -> str:

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING
 
 from torchdevlint.model import Problem
 from torchdevlint.rule_packages import OWN_PREFIX, RulePackage, installed
-from torchdevlint.rules.modules import RAISED, homes, identity_of, rule_of
-from torchdevlint.rules.record import DOCS_URL, EXECUTIONS, HEADINGS, OURS, Identity, Rule
+from torchdevlint.rules.modules import homes, identity_of, rule_of
+from torchdevlint.rules.record import DOCS_URL, EXECUTIONS, HEADINGS, OURS, RAISED, Identity, Rule
 
 if TYPE_CHECKING:
     from torchdevlint.flow.observers import Observers
@@ -71,6 +71,14 @@ def all_rules() -> tuple[Rule, ...]:
     """
     ours = map(rule_of, homes(OURS))
     return tuple(sorted(chain(ours, *(_loaded(each)[0] for each in installed())), key=lambda rule: rule.code))
+
+
+@cache
+def _of_codes(codes: frozenset[str]) -> tuple[Rule, ...]:
+    """Those of the rules `codes` that can be used, sorted by code; what else is ours is not imported for them."""
+    ours = (rule_of(home) for home in homes(OURS) if home.code in codes)
+    others = (rule for package in installed() for rule in _loaded(package)[0] if rule.code in codes)
+    return tuple(sorted(chain(ours, others), key=lambda rule: rule.code))
 
 
 @cache
@@ -156,10 +164,10 @@ def by_code() -> dict[str, Rule]:
 
 
 @cache
-def by_fact() -> dict[type, tuple[Rule, ...]]:
-    """The rules that subscribe to each type of fact, in order of their codes."""
+def by_fact(codes: frozenset[str]) -> dict[type, tuple[Rule, ...]]:
+    """Those of the rules `codes` that subscribe to each type of fact, in order of their codes."""
     table: dict[type, list[Rule]] = {}
-    for rule in all_rules():
+    for rule in _of_codes(codes):
         for fact in rule.facts:
             table.setdefault(fact, []).append(rule)
     return {fact: tuple(rules) for fact, rules in table.items()}
@@ -168,7 +176,7 @@ def by_fact() -> dict[type, tuple[Rule, ...]]:
 @cache
 def facts_of(codes: frozenset[str]) -> frozenset[type]:
     """What the rules with these codes subscribe to."""
-    return frozenset(fact for rule in all_rules() if rule.code in codes for fact in rule.facts)
+    return frozenset(fact for rule in _of_codes(codes) for fact in rule.facts)
 
 
 @cache
@@ -176,7 +184,7 @@ def observers(codes: frozenset[str]) -> Observers:
     """Who looks on at the run of a file for the rules with these codes: all checks, and those of the rules that do."""
     from torchdevlint.flow.observers import observers_of
 
-    return observers_of(sys.modules[rule.module] for rule in all_rules() if rule.code in codes)
+    return observers_of(sys.modules[rule.module] for rule in _of_codes(codes))
 
 
 def raising(error: BaseException) -> Identity | None:

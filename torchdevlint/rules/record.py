@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from torchdevlint.model import Report, Severity
+from torchdevlint.patterns import regex
 from torchdevlint.rule_packages import OWN_PREFIX, RulePackage, installed
 
 EXECUTIONS = {
@@ -29,6 +32,8 @@ HEADINGS = (
     "What it cannot see",
     "References",
 )
+RAISED = regex(r"(?:[a-z]\w*\.)*[A-Z]\w*(?:Error|Warning|Iteration): ")
+"""How the text of an exception begins, where documentation quotes it."""
 DOCS_URL = "https://torchdevlint.readthedocs.io/en/latest/rules"
 
 OURS = RulePackage(OWN_PREFIX, "torchdevlint.rules", "torchdevlint", DOCS_URL, (str(Path(__file__).parent),))
@@ -65,12 +70,31 @@ class Rule(Identity, frozen=True, dict=True):
 
     module: str
     """The dotted name of the module that it is."""
-    doc: str
+    docstring: str
+    """The documentation as it stands in the module."""
     facts: tuple[type, ...]
     check: Callable[[Any], Iterator[Report]]
     execution: str | None
     """How `verify` executes a finding: one of `EXECUTIONS`."""
     probe: str | None
+
+    @cached_property
+    def doc(self) -> str:
+        """The documentation, with the text of each exception that it quotes on one line.
+
+        So does PyTorch say it, and so people search for it.
+        """
+        lines: list[str] = []
+        quoting = False
+        for line in inspect.cleandoc(self.docstring).splitlines():
+            text = line.removeprefix("    ")
+            indented = text != line and not text.startswith(" ")
+            if quoting and indented and not RAISED.match(text):
+                lines[-1] += f" {text}"
+                continue
+            quoting = indented and (quoting or RAISED.match(text) is not None)
+            lines.append(line)
+        return "\n".join(lines)
 
     @property
     def summary(self) -> str:

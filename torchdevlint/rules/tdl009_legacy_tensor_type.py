@@ -47,7 +47,6 @@ where the result stays among tensors of the CPU, is read by NumPy, or is moved a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -55,6 +54,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.mixed import Cause, cause_of, creation_report
 from torchdevlint.rules.wording import code
@@ -88,7 +88,7 @@ _METHODS = {
     "Byte": "byte",
     "Bool": "bool",
 }
-_CONVERTS = re.compile(rf"""\.type\(["']?torch\.({"|".join(_METHODS)})Tensor["']?\)$""")
+_CONVERTS = regex(rf"""\.type\(["']?torch\.({"|".join(_METHODS)})Tensor["']?\)$""")
 
 
 def check(fact: MixedDevices) -> Iterator[Report]:

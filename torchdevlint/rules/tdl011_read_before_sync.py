@@ -71,6 +71,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import argument_removed
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import nodes_in
@@ -108,7 +109,7 @@ class ReadBeforeSync(Fact, frozen=True):
     source: str
 
 
-_WAITS = re.compile(r"sync|wait|barrier|join|flush|finish|drain|result", re.IGNORECASE)
+_WAITS = regex(r"sync|wait|barrier|join|flush|finish|drain|result", re.IGNORECASE)
 """Names of functions that may wait for an accelerator."""
 _VIEWS = frozenset(
     """

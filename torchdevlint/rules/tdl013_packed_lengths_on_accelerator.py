@@ -71,6 +71,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
 from torchdevlint.source.nodes import nodes_in
@@ -109,7 +110,7 @@ class LengthsOnAccelerator(Fact, frozen=True):
 
 
 _MAX_HOPS = 4
-_LENGTHS = re.compile(r"len|siz|num|count", re.IGNORECASE)
+_LENGTHS = regex(r"len|siz|num|count", re.IGNORECASE)
 """Names of inputs that callers keep on the CPU, since nothing is calculated with them."""
 
 

@@ -57,7 +57,6 @@ for `SGD` without momentum, which has no state.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -74,6 +73,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Ref, Unknown, Value
 from torchdevlint.model import Applicability, Note, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import nodes_in
@@ -123,7 +123,7 @@ class OptimizerOrder(Fact, frozen=True):
 _MARK = "<optimizer>"
 """The name under which a path keeps, beside a model, the optimizer whose state was made for it on the CPU."""
 _LISTS = ("parameters", "named_parameters")
-_MOVES_STATE = re.compile(r"optim|device|cuda|gpu|move|initialize|prepare|^to$|^to_|_to$")
+_MOVES_STATE = regex(r"optim|device|cuda|gpu|move|initialize|prepare|^to$|^to_|_to$")
 """Names of functions that may take the state of an optimizer along."""
 
 

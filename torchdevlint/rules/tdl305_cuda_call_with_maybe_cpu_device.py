@@ -61,6 +61,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Tensor, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import attribute_renamed, fix
 from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import nodes_in
@@ -102,7 +103,7 @@ class MaybeCpuDevice(Fact, frozen=True):
     of_torch: bool = False
 
 
-_ASKS = re.compile(
+_ASKS = regex(
     r"cuda|gpu|cpu|mps|device|is_available|accelerat|distributed|rank|world_size|parallel|ddp", re.IGNORECASE
 )
 """Words of tests that may be about devices, or about code that runs on several of them."""

@@ -73,6 +73,7 @@ from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Const, Func, Loaded, Super, Tensor, Value
 from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
 from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import nodes_in
@@ -109,7 +110,7 @@ def observe(make, device):
 
 
 _NAMES = ("map_location", "device")
-_DISMISSED = re.compile(
+_DISMISSED = regex(
     r"unused|not used|ignore|compatib|deprecat|no effect|noqa: ?ARG|placeholder|legacy", re.IGNORECASE
 )
 _STATIC = frozenset({"staticmethod", "classmethod"})

@@ -51,7 +51,6 @@ it is for tensors of the CPU.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import Compared
@@ -66,6 +65,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import added_after, fix
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -107,7 +107,7 @@ class NeverTrue(Fact, frozen=True):
 
 
 _CPU_TYPES = torch_api.TENSOR_CLASSES - {"torch.Tensor", "torch.autograd.Variable"}
-_OF_GPU = re.compile(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
+_OF_GPU = regex(r"\b(cuda|xpu|mps|npu|hpu)\.\w*Tensor|is_cuda")
 """What a function says that knows of the types of accelerators too."""
 
 

@@ -61,6 +61,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import nodes_in
@@ -114,7 +115,7 @@ class CudaOnlySelection(Fact, frozen=True):
     chosen: str = ""
 
 
-_CUDA = re.compile(r"cuda(?::\d+)?")
+_CUDA = regex(r"cuda(?::\d+)?")
 _OTHERS = frozenset(
     {"mps", "xpu", "npu", "hpu", "xla", "mtia", "accelerator", "torch_xla", "privateuseone", "musa", "mlu"}
 )

@@ -54,6 +54,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Ref, Value
 from torchdevlint.model import Applicability, Fix, Report, Severity
+from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import edit
 
@@ -102,7 +103,7 @@ _DTYPES = {
     "Half": "float16",
     "BFloat16": "bfloat16",
 }
-_TYPE = re.compile(r"torch\.(cuda\.)?(\w+)Tensor")
+_TYPE = regex(r"torch\.(cuda\.)?(\w+)Tensor")
 
 
 def _default_type(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:

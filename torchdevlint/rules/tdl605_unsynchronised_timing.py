@@ -68,6 +68,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Seq, Tensor, Value
 from torchdevlint.model import Note, Report, Severity, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import nodes_in
 
@@ -105,7 +106,7 @@ def measured(device, wait):
 _CLOCKS = """
     time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic time.monotonic_ns timeit.default_timer
     """.split()
-_WAITS = re.compile(r"sync|wait|barrier|join|flush|finish|drain|result|elapsed", re.IGNORECASE)
+_WAITS = regex(r"sync|wait|barrier|join|flush|finish|drain|result|elapsed", re.IGNORECASE)
 """Names of functions that may wait for an accelerator."""
 _READS = frozenset({"item", "tolist", "cpu", "numpy", "synchronize", "wait", "barrier", "elapsed_time", "query"})
 

@@ -26,6 +26,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from torchdevlint.patterns import regex
 from torchdevlint.source.text import declared_encoding
 
 MOVING_METHODS = (
@@ -35,16 +36,16 @@ MOVING_METHODS = (
 """Methods whose dropped result is reported on a tensor of whatever origin."""
 
 _PIECES = (b"cuda", b"_vis", b"ible", b"_dev", b"ices")
-_ENVIRONMENT = re.compile(rb"environ|putenv|setenv")
+_ENVIRONMENT = regex(rb"environ|putenv|setenv")
 _METHOD = rb"[\s\\]*(?:" + "|".join(MOVING_METHODS.split()).encode() + rb")[\s\\]*[(#]"
-_MOVE, _AT_START = re.compile(rb"\." + _METHOD), re.compile(rb"\n" + _METHOD)
+_MOVE, _AT_START = regex(rb"\." + _METHOD), regex(rb"\n" + _METHOD)
 """A method before a bracket or a comment. Comments between it and its dot or bracket are not skipped: a text may
 consist of comments, and to look through them from each dot takes the square of the time.
 """
-_DOT_AND_COMMENT = re.compile(rb"\.[\s\\]*#")
-_NAMES = re.compile(rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]")
-_SUPPRESSION = re.compile(rb"tdl\d")
-_ASCII_COMPATIBLE = re.compile(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
+_DOT_AND_COMMENT = regex(rb"\.[\s\\]*#")
+_NAMES = regex(rb"\bModule\b|\bdef[\s\\]+forward\b|\bdevice\b|\bmap_location\b|\bnumpy[\s\\]*[(#]")
+_SUPPRESSION = regex(rb"tdl\d")
+_ASCII_COMPATIBLE = regex(r"utf-?8|ascii|us-ascii", re.IGNORECASE)
 
 
 def may_hold_findings(data: bytes, words: Sequence[bytes] = ()) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 
+from torchdevlint.patterns import regex
+
 Place = tuple[int, int]
 """Where a value starts, and where it ends."""
 
-_BLANK = re.compile(r"[ \t\r\n]*")
-_CHARACTER = re.compile(
+_BLANK = regex(r"[ \t\r\n]*")
+_CHARACTER = regex(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
 )
 _read = json.JSONDecoder().raw_decode

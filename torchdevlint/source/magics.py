@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from torchdevlint.patterns import regex
+
 _OF_PYTHON = frozenset(
     "capture debug ipytest lprun memit mprun prun pyinstrument scalene snakeviz time timeit wandb".split()
 )
@@ -26,14 +28,14 @@ _WITHOUT_PERCENT = frozenset(
 )
 """Line magics that need no ``%`` in a cell of one row."""
 
-_CELL_MAGIC = re.compile(r"%%(?!\w+\?)(\S*)")
-_ESCAPED = re.compile(r"([ \t]*)([%!?/,;].*)", re.DOTALL)
-_ASSIGNED = re.compile(r"((?:[\w.,*: \t]|\[[^][=]*\])+)=[ \t]*(?:!|%[ \t]*[^\W\d])")
-_LINE_MAGIC = re.compile(r"%(\w+)[ \t]*(.*)", re.DOTALL)
-_OPTIONS = re.compile(r"(?:-[a-zA-Z]+[ \t]*\d*[ \t]+)*")
-_FIRST_WORD = re.compile(r"(\w+)(?:[ \t]+[^=(. \t]|[ \t]*$)")
-_MARK = re.compile(r"#|\"\"\"|'''|[\"'()\[\]{}]")
-_IN_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ("'", '"', "'''", '"""')}
+_CELL_MAGIC = regex(r"%%(?!\w+\?)(\S*)")
+_ESCAPED = regex(r"([ \t]*)([%!?/,;].*)", re.DOTALL)
+_ASSIGNED = regex(r"((?:[\w.,*: \t]|\[[^][=]*\])+)=[ \t]*(?:!|%[ \t]*[^\W\d])")
+_LINE_MAGIC = regex(r"%(\w+)[ \t]*(.*)", re.DOTALL)
+_OPTIONS = regex(r"(?:-[a-zA-Z]+[ \t]*\d*[ \t]+)*")
+_FIRST_WORD = regex(r"(\w+)(?:[ \t]+[^=(. \t]|[ \t]*$)")
+_MARK = regex(r"#|\"\"\"|'''|[\"'()\[\]{}]")
+_IN_STRING = {quote: regex(rf"\\.|{quote}") for quote in ("'", '"', "'''", '"""')}
 _UNKNOWN = "get_ipython()"
 
 

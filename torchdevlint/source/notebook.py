@@ -6,7 +6,6 @@ The format: https://nbformat.readthedocs.io/en/latest/format_description.html
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
@@ -16,12 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint.model import Diagnostic, Edit, Fix, Related, Span
+from torchdevlint.patterns import regex
 from torchdevlint.source import json_text
 from torchdevlint.source.magics import translate
 from torchdevlint.source.text import UndecodableError, decode
 
 NOTEBOOK = ".ipynb"
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 
 
 class Cell(Struct, frozen=True):

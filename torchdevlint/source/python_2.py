@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
+
+from torchdevlint.patterns import regex
 
 _REFUSED = (
     "Missing parentheses in call to 'print'",
@@ -13,7 +14,7 @@ _REFUSED = (
 )
 """How Python 3 refuses what Python 2 accepted."""
 _TABS = "inconsistent use of tabs"
-_KERNEL = re.compile(rb'"name"\s*:\s*"python2"|"version"\s*:\s*"2\.\d+\.\d+"')
+_KERNEL = regex(rb'"name"\s*:\s*"python2"|"version"\s*:\s*"2\.\d+\.\d+"')
 
 
 def is_for_python_2(data: bytes, reason: str, in_notebook: bool) -> bool:

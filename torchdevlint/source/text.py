@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from torchdevlint.model import Span
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in
 
-_NEWLINE = re.compile(r"\r\n?|\n")
-_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$")
+_NEWLINE = regex(r"\r\n?|\n")
+_COOKIE = regex(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK = regex(rb"[ \t\f]*(?:#.*)?$")
 _JOINED: tuple[type[ast.AST], ...] = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
 
 

@@ -10,20 +10,21 @@ from functools import cache
 
 from msgspec import Struct
 
+from torchdevlint.patterns import regex
 from torchdevlint.rules import prefixes
 
-NOQA = re.compile(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
-NOQA_FILE = re.compile(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
-MARK = re.compile(r"#\s*torchdevlint:")
+NOQA = regex(r"# noqa(?::\s?(?P<keys>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
+NOQA_FILE = regex(r"^[^\S\n]*# flake8[:=][^\S\n]*noqa", re.IGNORECASE | re.MULTILINE)
+MARK = regex(r"#\s*torchdevlint:")
 """How a comment of this project begins."""
 DIRECTIVES = ("ignore", "file-ignore", "off", "on", "reveal")
-_OWN = re.compile(
+_OWN = regex(
     rf"{MARK.pattern}\s*(?P<kind>file-ignore|ignore|off|on)(?![\w-])"
     r"(?:\s*\[(?P<keys>[^][]*)\]|(?!\s*\[|\s*(?:[:=(]\s*)?[A-Z]{1,3}\d))"
 )
 """What looks like codes without closed brackets is none: it would silence every rule where one was meant."""
-REVEAL = re.compile(rf"{MARK.pattern}\s*reveal(?![\w-])")
-KEY = re.compile(r"[^,\s]+")
+REVEAL = regex(rf"{MARK.pattern}\s*reveal(?![\w-])")
+KEY = regex(r"[^,\s]+")
 
 Rows = tuple[int, int]
 """The first and the last row of a line that goes over several."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchdevlint.config import nearest
 from torchdevlint.flow.facts.files import InvalidSuppression
 from torchdevlint.model import Edit, Span
+from torchdevlint.patterns import regex
 from torchdevlint.rules import find, identified, prefixes
 from torchdevlint.suppress.comments import DIRECTIVES, KEY, MARK, Comment, Pragma, is_readable
 from torchdevlint.suppress.unused import removable
@@ -16,9 +17,9 @@ from torchdevlint.suppress.unused import removable
 if TYPE_CHECKING:
     from torchdevlint.suppress.holding import Suppressions
 
-_WORD = re.compile(r"\s*(?P<word>[\w-]*)(?P<rest>[^#]*)")
-_BARE = re.compile(r"\s*(?:[\[:=(]\s*)?(?P<codes>[A-Z]{1,3}\d+(?:\s*,\s*[A-Z]{1,3}\d+)*)\s*[])]?(?!\w)")
-_OF_OTHERS = re.compile(r"[A-Z]+\d+", re.IGNORECASE)
+_WORD = regex(r"\s*(?P<word>[\w-]*)(?P<rest>[^#]*)")
+_BARE = regex(r"\s*(?:[\[:=(]\s*)?(?P<codes>[A-Z]{1,3}\d+(?:\s*,\s*[A-Z]{1,3}\d+)*)\s*[])]?(?!\w)")
+_OF_OTHERS = regex(r"[A-Z]+\d+", re.IGNORECASE)
 _NEAR = 0.8
 """How alike, from 0 to 1, two words are of which one is a slip of the other."""
 

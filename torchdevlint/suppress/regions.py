@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from torchdevlint.model import Diagnostic
+from torchdevlint.patterns import regex
 from torchdevlint.rules import find
 from torchdevlint.suppress.comments import Pragma
 
-_CODE = re.compile(r"[A-Za-z]+\d*")
+_CODE = regex(r"[A-Za-z]+\d*")
 
 
 class Region(Struct, frozen=True):

@@ -9,13 +9,14 @@ from typing import Any
 
 import libcst as cst
 
+from torchdevlint.patterns import regex
 from torchdevlint.syntax.convert_expressions import expression
 from torchdevlint.syntax.places import Places
 
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\{\{|\}\}|\\(?:N\{[^}]*\}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|\r\n|.)", re.DOTALL
 )
-_BRACES = re.compile(r"\{\{|\}\}")
+_BRACES = regex(r"\{\{|\}\}")
 _TEMPLATED = getattr(cst, "TemplatedString", cst.FormattedString)
 _TEXTS: tuple[type, ...] = (cst.FormattedStringText, getattr(cst, "TemplatedStringText", cst.FormattedStringText))
 

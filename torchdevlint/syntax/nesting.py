@@ -10,13 +10,14 @@ import re
 
 from msgspec import Struct, field
 
+from torchdevlint.patterns import regex
 from torchdevlint.syntax.depth import DEPTH_LIMIT
 from torchdevlint.syntax.errors import TooDeepError
 
 BRACKET_LIMIT = 100
 """Nested brackets and f-strings; libcst uses kilobytes of stack for each, and some threads have only 512."""
 
-_CODE = re.compile(
+_CODE = regex(
     r"""
       (?P<space>[ \t\f]+|\\\r?\n|\#[^\r\n]*)
     | (?P<newline>\r\n?|\n)
@@ -29,9 +30,9 @@ _CODE = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _TEXT = {
-    **{quote: re.compile(r"\{\{|\\[^{]|\{|[\r\n]|" + quote) for quote in ("'", '"')},
-    **{quote: re.compile(r"\{\{|\\[^{]|\{|" + quote) for quote in ("'''", '"""')},
-    ":": re.compile(r"[{}]"),
+    **{quote: regex(r"\{\{|\\[^{]|\{|[\r\n]|" + quote) for quote in ("'", '"')},
+    **{quote: regex(r"\{\{|\\[^{]|\{|" + quote) for quote in ("'''", '"""')},
+    ":": regex(r"[{}]"),
 }
 """What ends or interrupts the text of an f-string, and the format of a replacement field."""
 

@@ -9,6 +9,8 @@ import re
 
 from msgspec import Struct
 
+from torchdevlint.patterns import regex
+
 
 class Syntax(Struct, frozen=True):
     """Syntax of a later Python, the first libcst that reads it, and how it looks in `_bare` text."""
@@ -27,7 +29,7 @@ class Newer(Struct, frozen=True):
 
 
 def _looks(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE | re.VERBOSE)
+    return regex(pattern, re.MULTILINE | re.VERBOSE)
 
 
 _TEMPLATE = r"\b(?i:t|tr|rt)''"
@@ -44,7 +46,7 @@ SYNTAX = (
     Syntax("unpacking in comprehensions", "3.15", (1, 9), _looks(r"[\[({]\s*\*\*?[^\]\[(){}]*\bfor\b")),
 )  # fmt: skip
 
-_NO_CODE = re.compile(
+_NO_CODE = regex(
     r"""
       \#[^\r\n]*
     | (?P<prefix>\b[A-Za-z]{1,2})?
@@ -52,7 +54,7 @@ _NO_CODE = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 
 
 def newer_than(installed: str, text: str, first: int, last: int) -> Newer | None:

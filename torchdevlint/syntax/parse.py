@@ -10,6 +10,7 @@ import ast
 import re
 import warnings
 
+from torchdevlint.patterns import regex
 from torchdevlint.syntax.depth import check_depth
 from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError, TooDeepError
 from torchdevlint.syntax.nesting import check_text
@@ -17,7 +18,7 @@ from torchdevlint.syntax.newer import newer_than
 
 __all__ = ["InvalidSyntaxError", "ParseError", "TooDeepError", "parse"]
 
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 _NEW_SYNTAX = ("invalid syntax", "expected '('", "f-string", "multiple exception types")
 """How Python words its refusal of syntax that it does not know yet."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
+from torchdevlint.patterns import regex
+
 Point = tuple[int, int]
 Node = TypeVar("Node", bound=ast.AST)
 
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = regex(r"\r\n?|\n")
 
 
 class Places:

@@ -31,11 +31,12 @@ from torchdevlint.flow.state.values import (
     Tensor,
     Value,
 )
+from torchdevlint.patterns import regex
 
 FORKABLE = frozenset({"cuda", "xpu"})
 """Kinds of accelerators that a forked process cannot use once its parent did."""
-_HOST = re.compile(r"cpu|host|offload", re.IGNORECASE)
-_CONFIGURED = re.compile(r"(?<!len\()\bself\.|cuda|gpu|device|arg|opt|conf|cfg|flag|param", re.IGNORECASE)
+_HOST = regex(r"cpu|host|offload", re.IGNORECASE)
+_CONFIGURED = regex(r"(?<!len\()\bself\.|cuda|gpu|device|arg|opt|conf|cfg|flag|param", re.IGNORECASE)
 """Conditions that may tell one configuration of a program from another, and not one sample from another."""
 
 

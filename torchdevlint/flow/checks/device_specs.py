@@ -16,12 +16,13 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
-_STRING = re.compile(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
-_TYPE = re.compile(r"[A-Za-z]+", re.ASCII)
-_DOUBLED = re.compile(r"cuda:(cuda|cpu)\b")
+_STRING = regex(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
+_TYPE = regex(r"[A-Za-z]+", re.ASCII)
+_DOUBLED = regex(r"cuda:(cuda|cpu)\b")
 _IGNORE_NEGATIVE = frozenset({"torch.cuda.set_device", CONTEXT})
 _TAKE_NAMES_ONLY = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
 _TAKES_ANY_STRING = "rename_privateuse1_backend"

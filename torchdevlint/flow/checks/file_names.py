@@ -11,6 +11,7 @@ from msgspec import Struct
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -24,8 +25,8 @@ _LAST_OF = frozenset("join joinpath".split())
 _ONE_OF = frozenset("Path PurePath str fspath open abspath realpath expanduser".split())
 _OF_PATHS = frozenset("open resolve absolute expanduser as_posix".split())
 _MODULES = frozenset("os io pathlib gzip".split())
-_SPECIFIERS = re.compile(r"%[-\d.]*\w|{[^{}]*}")
-_TELLING = re.compile(r"[^\W\d_]{3}")
+_SPECIFIERS = regex(r"%[-\d.]*\w|{[^{}]*}")
+_TELLING = regex(r"[^\W\d_]{3}")
 _COMMON = frozenset(
     """
     pt pth pkl pickle pk bin tar ckpt chkpt checkpoint checkpoints model models module net t7 th torch data dat npy npz
@@ -33,12 +34,12 @@ _COMMON = frozenset(
     """.split()
 )
 """Suffixes that files of all kinds have."""
-_UNFINISHED = re.compile(r"\.(?:tmp|temp|part|partial)$")
+_UNFINISHED = regex(r"\.(?:tmp|temp|part|partial)$")
 """What a file is called until it is complete; then it loses that."""
-_WILDCARDS = re.compile(r"[*?]+|\[[^\]]*\]")
+_WILDCARDS = regex(r"[*?]+|\[[^\]]*\]")
 _FINDS = frozenset("glob iglob rglob".split())
 _SAME_ELEMENTS = frozenset("sorted list tuple reversed tqdm".split())
-_WORDS = re.compile(r"[^\W\d]+")
+_WORDS = regex(r"[^\W\d]+")
 _MOST_NAMES = 6
 _MOST_TEXTS = 8
 

@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _SETS_UP = frozenset({"setUp", "setUpClass", "setUpModule", "setup_method", "setup_class", "setup_module", "setup"})
-_SKIPS = re.compile(r"(?:^|\.)(?:skip|skipTest|SkipTest)$")
-_ASKS = re.compile(r"cuda|gpu", re.IGNORECASE)
+_SKIPS = regex(r"(?:^|\.)(?:skip|skipTest|SkipTest)$")
+_ASKS = regex(r"cuda|gpu", re.IGNORECASE)
 
 
 def is_for_cuda(frame: Frame) -> bool:

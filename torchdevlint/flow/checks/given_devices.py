@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -20,11 +19,12 @@ from torchdevlint.flow.state.joins import alternatives, settle
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
-_FOR_SOMETHING_ELSE = re.compile(
+_FOR_SOMETHING_ELSE = regex(
     r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
 )
 """Names of devices that are not where the model and its inputs are, or of numbers of devices."""

@@ -19,14 +19,15 @@ from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_CUDA = re.compile(r"cuda(?::(\d{1,3}))?")
+_CUDA = regex(r"cuda(?::(\d{1,3}))?")
 _PLACES = frozenset({"device", "map_location", "device_map"})
 _SETS_CURRENT = ("torch.cuda.set_device", "torch.cuda.device")
-_ASKS = re.compile(r"cuda|gpu|device|accelerator|available|hip|backend|[xn]pu|mps", re.IGNORECASE)
-_COUNTS = re.compile(r"device_count|gpu_?count|gpus|n_gpu|num_?gpu|ngpu|multi|world_size", re.IGNORECASE)
-_KERNELS = re.compile(
+_ASKS = regex(r"cuda|gpu|device|accelerator|available|hip|backend|[xn]pu|mps", re.IGNORECASE)
+_COUNTS = regex(r"device_count|gpu_?count|gpus|n_gpu|num_?gpu|ngpu|multi|world_size", re.IGNORECASE)
+_KERNELS = regex(
     r"^(?:triton|cupy|pycuda|numba\.cuda|tensorrt|torch_tensorrt|flash_attn|pynvml|megatron)\b|(?<!torch\.)cuda"
 )
 """Imports of files that are for CUDA alone: languages for its kernels, and extensions with its name."""

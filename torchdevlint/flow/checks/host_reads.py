@@ -18,6 +18,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import is_inside, nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
@@ -38,12 +39,12 @@ _PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
 """What takes sizes, or gives what it gets to functions of the caller."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _WITH_SHAPE = frozenset("zeros ones empty full".split())
-_OTHER_KIND = re.compile(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
-_TENSOR = re.compile(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
-_OF_A_NAME = re.compile(r"(?!self|args|opt|cfg|config)\w+\.device")
-_OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
-_KIND_OF_RESULT = re.compile(r"output|return|convert", re.IGNORECASE)
-_BEFORE_THE_MOVE = re.compile(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
+_OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
+_TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
+_OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
+_OFTEN_ON_CPU = regex(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
+_KIND_OF_RESULT = regex(r"output|return|convert", re.IGNORECASE)
+_BEFORE_THE_MOVE = regex(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
 
 
 def _note(

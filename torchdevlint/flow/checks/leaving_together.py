@@ -17,12 +17,13 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Tensor, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 """Factories of what is calculated with; ranges and drawn numbers are as often indices."""
-_KEPT_ON_CPU = re.compile(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|(?:^|_)ids?$", re.IGNORECASE)
-_WHOLE_NUMBERS = re.compile(r"long|int|short|uint")
+_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|(?:^|_)ids?$", re.IGNORECASE)
+_WHOLE_NUMBERS = regex(r"long|int|short|uint")
 _OF_SIZES = frozenset({"shape", "size"})
 _MATRIX = 2
 

@@ -18,6 +18,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Obj, Step, Tensor, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _SETTERS_OF_TORCH = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
@@ -32,7 +33,7 @@ _CHOICES = frozenset({*_SETTERS, "CUDA_VISIBLE_DEVICES", "device_of", "device_id
 """Words of files that choose the GPU of a process in a way that may hold wherever it is used."""
 _OF_MACHINES = ("device_count", "node", "local_")
 """What a test speaks of that tells one machine from several."""
-_MACHINES = re.compile(r"(?:^|_)n?(?:node|host|machine)s?(?:$|_)", re.IGNORECASE)
+_MACHINES = regex(r"(?:^|_)n?(?:node|host|machine)s?(?:$|_)", re.IGNORECASE)
 """Names of numbers of machines, and of the number of one."""
 _NUMBERS_OF_LAUNCHERS = {
     "SLURM_PROCID": "SLURM_LOCALID",

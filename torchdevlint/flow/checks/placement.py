@@ -33,11 +33,12 @@ from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remembered
 from torchdevlint.flow.vouch.elsewhere import scope_of, stands_here
 from torchdevlint.flow.vouch.names import asked_before, means_the_same
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
-_OF_OTHERS = re.compile(r"\b(?:mps|xpu|npu|hpu)\.is_available")
-_MODEL = re.compile(r"model|net|module", re.IGNORECASE)
-_ABOUT_ACCELERATORS = re.compile(r"cuda|gpu|device|is_available", re.IGNORECASE)
+_OF_OTHERS = regex(r"\b(?:mps|xpu|npu|hpu)\.is_available")
+_MODEL = regex(r"model|net|module", re.IGNORECASE)
+_ABOUT_ACCELERATORS = regex(r"cuda|gpu|device|is_available", re.IGNORECASE)
 
 
 class _Memory:

@@ -16,16 +16,17 @@ from torchdevlint.flow.scope.call_sites import Function, call_sites
 from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Value
+from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 
-_HASH = re.compile(r"-[0-9a-f]{8,}(?=\.\w+$)")
-_OF_PUBLICATIONS = re.compile(
+_HASH = regex(r"-[0-9a-f]{8,}(?=\.\w+$)")
+_OF_PUBLICATIONS = regex(
     r"imagenet|kinetics|[-_]coco[-_.]|pre-?trained|[-_]pre\."
     r"|^(?:resnet|resnext|densenet|vgg|googlenet|inception|squeezenet|mobilenet|mnasnet|shufflenet|efficientnet|regnet)"
     r"[-_]?(?:v|b|x)?\d[^/]*\.(?:pth|pt|pkl|bin)$",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
+_ADDRESS = regex(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
 _OF_TRAINING = (".ckpt", ".tar")
 """Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
 _MOST_CALLS = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from msgspec.structs import replace
 
@@ -16,6 +15,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import Conditions, Seq, Site, Step, Tensor, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside
 
 
@@ -106,8 +106,8 @@ def _is_by_content(conditions: Conditions) -> bool:
     )
 
 
-_OF_CONTENT = re.compile(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
-_OF_ANOTHER_KIND = re.compile(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")
+_OF_CONTENT = regex(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonzero)\(|\.shape\b")
+_OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")
 
 
 EVENTS = {Filled: _note_filled, Returned: _note_returned, FunctionEnded: _note_end}

@@ -14,13 +14,14 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
 _FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
 """Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
-_MAY_STAY = re.compile(r"len|size|shape|count|num|step|cpu|host|seed", re.IGNORECASE)
-_LAYER = re.compile(r"_?(?:[A-Z][a-z0-9]+)*[A-Z]\w*")
-_NO_LAYER = re.compile(
+_MAY_STAY = regex(r"len|size|shape|count|num|step|cpu|host|seed", re.IGNORECASE)
+_LAYER = regex(r"_?(?:[A-Z][a-z0-9]+)*[A-Z]\w*")
+_NO_LAYER = regex(
     r"Sampler|Tokenizer|Process|Dataset|Metric|Loss|Config|Transform|Scheduler|Collat|Builder|Factory"
 )
 

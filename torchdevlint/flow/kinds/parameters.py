@@ -50,8 +50,9 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
 
-_OF_DATA_SETS = re.compile(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
+_OF_DATA_SETS = regex(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
 """Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
 _INITIALISERS = frozenset({"init_weights", "init_weight", "init_params", "init_parameters", "reset_parameters"})
 """Functions that fill the parameters of a module while it is built, before anything moves."""

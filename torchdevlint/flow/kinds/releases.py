@@ -6,8 +6,9 @@ import re
 
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.patterns import regex
 
-_FOR_RELEASES = re.compile(r"version|hasattr|torch_?(?:ge|lt|gt|le|\d)|[a-z]_ge_|\bTORCH", re.IGNORECASE)
+_FOR_RELEASES = regex(r"version|hasattr|torch_?(?:ge|lt|gt|le|\d)|[a-z]_ge_|\bTORCH", re.IGNORECASE)
 """Tests that ask which release of torch is there."""
 
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from torchdevlint.patterns import regex
+
 
 class Known(Struct, frozen=True):
     """One class, or each class of a family.
@@ -89,7 +91,7 @@ _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("kornia",), "ImageModule GeometricAugmentationBase2D", _MODULE),
 )
 _FAMILIES: tuple[tuple[re.Pattern[str], Known], ...] = tuple(
-    (re.compile(pattern), known)
+    (regex(pattern), known)
     for pattern, known in (
         (r"(?:pytorch_)?transformers\.(?:[\w.]+\.)?\w*PreTrainedModel", _WITH_DEVICE),
         (
@@ -144,7 +146,7 @@ def moves_in_place(name: str) -> bool:
     return found is not None and found.in_place
 
 
-_PRETRAINED = re.compile(r"transformers\.(?:\w+\.)*[A-Z]\w*(?:Model|For[A-Z]\w*|Encoder|Decoder)\.from_pretrained")
+_PRETRAINED = regex(r"transformers\.(?:\w+\.)*[A-Z]\w*(?:Model|For[A-Z]\w*|Encoder|Decoder)\.from_pretrained")
 _PLACES_ITSELF = frozenset({"device_map", "quantization_config", "load_in_8bit", "load_in_4bit"})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from msgspec.structs import replace
 
@@ -14,9 +13,10 @@ from torchdevlint.flow.state.joins import distribute
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Choice, Const, Seq, Tensor, Value
+from torchdevlint.patterns import regex
 
 _REORDERING = frozenset({"rearrange", "repeat", "reduce"})
-_AXES = re.compile(r"\([^()]*\)|\.\.\.|\w+")
+_AXES = regex(r"\([^()]*\)|\.\.\.|\w+")
 
 
 def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import asked_in
@@ -13,13 +12,14 @@ from torchdevlint.flow.state.joins import choose, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Conditions, Library, Obj, Unknown, Value
+from torchdevlint.patterns import regex
 
 ACCELERATOR = "accelerate.Accelerator"
 _ALONE: Conditions = (("one process of accelerate", True),)
 _SEVERAL: Conditions = (("one process of accelerate", False),)
 _OTHER_ENGINES = frozenset({"fsdp_plugin", "deepspeed_plugin", "megatron_lm_plugin", "cpu"})
 """Their wrappers hand attributes through to the model, or there is no GPU."""
-_TRAINERS = re.compile(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
+_TRAINERS = regex(r"transformers\.(?:[\w.]+\.)?(?:Seq2Seq)?Trainer")
 
 
 def make_accelerator(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:

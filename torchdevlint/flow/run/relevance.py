@@ -27,8 +27,9 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
 
-_NAMES_DEVICE = re.compile(r"cuda|cpu|gpu|mps|xpu|npu|hpu|meta|device|auto", re.IGNORECASE)
+_NAMES_DEVICE = regex(r"cuda|cpu|gpu|mps|xpu|npu|hpu|meta|device|auto", re.IGNORECASE)
 _OF_NO_DEVICE = (Cls, Dtype, Func, RecordType, Ref)
 """Functions, classes and dtypes: what they make is made where they are called."""
 

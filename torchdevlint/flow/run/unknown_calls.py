@@ -37,6 +37,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
 
@@ -91,7 +92,7 @@ LEAVES_TENSORS = frozenset("cpu numpy tolist item keys split join format index c
 """Methods that give no tensor of the same place."""
 
 
-_LEAVES_DEVICE = re.compile(
+_LEAVES_DEVICE = regex(
     r"cpu|numpy|(?:^|[._])np(?:$|[._])|list|ind(?:ex|ices)|idx|match|assign|len|mask|pos|sampl|nms|item|host",
     re.IGNORECASE,
 )

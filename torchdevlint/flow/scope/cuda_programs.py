@@ -13,24 +13,25 @@ from itertools import takewhile
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.source.nodes import below, ids_below, inside, nodes_in, once_a_node
 
-_CUDA = re.compile(r"cuda(?::\d+)?")
-_ANOTHER = re.compile(r"cpu|mps|xpu|npu|xla|device|auto")
+_CUDA = regex(r"cuda(?::\d+)?")
+_ANOTHER = regex(r"cpu|mps|xpu|npu|xla|device|auto")
 """Texts that name another device, or look one up."""
-_CHOICE = re.compile(
+_CHOICE = regex(
     r"is_available|device_count|map_location|accelerat|(?:^|_)(?:world_size|(?:use|no|with|has|on)_?(?:cuda|gpus?))(?:_|$)",
     re.IGNORECASE,
 )
 """Names by which a program asks for the machine, or is told of it."""
-_OPTION = re.compile(r"-\S*(?:device|cuda|cpu|rank)", re.IGNORECASE)
-_DEVICE_OPTION = re.compile(r"--?(?:\w+[-_])?device", re.IGNORECASE)
-_OF_GPUS = re.compile(r"(?:^|_)n?gpus?(?:_|$)", re.IGNORECASE)
+_OPTION = regex(r"-\S*(?:device|cuda|cpu|rank)", re.IGNORECASE)
+_DEVICE_OPTION = regex(r"--?(?:\w+[-_])?device", re.IGNORECASE)
+_OF_GPUS = regex(r"(?:^|_)n?gpus?(?:_|$)", re.IGNORECASE)
 """Names for GPUs: which ones there are to be, or whether there are any."""
 _NUMBERING = frozenset({"set_device", "putenv", "setdefault", "update", "cuda", "print", "add_argument"})
 """Functions that are told which GPU to use, that say it to people, or ask them for it."""
-_PROCESSES = re.compile(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
+_PROCESSES = regex(r"local_?rank|get_rank|distributed|DistributedDataParallel|init_process_group", re.IGNORECASE)
 _OPTIONAL = (ast.If, ast.Try, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler)
 _ONLY_WITH_CUDA = frozenset(
     f"torch.cuda.{name}"

@@ -10,15 +10,17 @@ import ast
 import re
 from functools import lru_cache
 
+from torchdevlint.patterns import regex
+
 _FORMS = (
-    re.compile(r"^[ \t]*\*{0,2}(\w+)[ \t]*\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)[ \t]*:", re.MULTILINE),
-    re.compile(r"^[ \t]*(\w+)[ \t]*:[ \t]*([^\n]*)$", re.MULTILINE),
-    re.compile(r"^[ \t]*:type[ \t]+(\w+):[ \t]*([^\n]*)$", re.MULTILINE),
+    regex(r"^[ \t]*\*{0,2}(\w+)[ \t]*\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)[ \t]*:", re.MULTILINE),
+    regex(r"^[ \t]*(\w+)[ \t]*:[ \t]*([^\n]*)$", re.MULTILINE),
+    regex(r"^[ \t]*:type[ \t]+(\w+):[ \t]*([^\n]*)$", re.MULTILINE),
 )
-_SPHINX = re.compile(r":param[ \t]+([\w.~`:]+)[ \t]+(\w+):")
-_BETWEEN = re.compile(r"[,|/]|\bor\b")
-_TENSOR = re.compile(r"(?:torch\.|autograd\.)*(?:[A-Z][a-z]+)?(?:Tensor|Variable)")
-_BESIDES = re.compile(r"optional|required|None|default.*", re.IGNORECASE)
+_SPHINX = regex(r":param[ \t]+([\w.~`:]+)[ \t]+(\w+):")
+_BETWEEN = regex(r"[,|/]|\bor\b")
+_TENSOR = regex(r"(?:torch\.|autograd\.)*(?:[A-Z][a-z]+)?(?:Tensor|Variable)")
+_BESIDES = regex(r"optional|required|None|default.*", re.IGNORECASE)
 _WORDS = ("Tensor", "Variable")
 
 

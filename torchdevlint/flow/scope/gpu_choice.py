@@ -13,8 +13,10 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-_COMMENT = re.compile(r"#[^\n'\"]*$", re.MULTILINE)
-_CHOOSES_NOTHING = re.compile(
+from torchdevlint.patterns import regex
+
+_COMMENT = regex(r"#[^\n'\"]*$", re.MULTILINE)
+_CHOOSES_NOTHING = regex(
     r"\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|map_location\s*=\s*(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|(?:print|assert|log\w*|info|debug)\b[^\n]*is_available"
@@ -23,7 +25,7 @@ _CHOOSES_NOTHING = re.compile(
 )
 """What brings results back, reads files, makes tensors for the host, tells people, goes back to CUDA after a model was
 saved from the CPU, or is a default: programs for CUDA do so too."""
-_CHOOSES = re.compile(
+_CHOOSES = regex(
     r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]"
     r"|['\"](?:mps|xpu|npu|xla|hpu|tpu)\b|torch[._](?:mps|xpu|npu|xla|hpu)\b|\bbackends\.mps\b|--\w*tpu\b"
     r"|\b(?:no|use|with|has|on)_?(?:cuda|gpu)s?\b|^\s*(?:\w+\.)?(?:cuda|gpu)\s*=\s*(?:True|False)\b"
@@ -34,26 +36,26 @@ _CHOOSES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Questions for an accelerator, other devices by name, and switches and options that say whether there is one."""
-_SETTLED = re.compile(
+_SETTLED = regex(
     r"^[ \t]*((?:\w+\.)+device)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cuda(?::0)?['\"][ \t]*\)?[ \t]*$",
     re.MULTILINE,
 )
 """``opt.device = torch.device("cuda")``: where it is set nowhere else, the option leaves no choice."""
-_AVAILABLE = re.compile(
+_AVAILABLE = regex(
     r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
     r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
     r"|\bif\s+(?:not\s+)?torch\.cuda\.is_available\(\)\s*:"
 )
 """Questions whose answer is the device: CUDA wherever there is any."""
-_MOVES_IF_AVAILABLE = re.compile(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")
+_MOVES_IF_AVAILABLE = regex(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")
 """What a library does so that its programs need not: those that have sent their models to CUDA have chosen."""
-_NUMBERS = re.compile(
+_NUMBERS = regex(
     r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0)|device_ids"
     r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}[\w-]*device[\w-]*['\"]"
 )
-_SETS_CURRENT = re.compile(r"\bcuda\.(?:set_device|device)\(")
-_PROCESSES = re.compile(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
-_CUDA = re.compile(r"\.cuda\(|['\"]cuda(?::0)?['\"]")
+_SETS_CURRENT = regex(r"\bcuda\.(?:set_device|device)\(")
+_PROCESSES = regex(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
+_CUDA = regex(r"\.cuda\(|['\"]cuda(?::0)?['\"]")
 
 
 class GpuChoice(Struct, frozen=True):

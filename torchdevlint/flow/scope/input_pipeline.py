@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
 _GIVEN_AS = frozenset({"collate_fn", "worker_init_fn", "transform", "transforms", "target_transform"})
-_FUNCTIONS = re.compile(r"(?:^|_)collate(?:$|_)")
-_CLASSES = re.compile(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
-_BASES = re.compile(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
-_WORDS = re.compile(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
+_FUNCTIONS = regex(r"(?:^|_)collate(?:$|_)")
+_CLASSES = regex(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
+_BASES = regex(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
+_WORDS = regex(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
 
 _ADDS = frozenset({"append", "insert"})
 

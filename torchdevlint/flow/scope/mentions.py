@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.model import Span
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_DYNAMIC = re.compile(
+_DYNAMIC = regex(
     r"(?<![.\w])(?:globals|vars|locals|eval|exec|__import__)\(|__dict__|import_module|\bfire\b"
     r"|getattr\(\s*(?!self\b)[\w.]+\s*,\s*[^'\"\s]|getmembers"
 )

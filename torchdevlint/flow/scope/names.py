@@ -6,6 +6,7 @@ import ast
 import re
 from functools import lru_cache
 
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import once_a_node
 
 _DTYPES = frozenset(
@@ -15,28 +16,36 @@ _DTYPES = frozenset(
     """.split()
 )
 _ALIASES = (
-    (re.compile(r"torch\.nn\.modules\.(?:\w+\.)?(\w+)$"), r"torch.nn.\1"),
-    (re.compile(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
-    (re.compile(r"torch\.nn\.parallel\.(?:data_parallel|distributed)\.(\w+)$"), r"torch.nn.parallel.\1"),
-    (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
-    (re.compile(r"torch\._C\._VariableFunctions\.(\w+)$"), r"torch.\1"),
-    (re.compile(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
-    (re.compile(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
-    (re.compile(r"torch\.(?:spmm|dsmm)$"), "torch.mm"),
+    ("torch.nn.modules.", regex(r"torch\.nn\.modules\.(?:\w+\.)?(\w+)$"), r"torch.nn.\1"),
+    ("torch.nn.parameter.", regex(r"torch\.nn\.parameter\.(\w+)$"), r"torch.nn.\1"),
+    (
+        "torch.nn.parallel.",
+        regex(r"torch\.nn\.parallel\.(?:data_parallel|distributed)\.(\w+)$"),
+        r"torch.nn.parallel.\1",
+    ),
+    ("torch.functional.", regex(r"torch\.functional\.(\w+)$"), r"torch.\1"),
+    ("torch._C.", regex(r"torch\._C\._VariableFunctions\.(\w+)$"), r"torch.\1"),
+    ("torch.autograd.", regex(r"torch\.autograd\.variable\.Variable$"), "torch.autograd.Variable"),
+    ("torch.serialization.", regex(r"torch\.serialization\.(load|save)$"), r"torch.\1"),
+    ("torch.spmm", regex(r"torch\.spmm$"), "torch.mm"),
+    ("torch.dsmm", regex(r"torch\.dsmm$"), "torch.mm"),
 )
-_BUILTIN_ALIAS = re.compile(r"numpy\.(bool|int|float|complex|object|str)$")
+"""How the names that are meant begin, as a gate; which they are; and what is put in their place."""
+_BUILTIN_ALIAS = regex(r"numpy\.(bool|int|float|complex|object|str)$")
 """What NumPy called Python's own types until its release 1.24, according to the notes of that release."""
-_DEVICE_WORDS = re.compile(
+_DEVICE_WORDS = regex(
     r"(?:^|(?<!per)_)(?:device|dev|devices)(?:$|_(?!type|count|ids|map|mesh|num|index|id|name))", re.IGNORECASE
 )
-_CUDA_WORDS = re.compile(r"cuda|gpu", re.IGNORECASE)
+_CUDA_WORDS = regex(r"cuda|gpu", re.IGNORECASE)
 
 
 @lru_cache(maxsize=8192)
 def canonical(name: str) -> str:
     """One public name for the several under which torch exports the same object, and NumPy one of Python's."""
     if name.startswith("torch."):
-        for pattern, replacement in _ALIASES:
+        for start, pattern, replacement in _ALIASES:
+            if not name.startswith(start):
+                continue
             name, count = pattern.subn(replacement, name)
             if count:
                 return name

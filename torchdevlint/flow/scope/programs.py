@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import bound_by, is_main_guard
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
@@ -21,20 +22,20 @@ _TYPES = (
 )
 """Accelerators by name, and libraries that place models and data themselves."""
 _CONVERSION = r"dtype|torch\.(?:u?int|float|double|half|bfloat|long|short|bool|complex)"
-_ASKED = re.compile(
+_ASKED = regex(
     r"\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu['\"]\s*\)?\s*\)"
     r"|torch\.(?:cuda|mps|xpu)\.(?:is_available|device_count|get_device_name|manual_seed\w*|seed\w*)\b"
     r"|torch\.version\.cuda|torch\.backends\.\w+|\w*(?:cuda|gpu)\w*_(?:available|name|version|count)\b",
     re.IGNORECASE,
 )
 """Moves to the CPU, questions, and seeds for all devices: they place nothing on an accelerator."""
-_NAMED = re.compile(_TYPES, re.IGNORECASE)
-_MENTIONED = re.compile(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
+_NAMED = regex(_TYPES, re.IGNORECASE)
+_MENTIONED = regex(rf"{_TYPES}|device|\.to\((?![^()]*(?:{_CONVERSION}))", re.IGNORECASE)
 _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_args"})
 """What programs call, and modules that are imported do not."""
 _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval"})
 """Methods that a program calls of what it has made."""
-_TRIAL = re.compile(r"test|demo|example|check", re.IGNORECASE)
+_TRIAL = regex(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

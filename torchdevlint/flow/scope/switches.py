@@ -7,19 +7,19 @@ devices. A name that only speaks of GPUs (``gpu_ids``) needs a second witness, a
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
 from torchdevlint.model import Frozen
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ACCELERATORS = frozenset({"cuda", "gpu", "gpus"})
 _SAYS_NO = frozenset("no not disable disabled without".split())
 _SAYS_NOTHING = frozenset("use using used with on is has have enable enabled available run flag force only".split())
-_DEVICE_OF_CUDA = re.compile(r"cuda(?::\d+)?")
-_KIND_OF_CUDA = re.compile(r"(?:cuda|gpu)(?::\d*)?")
+_DEVICE_OF_CUDA = regex(r"cuda(?::\d+)?")
+_KIND_OF_CUDA = regex(r"(?:cuda|gpu)(?::\d*)?")
 _ASKED = frozenset({"is_available", "device_count", "is_initialized"})
 
 

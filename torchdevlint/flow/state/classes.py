@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -20,6 +19,7 @@ from torchdevlint.flow.state.members import has_attribute
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
 _NOT_MODULES = ("torch.nn.Parameter", "torch.nn.functional", "torch.nn.utils", "torch.nn.init")
-NO_MODULE = re.compile(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
+NO_MODULE = regex(r"Transform|Augment|Compose|Function|Pipeline|Dataset|Processor|Scheduler")
 _NO_MODULES_THERE = tuple("torch. builtins. mxnet. tensorflow. keras. paddle. mindspore. flax. chainer. tf.".split())
 _EVIDENCE_CALLS = frozenset("register_buffer register_parameter add_module parameters named_parameters".split())
 

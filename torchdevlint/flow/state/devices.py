@@ -16,11 +16,12 @@ from enum import Enum
 from msgspec import Struct
 
 from torchdevlint.flow.knowledge.torch_api import DEVICE_METHODS, DEVICE_TYPES
+from torchdevlint.patterns import regex
 
 CPU_TYPES = frozenset({"cpu"})
 VALUELESS_TYPES = frozenset({"meta"})
 _TYPES = DEVICE_TYPES | frozenset(DEVICE_METHODS.values())
-_NAME = re.compile(r"([A-Za-z_]\w*)(?::([0-9]{1,4}))?", re.ASCII)
+_NAME = regex(r"([A-Za-z_]\w*)(?::([0-9]{1,4}))?", re.ASCII)
 
 
 class Relation(Enum):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from lsprotocol.types import Position, Range
 from msgspec import Struct
 
 from torchdevlint.model import Span
+from torchdevlint.patterns import regex
 
 UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 """For each encoding of positions: how text is encoded, and the bytes in one of its units."""
 
-_ROW_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+_ROW_END = regex(r"(?<=\n)|(?<=\r)(?!\n)")
 
 
 class Places(Struct, frozen=True):
