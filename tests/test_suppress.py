@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import flake8
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 
 from tests.casefile import lint
 from torchdevlint.config import Settings
+from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Applicability, Diagnostic, Edit, Severity, Span
 from torchdevlint.rules import identities
 from torchdevlint.rules import tdl900_unused_suppression as tdl900
-from torchdevlint.suppress import read
+from torchdevlint.suppress import Suppressions, find_invalid, find_unused, read
 
 RAN = ("TDL001", "TDL003", "TDL201", "TDL900")
 
@@ -35,14 +37,19 @@ def kept(text: str, *rows: int, code: str = "TDL201", noqa: bool = True) -> list
     return [one.span.row for one in diagnostics]
 
 
+def unneeded(suppressions: Suppressions, findings: Iterable[Diagnostic], ran: Sequence[str]) -> list[UnusedSuppression]:
+    _, used = suppressions.apply(findings)
+    return list(find_unused(suppressions, ran, used))
+
+
 def unused(text: str, *findings: Diagnostic, ran: tuple[str, ...] = RAN) -> list[tuple[int, tuple[str, ...]]]:
-    return [(fact.at.row, fact.unused) for fact in read(text).apply(findings, ran)[1]]
+    return [(fact.at.row, fact.unused) for fact in unneeded(read(text), findings, ran)]
 
 
 def after_fix(text: str, *findings: Diagnostic, ran: tuple[str, ...] = RAN) -> str:
     """`text` with the fixes of all its unused suppressions applied, last first."""
     edits: list[Edit] = []
-    for fact in read(text).apply(findings, ran)[1]:
+    for fact in unneeded(read(text), findings, ran):
         (report,) = tdl900.check(fact)
         assert report.fix is not None
         assert report.fix.applicability is Applicability.SAFE
@@ -190,8 +197,8 @@ def test_file_ignore_holds_everywhere_for_its_codes() -> None:
 
 def test_inside_flake8_noqa_is_left_to_flake8() -> None:
     assert kept("# flake8: noqa\nx = 1  # noqa\n", 2, noqa=False) == [2]
-    assert read("x = 1  # noqa: TDL201\n", noqa=False).apply([], RAN) == ([], [])
-    assert read("x = 1  # torchdevlint: ignore[TDL201]\n", noqa=False).apply([], RAN) == ([], [])
+    assert unneeded(read("x = 1  # noqa: TDL201\n", noqa=False), [], RAN) == []
+    assert unneeded(read("x = 1  # torchdevlint: ignore[TDL201]\n", noqa=False), [], RAN) == []
 
 
 @pytest.mark.parametrize("text", ["x = (  # torchdevlint: ignore[TDL201]\n", "'''\n# torchdevlint: ignore\n"])
@@ -263,7 +270,7 @@ def test_the_fix_takes_what_is_unused_and_nothing_else(before: str, after: str) 
 
 
 def test_the_report_stands_at_the_comment() -> None:
-    (fact,) = read("x = 1  # noqa: E501, TDL201\n").apply([], RAN)[1]
+    (fact,) = unneeded(read("x = 1  # noqa: E501, TDL201\n"), [], RAN)
     (report,) = tdl900.check(fact)
     assert report.span == Span(1, 8, 1, 28)
     assert "TDL201" in report.message
@@ -283,7 +290,7 @@ def test_noqa_can_be_ignored_and_then_is_neither_heeded_nor_unused() -> None:
     assert [each.span.row for each in heeded.behind_file_noqa(rows)] == [1]
     assert [each.span.row for each in ignored.apply(rows)[0]] == [1, 2, 4]
     assert ignored.behind_file_noqa(rows) == []
-    assert ignored.apply([], RAN)[1] == [fact for fact in heeded.apply([], RAN)[1] if fact.at.row == 3]
+    assert unneeded(ignored, [], RAN) == [fact for fact in unneeded(heeded, [], RAN) if fact.at.row == 3]
     joined = 'x = """\n    1\n"""\n'
     assert read(joined, ignore_noqa=True).noqa_row(1) == read(joined).noqa_row(1) == 3
 
@@ -360,9 +367,9 @@ def test_nothing_goes_beyond_a_cell() -> None:
     text = "# torchdevlint: off\nx\n# torchdevlint: on\ny\n# torchdevlint: off\nx\n# torchdevlint: ignore\ny\n"
     kept_rows = [each.span.row for each in read(text, cells=(1, 3, 8)).apply([finding(row) for row in (2, 4, 6, 8)])[0]]
     assert kept_rows == [4, 8]
-    (stray,) = read(text, cells=(1, 3, 8)).invalid()
+    (stray,) = find_invalid(read(text, cells=(1, 3, 8)))
     assert (stray.at.row, stray.problem) == (3, "closing")
-    assert list(read(text).invalid()) == []
+    assert list(find_invalid(read(text))) == []
 
 
 DIRECTIVES = "ignore ignore[TDL201] ignore[TDL001] off off[TDL2] off[TDL001] on on[TDL2] on[TDL0]".split()
@@ -430,7 +437,7 @@ ALL = tuple(rule.code for rule in identities() if rule.default)
 )
 def test_the_fix_of_blanket_comments_and_regions(before: str, after: str) -> None:
     assert after_fix(before, ran=ALL) == after
-    assert read(after).apply([], ALL)[1] == []
+    assert unneeded(read(after), [], ALL) == []
 
 
 def test_one_end_of_two_regions_stays_until_both_are_gone() -> None:
@@ -438,7 +445,7 @@ def test_one_end_of_two_regions_stays_until_both_are_gone() -> None:
     assert after_fix(text, finding(2), ran=ALL) == "# torchdevlint: off[TDL201]\nx\nx\n# torchdevlint: on\n"
     left = after_fix(text, ran=ALL)
     assert left == "x\nx\n# torchdevlint: on\n"
-    (stray,) = read(left).invalid()
+    (stray,) = find_invalid(read(left))
     assert (stray.problem, stray.sure, stray.edit and stray.edit.span) == ("closing", True, Span(3, 1, 4, 1))
 
 
@@ -485,7 +492,7 @@ def test_a_blanket_comment_hides_what_is_said_of_others_and_not_of_itself() -> N
     ],
 )  # fmt: skip
 def test_what_is_invalid(comment: str, written: str, problem: str, meant: str, repaired: str | None) -> None:
-    (fact,) = read(f"{comment}\n").invalid()
+    (fact,) = find_invalid(read(f"{comment}\n"))
     assert (fact.written, fact.problem, fact.nearest) == (written, problem, meant)
     assert (fact.edit and applied(f"{comment}\n", fact.edit)) == (repaired and f"{repaired}\n")
     unsure = ("TDL01", "TDL0001", "file_ignore")
@@ -508,22 +515,22 @@ def test_what_is_invalid(comment: str, written: str, problem: str, meant: str, r
     ],
 )
 def test_what_is_not_invalid(text: str) -> None:
-    assert list(read(f"{text}\n").invalid()) == []
+    assert list(find_invalid(read(f"{text}\n"))) == []
 
 
 def test_a_noqa_that_holds_for_nobody_cannot_be_invalid() -> None:
     text = "# noqa: TDL9999\n# torchdevlint: ignore[TDL9999]\n"
-    assert [fact.at.row for fact in read(text).invalid()] == [1, 2]
-    assert [fact.at.row for fact in read(text, ignore_noqa=True).invalid()] == [2]
+    assert [fact.at.row for fact in find_invalid(read(text))] == [1, 2]
+    assert [fact.at.row for fact in find_invalid(read(text, ignore_noqa=True))] == [2]
 
 
 @given(st.text(st.sampled_from("#: torchdevlint:ignoreoffon[]TDL201,noqa\n\"'(x="), max_size=80))
 def test_no_comment_is_too_strange(text: str) -> None:
     found = read(text)
     lines = found.lines
-    for fact in found.invalid():
+    for fact in find_invalid(found):
         assert lines[fact.at.row - 1][fact.at.column - 1 : fact.at.end_column - 1]
-    found.apply([finding(row) for row in range(1, len(lines) + 1)], ALL)
+    unneeded(found, [finding(row) for row in range(1, len(lines) + 1)], ALL)
 
 
 def test_the_page_says_what_is_reported() -> None:

@@ -16,7 +16,7 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.uses import shown
 from torchdevlint.source.notebook import Content
-from torchdevlint.suppress import Suppressions
+from torchdevlint.suppress import Suppressions, find_invalid, find_unused
 
 _NEWLINE = regex(r"\r\n?|\n")
 
@@ -64,7 +64,7 @@ def of_reports(
     in_tests = is_of_tests(discover.relative(filename, settings), content.text)
     whole = ((code, replace(each, fix=_keeping_comments(each.fix, lines))) for code, each in reports)
     graded = [(code, _graded(each, in_tests)) for code, each in whole]
-    invalid = list(suppressions.invalid()) if ran else []
+    invalid = list(find_invalid(suppressions)) if ran else []
     wrong, amiss = judged(invalid, filename, codes) if invalid else ([], [])
     graded += wrong
     diagnostics = [_diagnostic(*each, filename, suppressions, severities) for each in graded]
@@ -76,7 +76,8 @@ def of_reports(
     crashed = {problem.rule for problem in problems}
     behind = set(suppressions.behind_file_noqa(diagnostics)) - unasked
     silenced = len({key(each) for each in behind})
-    kept, unused = suppressions.apply(diagnostics, ran - crashed)
+    kept, used = suppressions.apply(diagnostics)
+    unused = list(find_unused(suppressions, ran - crashed, used))
     more, further = judged(unused, filename, codes) if unused else ([], [])
     diagnostics += [_diagnostic(*each, filename, suppressions, severities) for each in more]
     kept += suppressions.apply(diagnostics[len(graded) :])[0]

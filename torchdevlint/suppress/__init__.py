@@ -16,5 +16,7 @@ from __future__ import annotations
 
 from torchdevlint.suppress.comments import Pragma, Rows, may_be_unused
 from torchdevlint.suppress.holding import UNUSED, Suppressions, of, read
+from torchdevlint.suppress.invalid import find_invalid
+from torchdevlint.suppress.unused import find_unused
 
-__all__ = ["UNUSED", "Pragma", "Rows", "Suppressions", "may_be_unused", "of", "read"]
+__all__ = ["UNUSED", "Pragma", "Rows", "Suppressions", "find_invalid", "find_unused", "may_be_unused", "of", "read"]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
-from torchdevlint.flow.facts.files import InvalidSuppression, UnusedSuppression
 from torchdevlint.model import Diagnostic, Span
 from torchdevlint.source.notebook import Content
 from torchdevlint.suppress import comments
 from torchdevlint.suppress.below import held_below
 from torchdevlint.suppress.comments import NOQA, NOQA_FILE, REVEAL, Comment, Pragma, Rows
-from torchdevlint.suppress.invalid import invalid
 from torchdevlint.suppress.regions import Regions, regions
-from torchdevlint.suppress.unused import unused
 
 UNUSED = "TDL900"
 """The rule about unused suppressions: a comment that names it is never unused itself."""
@@ -39,22 +36,11 @@ class Suppressions(Struct, frozen=True, dict=True):
     ignore_noqa: bool = False
     cells: tuple[int, ...] = ()
 
-    def apply(
-        self, diagnostics: Iterable[Diagnostic], ran: Collection[str] = ()
-    ) -> tuple[list[Diagnostic], list[UnusedSuppression]]:
-        """The findings that stay, and the suppressions that were not needed.
-
-        `ran` are the codes of the rules that were selected for this file and ran on it to the end; only they can be
-        found unused. Findings of TDL900 itself are passed through a second call, without `ran`.
-        """
+    def apply(self, diagnostics: Iterable[Diagnostic]) -> tuple[list[Diagnostic], set[Used]]:
+        """The findings that stay, and the suppressions that took the others away."""
         used: set[Used] = set()
         kept = [diagnostic for diagnostic in diagnostics if not self._suppressed(diagnostic, used)]
-        told = ran and self.noqa and self.may_be_unused
-        return kept, list(unused(self, ran, used)) if told else []
-
-    def invalid(self) -> Iterator[InvalidSuppression]:
-        """The comments that cannot mean what their authors want."""
-        return invalid(self) if self.may_be_unused else iter(())
+        return kept, used
 
     def behind_file_noqa(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """The findings that nothing but a ``# flake8: noqa`` takes away."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from torchdevlint.config import nearest
 from torchdevlint.flow.facts.files import InvalidSuppression
@@ -12,10 +11,8 @@ from torchdevlint.model import Edit, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules import find, identified, prefixes
 from torchdevlint.suppress.comments import DIRECTIVES, KEY, MARK, Comment, Pragma, is_readable
+from torchdevlint.suppress.holding import Suppressions
 from torchdevlint.suppress.unused import removable
-
-if TYPE_CHECKING:
-    from torchdevlint.suppress.holding import Suppressions
 
 _WORD = regex(r"\s*(?P<word>[\w-]*)(?P<rest>[^#]*)")
 _BARE = regex(r"\s*(?:[\[:=(]\s*)?(?P<codes>[A-Z]{1,3}\d+(?:\s*,\s*[A-Z]{1,3}\d+)*)\s*[])]?(?!\w)")
@@ -24,8 +21,13 @@ _NEAR = 0.8
 """How alike, from 0 to 1, two words are of which one is a slip of the other."""
 
 
-def invalid(suppressions: Suppressions) -> Iterator[InvalidSuppression]:
-    """What cannot be followed in comments of ours, and keys in them and in ``# noqa`` that fit no rule."""
+def find_invalid(suppressions: Suppressions) -> Iterator[InvalidSuppression]:
+    """The comments that cannot mean what their authors want.
+
+    That is what cannot be followed in comments of ours, and keys in them and in ``# noqa`` that fit no rule.
+    """
+    if not suppressions.may_be_unused:
+        return
     if not suppressions.ignore_noqa:
         for pragma in suppressions.noqa_comments():
             yield from _keys(pragma, suppressions.lines[pragma.row - 1])

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from torchdevlint.flow.facts.files import UnusedSuppression
 from torchdevlint.model import Diagnostic, Severity, Span
 from torchdevlint.rules import find, identified, identities
 from torchdevlint.suppress.comments import Pragma
-
-if TYPE_CHECKING:
-    from torchdevlint.suppress.holding import Suppressions
-
-_UNUSED = "TDL900"
+from torchdevlint.suppress.holding import UNUSED, Suppressions, Used
 
 
-def unused(
-    suppressions: Suppressions, ran: Collection[str], used: set[tuple[Pragma, str | None]]
+def find_unused(
+    suppressions: Suppressions, ran: Collection[str], used: Collection[Used]
 ) -> Iterator[UnusedSuppression]:
     """The comments of which one key, or all that they stand for, took nothing away; in order.
 
-    A key is judged if its rule is one of those that `ran`. A comment of ours for every rule is judged if every rule
-    ran that is on by default, and has a use as well if it hides that another one has none.
+    `ran` are the codes of the rules that were selected for this file and ran on it to the end: only their keys are
+    judged. `used` is what took findings away (`Suppressions.apply`). A comment of ours for every rule is judged if each
+    rule that is on by default ran, and has a use as well if it hides that another one has none.
     """
+    if not (ran and suppressions.noqa and suppressions.may_be_unused):
+        return
     noqa = () if suppressions.ignore_noqa else suppressions.noqa_comments()
     pragmas = sorted((*noqa, *suppressions.own), key=lambda one: (one.row, one.column))
     found: list[tuple[Pragma, tuple[str, ...]]] = []
@@ -32,7 +30,7 @@ def unused(
         keys = tuple(key for key in pragma.keys or () if (pragma, key) not in used and _is_judged(pragma, key, ran))
         found += [(pragma, keys)] if keys and _silences(pragma) else []
     hiding = set(used)
-    if _UNUSED in ran:
+    if UNUSED in ran:
         for pragma, _ in found:
             hiding.update(suppressions.by_comments(_told_of(pragma)))
     if all(rule.code in ran for rule in identities() if rule.default and not rule.preview):
@@ -82,7 +80,7 @@ def _blank_lines(row: int, lines: Sequence[str], cells: Collection[int]) -> int:
 def _is_judged(pragma: Pragma, key: str, ran: Collection[str]) -> bool:
     """Whether a key names a rule that ran. In a noqa one in the wrong case names none."""
     rule = find(key)
-    if rule is None or rule.code not in ran or rule.code == _UNUSED:
+    if rule is None or rule.code not in ran or rule.code == UNUSED:
         return False
     return pragma.kind != "noqa" or key == rule.code
 
@@ -94,7 +92,7 @@ def _silences(pragma: Pragma) -> bool:
 
 def _told_of(pragma: Pragma) -> Diagnostic:
     """What is said of an unused comment, as far as other comments hold for it."""
-    rule = identified()[_UNUSED]
+    rule = identified()[UNUSED]
     at = Span(pragma.row, pragma.column + 1, pragma.row, pragma.column + pragma.length + 1)
     return Diagnostic("", at, rule.code, rule.name, "", Severity.WARNING, "", "", "", pragma.row)
 

@@ -175,7 +175,7 @@ class Recorder:
 
         with contextlib.suppress(Exception):
             if self.left_behind is None:
-                self.left_behind = Stragglers(self)
+                self.left_behind = Stragglers(self.created_at)
             self.left_behind.look(module, str(device), user_line())
 
     def finish(self, ending: BaseException | None = None) -> None:

@@ -9,26 +9,24 @@ lives to the end, or dies with its module, stayed behind.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 import torch
 
 from torchdevlint.runtime.record.sites import Site, site_of
-
-if TYPE_CHECKING:
-    from torchdevlint.runtime.record.recorder import Recorder
 
 DEPTH, LARGEST, MOST = 3, 1000, 100
 REGISTERED = frozenset({"_parameters", "_buffers", "_modules"})
 
 
 class Stragglers:
-    """What the modules that were moved have left behind."""
+    """What the modules that were moved have left behind; `created_at` says which line made a tensor, if it is known."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, created_at: Callable[[Any], Site | tuple[CodeType, int] | None]) -> None:
+        self.created_at = created_at
         self.modules: dict[int, tuple[weakref.ref[Any], str, Site | None]] = {}
         self.watched: dict[tuple[int, str], weakref.ref[Any]] = {}
         self.rows: dict[tuple[int, str], dict[str, Any]] = {}
@@ -59,7 +57,7 @@ class Stragglers:
         return sorted(unique.values(), key=lambda row: (row["module"], row["path"]))
 
     def _row(self, module: Any, path: str, tensor: Any, what: str, device: str, site: Site | None) -> dict[str, Any]:
-        created = site_of(self.recorder.created_at(tensor))
+        created = site_of(self.created_at(tensor))
         return {
             "module": type(module).__name__,
             "path": path,

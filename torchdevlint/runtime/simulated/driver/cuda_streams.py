@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchdevlint.runtime.simulated.driver.streams import PRIORITIES, generic_classes, priority_of
+from torchdevlint.runtime.simulated.driver.stream_table import PRIORITIES, priority_of
+from torchdevlint.runtime.simulated.driver.streams import generic_classes
 from torchdevlint.runtime.simulated.patches import Patch
 
 if TYPE_CHECKING:

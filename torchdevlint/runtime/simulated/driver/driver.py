@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.simulated.driver.memory import DeviceMemory, PoisonedMemory
-from torchdevlint.runtime.simulated.driver.streams import StreamTable
+from torchdevlint.runtime.simulated.driver.stream_table import StreamTable
 from torchdevlint.runtime.simulated.errors import initialization_error, invalid_ordinal
 
 
