@@ -15,7 +15,8 @@ from tests import forked
 from tests.runtime.conftest import Offline
 from torchdevlint.cli import cli
 from torchdevlint.cli.hunt import hunt as command
-from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, placements, script
+from torchdevlint.runtime.execute import described
+from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, placements, script, written
 from torchdevlint.runtime.hunt.targets import Target, project_of
 
 pytest.importorskip("torch")
@@ -147,6 +148,76 @@ HOSTILE = {
 }
 
 
+SHOWN = {
+    "use.py": """
+        import torch
+        from shown.units import scaled
+
+        scaled(torch.ones(3), unit="furlong")
+        scaled(torch.ones(3), unit="furlong", like=torch.ones(3, dtype=torch.float64))
+    """,
+    "units.py": """
+        import torch
+        from torch import nn
+
+
+        class Grouped(nn.Module):
+            '''
+            >>> import shown.units
+            >>> grouped = Grouped(dict(left=2, right=3), nn.Sequential(nn.Linear(3, 3), nn.ReLU()))
+            >>> grouped("right", torch.rand(2, 3), torch.rand(2, 3)).shape
+            torch.Size([2, 3])
+            '''
+
+            def __init__(self, sizes: dict, layer: nn.Module) -> None:
+                super().__init__()
+                self.sizes, self.layer = sizes, layer
+
+            def forward(self, group: str, *inputs: torch.Tensor) -> torch.Tensor:
+                size = self.sizes[group]
+                return sum(self.layer(each) for each in inputs) + torch.ones(size)
+
+
+        class GroupedWell(Grouped):
+            '''
+            >>> grouped = GroupedWell(dict(left=2, right=3), nn.Linear(3, 3))
+            >>> grouped("right", torch.rand(2, 3)).shape
+            torch.Size([2, 3])
+            '''
+
+            def forward(self, group: str, *inputs: torch.Tensor) -> torch.Tensor:
+                return sum(self.layer(each) for each in inputs) + torch.ones(self.sizes[group], device=inputs[0].device)
+
+
+        class Total:
+            '''
+            >>> total = Total("x")
+            >>> total.update(x=torch.tensor([1.0, 2.0]))
+            >>> total.mean()
+            tensor(1.5000)
+            '''
+
+            def __init__(self, name: str) -> None:
+                if name != "x":
+                    raise ValueError(name)
+
+            def update(self, **values: torch.Tensor) -> None:
+                self.seen = values["x"]
+
+            def mean(self) -> torch.Tensor:
+                return (self.seen * torch.full((2,), 0.5)).sum()
+
+
+        def scaled(x: torch.Tensor, unit: str, like: torch.Tensor = None) -> torch.Tensor:
+            if unit != "furlong":
+                raise ValueError(unit)
+            if like is not None:
+                x = x.to(like)
+            return x * torch.full((3,), 201.168)
+    """,
+}
+
+
 @pytest.fixture
 def _forked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machines, "Server", Offline)
@@ -226,6 +297,47 @@ def _the_record_spares_a_second_hunt(package: Path, record: Path, report: dict[s
     assert again["bugs"] == without_files
     other = CliRunner().invoke(command, [str(package), "--max-tries", "9", "--record", str(record)])
     assert "the record of another hunt" in other.output
+
+
+@pytest.mark.usefixtures("_forked")
+def test_values_come_from_examples_and_from_a_command(tmp_path: Path) -> None:
+    package, scripts = project(tmp_path, "shown", SHOWN), tmp_path / "scripts"
+    use = package.parent / "use.py"
+    (package / "use.py").rename(use)
+    command = f"{sys.executable} {use}"
+    file = tmp_path / "report.json"
+    flags = ["--jobs", "1", "--max-tries", "4", "--mode", "call", "--mode", "to-and-back", "--with-command", command]
+    output = ["--write-reproducers", str(scripts), "--output-format", "json", "-o", str(file)]
+    cli.main(["hunt", str(package), *flags, *output], standalone_mode=False)  # the command needs a real stderr
+    report = json.loads(file.read_text(encoding="utf-8"))
+
+    assert {one["target"]["qualname"]: one["why"] for one in report["targets"]} == {
+        "Grouped": "",
+        "GroupedWell": "",
+        "Total.mean": "",
+        "Total.update": "",
+        "scaled": "",
+    }
+    assert sorted(bug["failure"]["target"]["qualname"] for bug in report["bugs"]) == ["Grouped", "Total.mean", "scaled"]
+    lines = (scripts / "shown_units_Grouped_call.py").read_text(encoding="utf-8").splitlines()
+    layer = "torch.nn.Sequential(torch.nn.Linear(in_features=3, out_features=3), torch.nn.ReLU())"
+    assert lines[-2:] == [
+        f"module = Grouped(sizes={{'left': 2, 'right': 3}}, layer={layer}).to(device)",
+        "result = module(group, *inputs)",
+    ]
+    assert (
+        (scripts / "shown_units_Total_mean_call.py")
+        .read_text(encoding="utf-8")
+        .endswith(
+            dedent(
+                """\
+            thing = Total(name='x')
+            thing.update(x=torch.tensor([1.0, 2.0]).to(device))
+            result = thing.mean()
+            """
+            )
+        )
+    )
 
 
 @pytest.mark.usefixtures("_forked")
@@ -320,6 +432,28 @@ def test_results_are_compared_up_to_rounding() -> None:
         control, [{**one, "values": [1.1], "sum": 1.1}]
     )
     assert "dtype" in compare.differ(control, [{**control[0], "dtype": "torch.float16"}])
+
+
+def test_values_that_were_seen_are_kept_or_described() -> None:
+    import torch
+
+    def text(value: object) -> str:
+        description = described.described(value, lambda _one: None)
+        return written.Writer((), constructed=False).value(description, "x")
+
+    assert text(torch.tensor([[0.1, 2.0], [3.0, float("inf")]])) == (
+        "torch.tensor([[0.1, 2.0], [3.0, float('inf')]]).to(device)"
+    )
+    assert text(torch.tensor(7, dtype=torch.int32)) == "torch.tensor(7, dtype=torch.int32).to(device)"
+    assert text(torch.rand(8, 8)) == "torch.rand((8, 8)).to(device)"
+    assert text(torch.zeros(64, dtype=torch.float64)) == "torch.full((64,), 0.0, dtype=torch.float64).to(device)"
+    assert text(torch.arange(40)) == "torch.randint(0, 40, (40,)).to(device)"
+    assert text([torch.float16, torch.Size((2, 3)), torch.relu, torch.nn.ReLU]) == (
+        "[torch.float16, (2, 3), torch.relu, torch.nn.ReLU]"
+    )
+    for unknown in (object(), lambda x: x, torch.nn.Linear(2, 2), {1: 2}, torch.eye(8).to_sparse()):
+        with pytest.raises(described.UndescribedError):
+            described.described(unknown, lambda _one: None)
 
 
 @pytest.mark.parametrize(

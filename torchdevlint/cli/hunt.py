@@ -18,11 +18,12 @@ from torchdevlint.discover import discover
 from torchdevlint.model import Problem
 from torchdevlint.runtime.child import Limits
 from torchdevlint.runtime.hunt import report, sarif
+from torchdevlint.runtime.hunt.command import calls_of
 from torchdevlint.runtime.hunt.findings import Hunt, Hunted
 from torchdevlint.runtime.hunt.gather import bugs_of
 from torchdevlint.runtime.hunt.hunter import at_once, survey
 from torchdevlint.runtime.hunt.hunter import hunt as execute
-from torchdevlint.runtime.hunt.machines import Order
+from torchdevlint.runtime.hunt.machines import Order, Recorded
 from torchdevlint.runtime.hunt.modes import MODES
 from torchdevlint.runtime.hunt.record import Record, installed_torch
 from torchdevlint.runtime.hunt.targets import project_of
@@ -43,6 +44,12 @@ from torchdevlint.runtime.verify import UnusableError, require_torch
     help="Seconds for one execution.  [default: 30]",
 )
 @click.option("--jobs", type=click.IntRange(1), help="How many targets at a time.  [default: cores, up to 4]")
+@click.option(
+    "--with-command",
+    default="",
+    metavar="COMMAND",
+    help="Run this once, such as 'pytest tests', and hunt with the instances and arguments of its calls first.",
+)
 @click.option(
     "--write-reproducers",
     type=click.Path(path_type=Path, file_okay=False),
@@ -92,7 +99,10 @@ def hunt(path: Path, **flags: Any) -> int:
         record = None if flags["record"] is None else Record(flags["record"], order, torch)
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
-    result = replace(_hunted(order, record, flags["select"]), torch=torch)
+    try:
+        result = replace(_hunted(order, record, flags["select"]), torch=torch)
+    except UnusableError as error:
+        raise Refused(str(error)) from error
     if flags["write_baseline"] is not None:
         write_down(result.bugs, flags["write_baseline"])
     if flags["baseline"] is not None:
@@ -113,7 +123,8 @@ def hunt(path: Path, **flags: Any) -> int:
 def _order(path: Path, files: tuple[str, ...], flags: dict[str, Any]) -> Order:
     root = path.resolve() if path.is_dir() else path.resolve().parent
     limits, only = Limits(flags["timeout"]), tuple(flags["only"]) or MODES
-    return Order(project_of(files, root), flags["max_tries"], limits, at_once(flags["jobs"]), only)
+    jobs, command = at_once(flags["jobs"]), flags["with_command"]
+    return Order(project_of(files, root), flags["max_tries"], limits, jobs, only, command)
 
 
 def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> Hunt:
@@ -122,6 +133,9 @@ def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> H
     targets = [one for one in surveyed.targets if one.is_selected(patterns)]
     known = {} if record is None else record.known
     waiting = [one for one in targets if one not in known]
+    seen = calls_of(order, surveyed.targets) if order.command and waiting else Recorded()
+    if order.command and waiting and not seen.calls:
+        complain(Problem(None, "the command makes no call of what is hunted"), wants_color("auto", sys.stderr))
     with progress(len(waiting), sys.stderr.isatty()) as step:
 
         def done(hunted: Hunted) -> None:
@@ -129,7 +143,7 @@ def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> H
                 record.add(hunted)
             step()
 
-        fresh = {one.target: one for one in execute(order, surveyed, waiting, done)}
+        fresh = {one.target: one for one in execute(order, surveyed, waiting, done, seen)}
     hunted = tuple(known[one] if one in known else fresh[one] for one in targets)
     return Hunt(bugs_of(hunted), hunted, dict(sorted(surveyed.failed.items())))
 

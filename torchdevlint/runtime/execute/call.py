@@ -7,7 +7,7 @@ import importlib
 import inspect
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ class CallProgram:
         else:
             yield from slots_of(self.function, node, skip=1 if self.on_instance else 0)
 
-    def run(self, values: dict[str, Any], setting: Setting) -> tuple[Any, Any]:
+    def run(self, values: Mapping[str, Any], setting: Setting) -> tuple[Any, Any]:
         """What the function gives, and the instance that it was called on."""
         torch.manual_seed(0)
         is_module = self.owner is not None and issubclass(self.owner, torch.nn.Module)

@@ -1,4 +1,4 @@
-"""Which lines of one file were executed, in any thread, and what is seen from a frame when it leaves a line."""
+"""Which lines of a file or a folder were executed, in any thread, and what is seen from a frame that leaves a line."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+Row = tuple[str, int]
 OnLine = Callable[[FrameType, int, int], None]
 """Called with a frame of the file, the row that it leaves (0 at its start), and the one it comes to (0 at its end)."""
 
 
 class LineWatch:
-    """While entered, remembers the lines of `path` that begin to run; a context manager."""
+    """While entered, remembers the lines of `path` that begin to run; a context manager.
 
-    def __init__(self, path: Path, on_line: OnLine | None = None) -> None:
+    `path` is a file, or a folder for all files in it. `places` are the lines with their files.
+    """
+
+    def __init__(self, path: Path | str, on_line: OnLine | None = None) -> None:
         self.path = os.path.realpath(path)
+        self.folder = f"{self.path}{os.sep}" if Path(path).is_dir() else ""
         self.on_line = on_line
-        self.rows: set[int] = set()
+        self.places: set[Row] = set()
         self._known: dict[CodeType, bool] = {}
+
+    @property
+    def rows(self) -> set[int]:
+        """The lines without their files."""
+        return {row for _, row in self.places}
 
     def __enter__(self) -> LineWatch:
         threading.settrace(self._call)
@@ -33,13 +43,13 @@ class LineWatch:
         threading.settrace(None)
 
     def reset(self) -> None:
-        self.rows = set()
+        self.places = set()
 
     def _call(self, frame: FrameType, event: str, _argument: Any) -> Any:
         code = frame.f_code
         ours = self._known.get(code)
         if ours is None:
-            ours = self._known[code] = os.path.realpath(code.co_filename) == self.path
+            ours = self._known[code] = self._has(code)
         if not ours:
             return None
         if self.on_line is None:
@@ -51,7 +61,7 @@ class LineWatch:
             if event in ("line", "return"):
                 row = frame.f_lineno if event == "line" else 0
                 if row:
-                    self.rows.add(row)
+                    self.places.add((frame.f_code.co_filename, row))
                 assert self.on_line is not None
                 self.on_line(frame, at, row)
                 at = row
@@ -61,5 +71,9 @@ class LineWatch:
 
     def _line(self, frame: FrameType, event: str, _argument: Any) -> Any:
         if event == "line":
-            self.rows.add(frame.f_lineno)
+            self.places.add((frame.f_code.co_filename, frame.f_lineno))
         return self._line
+
+    def _has(self, code: CodeType) -> bool:
+        path = os.path.realpath(code.co_filename)
+        return path.startswith(self.folder) if self.folder else path == self.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,7 +41,7 @@ class Program(Protocol):
     complete: bool
     """Whether these are all that the finding speaks of."""
 
-    def run(self, values: dict[str, Any], setting: Setting) -> tuple[Any, Any]: ...
+    def run(self, values: Mapping[str, Any], setting: Setting) -> tuple[Any, Any]: ...
 
 
 def find(request: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
         if number < first:
             continue
 
-        def run(values: dict[str, Any], program: Program = program) -> Run:
+        def run(values: Mapping[str, Any], program: Program = program) -> Run:
             lines.reset()
             watch.reset()
             _seed()
@@ -110,7 +110,7 @@ def _wanted(program: Program, watch: Watch) -> list[frozenset[int]]:
     return [*program.wanted, *(frozenset({row_of(number)}) for number in inside), *spoken_of]
 
 
-def _given(program: Program, values: dict[str, Any]) -> set[int]:
+def _given(program: Program, values: Mapping[str, Any]) -> set[int]:
     """The rows of the parameters that the finding speaks of, without those that are left at their default."""
     return {row for key, row in _rows_of_parameters(program).items() if values[key]["is"] != "default"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from torchdevlint.runtime.execute.errors import told
@@ -19,7 +19,7 @@ from torchdevlint.runtime.execute.values import DEFAULT, Description
 
 MOST_RUNS = 150
 
-Values = dict[str, Description]
+Values = Mapping[str, Description]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,12 @@ def search(
 
     If there are none, those with which it ends without an error and comes to most of them.
     """
-    start = {slot.key: slot.candidates[0] if slot.candidates else DEFAULT for slot in slots}
-    queue: list[tuple[tuple[int, int, int], int, Values]] = [((0, 0, 0), 0, start)]
-    seen = {_key(start)}
-    runs = number = 0
+    frontier = Frontier(at_first(slots))
+    runs = 0
     nearest: tuple[int, int, BaseException | None] = (-1, -1, None)
     quiet: tuple[int, Values | None] = (-1, None)
-    while queue and runs < most:
-        (_, cost, _), _, values = heapq.heappop(queue)
+    while frontier and runs < most:
+        cost, values = frontier.pop()
         outcome = run(values)
         runs += 1
         hit = sum(not rows.isdisjoint(outcome.rows) for rows in wanted)
@@ -68,13 +66,7 @@ def search(
             quiet = (hit, values)
         if (hit, len(outcome.rows)) > nearest[:2]:
             nearest = (hit, len(outcome.rows), outcome.error)
-        for extra, neighbour in _changes(slots, values, outcome):
-            key = _key(neighbour)
-            if key not in seen:
-                seen.add(key)
-                number += 1
-                rank = (-hit * 1000 - len(outcome.rows) + cost + extra, cost + extra, number)
-                heapq.heappush(queue, (rank, number, neighbour))
+        frontier.extend(changes(slots, values, outcome.error), cost, hit * 1000 + len(outcome.rows))
     hit, _, error = nearest
     if quiet[1] is not None:
         return Found(quiet[1], runs, "no values were found with which it comes to the flagged expression", False)
@@ -82,18 +74,44 @@ def search(
     return Found(None, runs, f"no values were found with which it runs on the CPU ({runs} tries): {what}")
 
 
-def _changes(slots: Sequence[Slot], values: Values, outcome: Run) -> Iterator[tuple[int, Values]]:
-    """Neighbours of `values`, each with what it costs."""
-    if outcome.error is not None:
-        given = {slot.key: values[slot.key] for slot in slots}
-        for number, (key, description) in enumerate(repairs(outcome.error, given)):
-            yield 1 + number, changed(values, key, description)
+class Frontier:
+    """Values that are still to be run, the best first and none of them twice."""
+
+    def __init__(self, start: Values) -> None:
+        self._queue: list[tuple[int, int, int, Values]] = []
+        self._seen: set[str] = set()
+        self.extend([(0, start)], 0, 0)
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    def pop(self) -> tuple[int, Values]:
+        """The best values, with what it costs to come to them."""
+        _, cost, _, values = heapq.heappop(self._queue)
+        return cost, values
+
+    def extend(self, neighbours: Iterable[tuple[int, Values]], cost: int, worth: int) -> None:
+        """Neighbours, each with what its change costs, of values that cost `cost` and are `worth` following."""
+        for extra, values in neighbours:
+            key = json.dumps(values, sort_keys=True, default=str)
+            if key not in self._seen:
+                self._seen.add(key)
+                heapq.heappush(self._queue, (cost + extra - worth, cost + extra, len(self._seen), values))
+
+
+def at_first(slots: Sequence[Slot]) -> Values:
+    """The likeliest value of each slot."""
+    return {slot.key: slot.candidates[0] if slot.candidates else DEFAULT for slot in slots}
+
+
+def changes(slots: Sequence[Slot], values: Values, error: BaseException | None) -> Iterator[tuple[int, Values]]:
+    """Neighbours of `values`, each with what it costs. What no slot is for stays as it is."""
+    ours = {slot.key: values[slot.key] for slot in slots if slot.key in values}
+    if error is not None:
+        for number, (path, description) in enumerate(repairs(error, ours)):
+            yield 1 + number, {**values, **changed(ours, path, description)}
     for place, slot in enumerate(slots):
         for number, candidate in enumerate(slot.candidates):
-            if candidate != values[slot.key]:
-                price = 2 if outcome.error is None and slot.optional else 3
+            if candidate != values.get(slot.key, DEFAULT):
+                price = 2 if error is None and slot.optional else 3
                 yield price + number + place, {**values, slot.key: candidate}
-
-
-def _key(values: Values) -> str:
-    return json.dumps(values, sort_keys=True)

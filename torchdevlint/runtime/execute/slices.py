@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -148,7 +148,7 @@ class SliceProgram:
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         return {each.arg: ast.unparse(each.annotation) for each in every if each.annotation is not None}
 
-    def run(self, values: dict[str, Any], setting: Setting) -> tuple[Any, Any]:
+    def run(self, values: Mapping[str, Any], setting: Setting) -> tuple[Any, Any]:
         torch.manual_seed(0)
         namespace: dict[str, Any] = {"__name__": "slice", "__file__": str(self.target.path)}
         owner = _Self()

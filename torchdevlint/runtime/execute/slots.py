@@ -40,6 +40,7 @@ _MASK = re.compile(r"mask|^(is|has|done|valid)_?")
 _LENGTHS = re.compile(r"(^|_)(lens?|lengths?)$")
 _NUMBER = re.compile(
     r"^(n|num|max|min|k|size|dim|width|height|channels|hidden|seq|batch|h|w|d|c|len)(_|$)|(_size|_dim|_len|_num)$"
+    r"|^(in|out|input|output|hidden|embed|embedding)_(features|channels|units|filters|nodes|dims)$"
 )
 _FLAG = re.compile(r"^(is|use|has|do|with|no|return|only|keep|should|verbose|training|debug)(_|$)")
 _PATH = re.compile(r"(^|_)(file|filename|fname|path|filepath|dir|directory|folder)$")

@@ -18,6 +18,8 @@ Description = dict[str, Any]
 CPU = torch.device("cpu")
 SIZE = 8
 """All sizes are the same unless something says otherwise, so that shapes meet."""
+PUBLIC = ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.distributions", "torch.utils.data")
+"""Modules of torch that ``import torch`` brings, and by whose names their contents go."""
 DEFAULT: Description = {"is": "default"}
 _BY_NAME = {
     "kernel_size": 3, "kernel": 3, "stride": 1, "padding": 1, "dilation": 1, "groups": 1, "num_heads": 2, "n_heads": 2,

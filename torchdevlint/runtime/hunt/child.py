@@ -17,17 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from msgspec.structs import replace
 
 from torchdevlint.runtime.execute.errors import text_of
+from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import SIMULATED
 from torchdevlint.runtime.execute.slots import Slot, slots_of
 from torchdevlint.runtime.execute.target import functions_of
 from torchdevlint.runtime.execute.values import tensors_in
-from torchdevlint.runtime.hunt import compare, script
-from torchdevlint.runtime.hunt.explore import Watch, explore
+from torchdevlint.runtime.hunt import compare, examples, script
+from torchdevlint.runtime.hunt.explore import explore
 from torchdevlint.runtime.hunt.keep import keep_away
 from torchdevlint.runtime.hunt.survey import brought, survey
 from torchdevlint.runtime.hunt.targets import METHOD, MODULE, Target
+from torchdevlint.runtime.hunt.written import INIT, RECEIVER, Values, can_be_written, imported, leaves
 from torchdevlint.runtime.record import recorder as recording
 from torchdevlint.runtime.record import sites
 from torchdevlint.runtime.record.recorder import UNSUPPORTED, Recorder, cut, plain, story_of
@@ -63,6 +66,9 @@ def answer(request: dict[str, Any]) -> Any:
         return survey(request["modules"], request["root"])
     if what == "search":
         return _search(request)
+    if what == "examples":
+        targets = [Target(*row) for row in request["targets"]]
+        return examples.calls_of(request["modules"], targets, request["root"])
     return [_run(text, request["name"], request["root"]) for text in request["texts"]]
 
 
@@ -85,10 +91,10 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
         folder=request["folder"] if request["insert"] else "",
     )
     slots = list(_slots(target, call, owner, function))
-    watch = Watch(request["root"])
+    watch = LineWatch(request["root"])
 
-    def run(values: script.Values) -> BaseException | None:
-        if not script.can_be_written(values):
+    def run(values: Values) -> BaseException | None:
+        if not can_be_written(values) or _name_clashes(target, values):
             return NotImplementedError("a value that no script can hold")
         text = script.plain(_with(call, values)).text
         try:
@@ -98,11 +104,12 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
             return error
         return None
 
-    found = explore(slots, run, watch, lambda values: _counts(call, values), request["most"])
+    starts = [] if call.static else [{RECEIVER: one} for one in request["made"]]
+    found = explore(slots, run, watch, lambda values: _counts(call, values), request["most"], request["seen"], starts)
     calls = [
         {
             "values": dict(values),
-            "module_is_class": call.module_is_class,
+            "module_is_class": _with(call, values).module_is_class,
             "static": call.static,
             "positional": call.positional,
             "folder": call.folder,
@@ -112,15 +119,23 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
     return {"calls": calls, "runs": found.runs, "why": found.why}
 
 
-def _with(call: script.Call, values: script.Values) -> script.Call:
-    return script.Call(call.target, values, call.module_is_class, call.static, call.positional, call.folder)
+def _with(call: script.Call, values: Values) -> script.Call:
+    """The call with other values, of which one may be an instance of a subclass."""
+    is_module = call.module_is_class or bool(values.get(RECEIVER, {}).get("module"))
+    return replace(call, values=values, module_is_class=is_module)
 
 
-def _counts(call: script.Call, values: script.Values) -> bool:
+def _name_clashes(target: Target, values: Values) -> bool:
+    """Whether a value needs the name of the target for something else."""
+    first = target.qualname.partition(".")[0]
+    return any(name == first and module != target.module for module, name in imported(values))
+
+
+def _counts(call: script.Call, values: Values) -> bool:
     """Whether tensors are in it: arguments, or a Module of the project."""
-    if call.module_is_class:
+    if _with(call, values).module_is_class:
         return True
-    return any(True for _ in script.leaves(values)) or any(one["is"] == "device" for one in values.values())
+    return any(True for _ in leaves(values)) or any(one["is"] == "device" for one in values.values())
 
 
 def _found(module: Any, target: Target) -> tuple[Any, Any]:
@@ -137,7 +152,7 @@ def _found(module: Any, target: Target) -> tuple[Any, Any]:
 def _slots(target: Target, call: script.Call, owner: Any, function: Any) -> Iterator[Slot]:
     on_instance = owner is not None and not call.static
     if on_instance:
-        yield from slots_of(owner, _node(owner.__init__), script.INIT)
+        yield from slots_of(owner, _node(owner.__init__), INIT)
     yield from slots_of(function, _node(function), skip=1 if on_instance else 0)
 
 

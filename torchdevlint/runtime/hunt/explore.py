@@ -6,20 +6,14 @@ the number of runs.
 
 from __future__ import annotations
 
-import heapq
-import json
-import os
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
-from typing import Any
 
 from torchdevlint.runtime.execute.errors import told
-from torchdevlint.runtime.execute.repair import changed, repairs
+from torchdevlint.runtime.execute.lines import LineWatch, Row
+from torchdevlint.runtime.execute.search import Frontier, at_first, changes
 from torchdevlint.runtime.execute.slots import Slot
-from torchdevlint.runtime.execute.values import DEFAULT, Description
+from torchdevlint.runtime.hunt.written import INIT, RECEIVER, Values
 
 MOST_VARIANTS = 4
 MOST_QUIET = 3
@@ -29,9 +23,6 @@ AFTERWARDS = 24
 
 WITHOUT_BODY = 4
 """Further runs for what says that it is not implemented, as the methods of base classes do."""
-
-Values = Mapping[str, Description]
-Row = tuple[str, int]
 
 
 @dataclass(slots=True)
@@ -49,99 +40,98 @@ class Explored:
 def explore(
     slots: Sequence[Slot],
     run: Callable[[Values], BaseException | None],
-    watch: Watch,
+    watch: LineWatch,
     counts: Callable[[Values], bool],
     most: int,
+    seen: Sequence[Values] = (),
+    starts: Sequence[Values] = (),
 ) -> Explored:
-    """Run a target with one set of values after the other; those that do not count are no variants."""
-    found = Explored()
-    start: Values = {slot.key: slot.candidates[0] if slot.candidates else DEFAULT for slot in slots}
-    queue: list[tuple[int, int, int, Values]] = [(0, 0, 0, start)]
-    seen, covered = {_key(start)}, set[Row]()
-    number, left = 0, most
-    nearest: tuple[int, BaseException | None] = (-1, None)
-    ran, quiet = False, list[Values]()
-    while queue and left > 0 and len(found.variants) < MOST_VARIANTS:
-        _, cost, _, values = heapq.heappop(queue)
-        watch.rows = set()
-        error = run(values)
-        found.runs, left = found.runs + 1, left - 1
-        if isinstance(error, NotImplementedError) and not ran:
-            left = min(left, WITHOUT_BODY)
-        rows = frozenset(watch.rows)
+    """Run a target with one set of values after the other; those that do not count are no variants.
+
+    The values of calls that were `seen` come first. `starts` are instances that were seen, to be called with values
+    that are searched for; they come before those that are searched for as well.
+    """
+    search = _Search(slots, run, watch, counts, most)
+    for values in seen:
+        search.one(values, 0, is_seen=True)
+    for values in starts:
+        search.frontier.extend([(0, {**_of_the_call(slots), **values})], 0, START)
+    while search.goes_on:
+        cost, values = search.frontier.pop()
+        search.one(values, cost)
+    return search.found()
+
+
+START = 5
+"""What it is worth that an instance was seen, in lines."""
+
+
+def _of_the_call(slots: Sequence[Slot]) -> Values:
+    return {key: one for key, one in at_first(slots).items() if not key.startswith(INIT)}
+
+
+class _Search:
+    def __init__(
+        self,
+        slots: Sequence[Slot],
+        run: Callable[[Values], BaseException | None],
+        watch: LineWatch,
+        counts: Callable[[Values], bool],
+        most: int,
+    ) -> None:
+        self.slots, self.run, self.watch, self.counts = slots, run, watch, counts
+        self.start = at_first(slots)
+        self.frontier = Frontier(self.start)
+        self.left, self.runs = most, 0
+        self.ran = False
+        self.covered: set[Row] = set()
+        self.variants: list[Values] = []
+        self.quiet: list[Values] = []
+        self.nearest: tuple[int, BaseException | None] = (-1, None)
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self.frontier) and self.left > 0 and len(self.variants) < MOST_VARIANTS
+
+    def one(self, values: Values, cost: int, is_seen: bool = False) -> None:
+        """Run the target once, and put what comes next to the frontier."""
+        self.watch.reset()
+        error = self.run(values)
+        rows = frozenset(self.watch.places)
+        self.runs += 1
+        self.left -= 0 if is_seen else 1
+        if isinstance(error, NotImplementedError) and not self.ran:
+            self.left = min(self.left, WITHOUT_BODY)
         if error is None:
-            if not ran:
-                left = min(left, AFTERWARDS)
-            ran = True
-            if counts(values) and (not found.variants or not rows <= covered):
-                found.variants.append(values)
-                covered |= rows
-            elif counts(values) and _switches(values) != _switches(start) and len(quiet) < MOST_QUIET:
-                quiet.append(values)
-        if len(rows) > nearest[0] and error is not None:
-            nearest = (len(rows), error)
-        for extra, neighbour in _changes(slots, values, error):
-            key = _key(neighbour)
-            if key not in seen:
-                seen.add(key)
-                number += 1
-                rank = cost + extra - (len(rows) if error is not None else len(rows - covered))
-                heapq.heappush(queue, (rank, cost + extra, number, neighbour))
-    found.variants += quiet
-    if not found.variants:
-        error = nearest[1]
-        found.why = (
-            "it takes no tensor"
-            if ran or error is None
-            else f"no values were found ({found.runs} tries): {told(error)}"
-        )
-    return found
+            self._works(values, rows)
+        elif is_seen:
+            return
+        elif len(rows) > self.nearest[0]:
+            self.nearest = (len(rows), error)
+        slots = [slot for slot in self.slots if RECEIVER not in values or not slot.key.startswith(INIT)]
+        worth = len(rows) if error is not None else len(rows - self.covered)
+        self.frontier.extend(changes(slots, values, error), cost, worth)
 
+    def _works(self, values: Values, rows: frozenset[Row]) -> None:
+        if not self.ran:
+            self.left = min(self.left, AFTERWARDS)
+        self.ran = True
+        if not self.counts(values):
+            return
+        if not self.variants or not rows <= self.covered:
+            self.variants.append(values)
+            self.covered |= rows
+        elif _switches(values) != _switches(self.start) and len(self.quiet) < MOST_QUIET:
+            self.quiet.append(values)
 
-def _changes(slots: Sequence[Slot], values: Values, error: BaseException | None) -> Iterator[tuple[int, Values]]:
-    if error is not None:
-        for number, (path, description) in enumerate(repairs(error, values)):
-            yield 1 + number, changed(values, path, description)
-    for place, slot in enumerate(slots):
-        for number, candidate in enumerate(slot.candidates):
-            if candidate != values[slot.key]:
-                price = 2 if error is None and slot.optional else 3
-                yield price + number + place, {**values, slot.key: candidate}
+    def found(self) -> Explored:
+        variants, error = self.variants + self.quiet, self.nearest[1]
+        if variants:
+            return Explored(variants, self.runs)
+        if self.ran or error is None:
+            return Explored([], self.runs, "it takes no tensor")
+        return Explored([], self.runs, f"no values were found ({self.runs} tries): {told(error)}")
 
 
 def _switches(values: Values) -> list[str]:
     return [key for key, one in values.items() if one["is"] == "value" and one["value"] is True]
-
-
-def _key(values: Values) -> str:
-    return json.dumps(values, sort_keys=True, default=str)
-
-
-class Watch:
-    """While entered, remembers which lines of the files below a folder run; a context manager."""
-
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.rows: set[Row] = set()
-        self._known: dict[CodeType, bool] = {}
-
-    def __enter__(self) -> Watch:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
-        return self
-
-    def __exit__(self, *_exc_info: object) -> None:
-        sys.settrace(None)
-        threading.settrace(None)
-
-    def _call(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        code = frame.f_code
-        ours = self._known.get(code)
-        if ours is None:
-            ours = self._known[code] = os.path.realpath(code.co_filename).startswith(self.root)
-        return self._line if ours else None
-
-    def _line(self, frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "line":
-            self.rows.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._line

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import reduce
 from queue import LifoQueue
 from threading import Lock
 from typing import Any
@@ -16,11 +17,23 @@ from msgspec.structs import replace
 
 from torchdevlint.runtime.hunt import compare, judge, modes, script
 from torchdevlint.runtime.hunt.findings import BUG, UNREPRODUCED, Failure, Hunted, Place
-from torchdevlint.runtime.hunt.machines import FLAT, SCRIPT, SIMULATED, Machines, Order, Shown, prepared, request, why
+from torchdevlint.runtime.hunt.machines import (
+    FLAT,
+    SCRIPT,
+    SIMULATED,
+    Machines,
+    Order,
+    Recorded,
+    Shown,
+    prepared,
+    request,
+    why,
+)
 from torchdevlint.runtime.hunt.targets import PROGRESS, Target
 from torchdevlint.runtime.verify.server import Server
 
 SURVEY_SECONDS = 600.0
+NOTHING = Recorded()
 DIFFERENT = "another result"
 """Stands for the exception where there is none."""
 
@@ -58,9 +71,16 @@ def _at_work(server: Server) -> str:
 
 
 def hunt(
-    order: Order, surveyed: Surveyed, targets: Sequence[Target], done: Callable[[Hunted], None] = lambda _: None
+    order: Order,
+    surveyed: Surveyed,
+    targets: Sequence[Target],
+    done: Callable[[Hunted], None] = lambda _: None,
+    recorded: Recorded = NOTHING,
 ) -> list[Hunted]:
-    """What becomes of each target, in their order. `done` is called after each one, by one thread at a time."""
+    """What becomes of each target, in their order. `done` is called after each one, by one thread at a time.
+
+    `recorded` are calls that were seen; those that the examples of the targets' modules make come to them.
+    """
     if not targets:
         return []
     modules = tuple(each for each in order.project.modules if each[0] not in surveyed.failed)
@@ -73,10 +93,20 @@ def hunt(
             idle.put(stack.enter_context(Machines(order, modules, fresh)))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
 
+        def examples(module: str) -> Recorded:
+            machines = idle.get()
+            try:
+                return machines.examples([module], surveyed.targets)
+            finally:
+                idle.put(machines)
+
+        of_interest = list(dict.fromkeys(target.module for target in targets))
+        seen = reduce(Recorded.joined, pool.map(examples, of_interest), recorded)
+
         def work(target: Target) -> Hunted:
             machines = idle.get()
             try:
-                hunted = _hunted(target, order, machines)
+                hunted = _hunted(target, order, machines, seen)
             finally:
                 idle.put(machines)
             with telling:
@@ -86,8 +116,8 @@ def hunt(
         return list(pool.map(work, targets))
 
 
-def _hunted(target: Target, order: Order, machines: Machines) -> Hunted:
-    answer = machines.search(target)
+def _hunted(target: Target, order: Order, machines: Machines, seen: Recorded) -> Hunted:
+    answer = machines.search(target, seen)
     if answer.ended != "returned":
         return Hunted(target, why=f"the search for values {answer.ended}: {why(answer)}")
     calls = [script.Call(target, **one) for one in answer.value["calls"]]

@@ -10,8 +10,10 @@ from typing import Any
 from msgspec import Struct
 
 from torchdevlint.runtime.child import GIB, Limits
+from torchdevlint.runtime.execute.values import Description
 from torchdevlint.runtime.hunt.modes import MODES
 from torchdevlint.runtime.hunt.targets import Project, Target
+from torchdevlint.runtime.hunt.written import Values
 from torchdevlint.runtime.verify.server import Answer, Server
 
 FLAT, SIMULATED = "flat", "simulated"
@@ -30,6 +32,25 @@ class Order(Struct, frozen=True):
     limits: Limits = Limits(30.0, 8 * GIB)
     jobs: int = 1
     modes: tuple[str, ...] = MODES
+    command: str = ""
+    """A command of the user's, whose calls are hunted first."""
+
+
+class Recorded(Struct, frozen=True):
+    """Calls that were seen, by the name of their target, and how classes were constructed, by ``module:Class``."""
+
+    calls: Mapping[str, Sequence[Values]] = {}
+    made: Mapping[str, Sequence[Description]] = {}
+
+    def joined(self, other: Recorded) -> Recorded:
+        """These, and those that another process has seen."""
+        return Recorded(_joined(self.calls, other.calls), _joined(self.made, other.made))
+
+
+def _joined(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys((*one, *other))
+    every = {name: [*one.get(name, ()), *other.get(name, ())] for name in names}
+    return {name: [each for at, each in enumerate(found) if each not in found[:at]] for name, found in every.items()}
 
 
 class Machines(ExitStack):
@@ -69,18 +90,31 @@ class Machines(ExitStack):
             }
         ]
 
-    def search(self, target: Target) -> Answer:
-        """The ways through a target that run on the control."""
+    def search(self, target: Target, seen: Recorded) -> Answer:
+        """The ways through a target that run on the control, those that were seen first."""
         folder = dict(self.order.project.modules)[target.module]
         return self.known[FLAT].ask(
             {
                 **request(self.order, "search", self.order.limits.seconds * 2),
-                "target": [target.module, target.qualname, target.kind, target.filename, target.line, target.exported],
+                "target": target.row,
+                "seen": list(seen.calls.get(target.name, ())),
+                "made": list(seen.made.get(target.owner, ())),
                 "folder": folder,
                 "insert": not _is_installed(folder),
                 "most": self.order.tries,
             }
         )
+
+    def examples(self, modules: Sequence[str], targets: Sequence[Target]) -> Recorded:
+        """The calls that the examples in the docstrings of modules make on the control."""
+        answer = self.known[FLAT].ask(
+            {
+                **request(self.order, "examples", self.order.limits.seconds * 4),
+                "modules": list(modules),
+                "targets": [target.row for target in targets],
+            }
+        )
+        return Recorded(**answer.value) if answer.ended == "returned" else Recorded()
 
 
 def request(order: Order, what: str, seconds: float) -> dict[str, Any]:

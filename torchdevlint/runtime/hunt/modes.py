@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.runtime.hunt.script import Call, Script, called, called_at, made, plain, setting_up
+from torchdevlint.runtime.hunt.script import Call, Script, called, called_at, has_one_form, made, plain, setting_up
 from torchdevlint.runtime.hunt.targets import MODULE
 
 CALL, SECOND, EVAL, BACKWARD = "call", "second-device", "eval", "backward"
@@ -40,30 +40,31 @@ def _of_module(call: Call, name: str) -> Iterator[tuple[str, Script]]:
 
     yield of(EVAL, *ready, "module.eval()", f"result = {called(call)}")
     yield of(DEEPCOPY, *ready, "module = copy.deepcopy(module)", f"result = {called(call)}", imports=("copy",))
-    yield of(
-        BACK,
-        *ready,
-        called_at(call, "device"),
-        'module.to("cpu")',
-        called_at(call, '"cpu"'),
-        "module.to(device)",
-        f"result = {called_at(call, 'device')}",
-        as_function=True,
-    )
-    yield of(
-        STATE_DICT,
-        *ready,
-        "file = io.BytesIO()",
-        "torch.save(module.state_dict(), file)",
-        "file.seek(0)",
-        f"other = {made(call)}",
-        "other.load_state_dict(torch.load(file, map_location=second))",
-        "other.to(second)",
-        f"result = {called_at(call, 'second', 'other')}",
-        imports=("io",),
-        second="cuda:1",
-        as_function=True,
-    )
+    if has_one_form(call):
+        yield of(
+            BACK,
+            *ready,
+            called_at(call, "device"),
+            'module.to("cpu")',
+            called_at(call, '"cpu"'),
+            "module.to(device)",
+            f"result = {called_at(call, 'device')}",
+            as_function=True,
+        )
+        yield of(
+            STATE_DICT,
+            *ready,
+            "file = io.BytesIO()",
+            "torch.save(module.state_dict(), file)",
+            "file.seek(0)",
+            f"other = {made(call)}",
+            "other.load_state_dict(torch.load(file, map_location=second))",
+            "other.to(second)",
+            f"result = {called_at(call, 'second', 'other')}",
+            imports=("io",),
+            second="cuda:1",
+            as_function=True,
+        )
     yield of(
         PARALLEL,
         *ready,

@@ -13,7 +13,8 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from torchdevlint.runtime.execute.values import DEFAULT, Description, value
-from torchdevlint.runtime.hunt.script import INIT, Call, leaves
+from torchdevlint.runtime.hunt.script import Call
+from torchdevlint.runtime.hunt.written import INIT, RECEIVER, is_constructed_with, leaves
 
 MOST = 16
 _SWITCH = re.compile(r"(^|_)(cuda|gpus?)(_|$)")
@@ -28,7 +29,7 @@ def others(call: Call) -> Iterator[Call]:
     for key, given in _switched(call):
         yield replace(call, values={**call.values, key: given})
     flips = [
-        f"!{path}" if path.startswith(INIT) and call.module_is_class else path
+        f"!{path}" if is_constructed_with(path) and call.module_is_class else path
         for path, one in leaves(call.values)
         if one["is"] == "tensor"
     ]
@@ -64,7 +65,7 @@ def told(call: Call, other: Call) -> str:
         return f"`{switched[0].removeprefix(INIT)}`, which says where it works"
     changed = sorted(other.on_cpu - call.on_cpu)
     here = [path for path in changed if not path.startswith("!")]
-    there = [path[1:].removeprefix(INIT) for path in changed if path.startswith("!")]
+    there = [path[1:].removeprefix(INIT).removeprefix(f"{RECEIVER}.") for path in changed if path.startswith("!")]
     parts = []
     if here:
         parts.append(f"{', '.join(f'`{path}`' for path in here)} on the CPU")

@@ -27,6 +27,7 @@ class Record:
                 "tries": order.tries,
                 "modes": order.modes,
                 "seconds": order.limits.seconds,
+                "command": order.command,
             }
         )
         try:

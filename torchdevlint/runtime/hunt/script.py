@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from msgspec import Struct
 
-from torchdevlint.runtime.execute.values import SIZE, Description
 from torchdevlint.runtime.hunt.targets import METHOD, MODULE, Target
+from torchdevlint.runtime.hunt.written import BEFORE, INIT, RECEIVER, Values, Writer, imported, is_argument
 
-Values = Mapping[str, Description]
-INIT = "init."
-"""What the keys of a constructor's arguments begin with."""
 _TAKEN = frozenset({"torch", "sys", "io", "copy", "device", "second", "module", "thing", "result", "arguments", "same"})
 
 
@@ -66,53 +62,58 @@ def setting_up(call: Call, name: str = "module") -> tuple[str, ...]:
     if call.static or call.target.kind not in (MODULE, METHOD):
         return ()
     if call.module_is_class:
-        return (f"{name} = {made(call)}{'' if call.module_on_cpu else '.to(device)'}",)
-    return (f"thing = {made(call)}",)
+        return (f"{name} = {made(call)}{'' if call.module_on_cpu else '.to(device)'}", *_before(call, name))
+    return (f"thing = {made(call)}", *_before(call, "thing"))
 
 
 def called(call: Call, name: str = "module") -> str:
     """The call itself, with the arguments by their variables."""
-    given = _given(call)
-    inside = ", ".join(given.values()) if call.positional else ", ".join(f"{key}={var}" for key, var in given.items())
-    return f"{_callee(call, name)}({inside})"
+    listed, named = _arguments(call, _given(call))
+    inside = [*listed, *(each if key.startswith("**") else f"{key}={each}" for key, each in named.items())]
+    return f"{_callee(call, name)}({', '.join(inside)})"
 
 
 def called_at(call: Call, device: str, name: str = "module") -> str:
     """The call with arguments that are made for a device; the script is one `as_function`."""
-    star = "*" if call.positional else "**"
-    return f"{_callee(call, name)}({star}arguments({device}))"
+    listed, _ = _arguments(call, _given(call))
+    return f"{_callee(call, name)}({'*' if listed else '**'}arguments({device}))"
+
+
+def has_one_form(call: Call) -> bool:
+    """Whether its arguments are given by their places all, or by their names all: the others cannot be a function's."""
+    listed, named = _arguments(call, _given(call))
+    return not listed or not named
+
+
+def _arguments(call: Call, texts: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The arguments that are given by their place, with those that ``*args`` takes, and those given by name."""
+    starred = [number for number, key in enumerate(texts) if key.startswith("*") and not key.startswith("**")]
+    last = len(texts) if call.positional else starred[0] + 1 if starred else 0
+    listed = [f"*{text}" if key.startswith("*") else text for key, text in list(texts.items())[:last]]
+    named = {key: f"**{text}" if key.startswith("**") else text for key, text in list(texts.items())[last:]}
+    return listed, named
 
 
 def made(call: Call) -> str:
     """The expression that constructs the instance."""
-    owner = call.target.qualname.partition(".")[0]
+    write = Writer(call.on_cpu, call.module_is_class)
+    if RECEIVER in call.values:
+        return write.instance(call.values[RECEIVER], RECEIVER)
     given = {
-        key.removeprefix(INIT): written(one, call, key)
+        key.removeprefix(INIT): write.value(one, key)
         for key, one in call.values.items()
         if key.startswith(INIT) and one["is"] != "default"
     }
-    return f"{owner}({', '.join(f'{name}={text}' for name, text in given.items())})"
+    return f"{_first_name(call)}({', '.join(f'{name}={text}' for name, text in given.items())})"
 
 
-def leaves(values: Values) -> Iterator[tuple[str, Description]]:
-    """What can be placed: tensors and Modules, by their paths; those in a loader are on the CPU as they should be."""
-    for key, description in values.items():
-        yield from _leaves(key, description)
-
-
-def _leaves(path: str, description: Description) -> Iterator[tuple[str, Description]]:
-    kind = description["is"]
-    if kind in ("tensor", "module"):
-        yield path, description
-    elif kind in ("list", "tuple", "loader"):
-        for number, each in enumerate(description["of"]):
-            yield from _leaves(f"{path}[{number}]", each)
-    elif kind == "dict":
-        for name, each in description["of"].items():
-            yield from _leaves(f"{path}[{name}]", each)
-    elif kind == "instance":
-        for name, each in description["with"].items():
-            yield from _leaves(f"{path}.{name}", each)
+def _before(call: Call, name: str) -> Iterator[str]:
+    """The calls that the instance got before."""
+    write = Writer(call.on_cpu, call.module_is_class)
+    for key, one in call.values.items():
+        if key.startswith(BEFORE):
+            method = "" if one["method"] in ("forward", "__call__") else f".{one['method']}"
+            yield f"{name}{method}({write.given(one, key)})"
 
 
 def _callee(call: Call, name: str) -> str:
@@ -127,11 +128,13 @@ def _callee(call: Call, name: str) -> str:
 
 def _given(call: Call) -> dict[str, str]:
     """The variable of each argument that is given."""
-    return {
-        key: f"{key}_" if key in _TAKEN or keyword.iskeyword(key) or key == _first_name(call) else key
-        for key, one in call.values.items()
-        if not key.startswith(INIT) and one["is"] != "default"
-    }
+    taken = {*_TAKEN, _first_name(call), *(name for _, name in imported(call.values))}
+    found = {}
+    for key, one in call.values.items():
+        if is_argument(key) and one["is"] != "default":
+            name = key.lstrip("*")
+            found[key] = f"{name}_" if name in taken or keyword.iskeyword(name) else name
+    return found
 
 
 def _first_name(call: Call) -> str:
@@ -140,7 +143,8 @@ def _first_name(call: Call) -> str:
 
 def _lines(script: Script) -> Iterator[str]:
     call = script.call
-    given = {var: written(call.values[key], call, key) for key, var in _given(call).items()}
+    write = Writer(call.on_cpu, call.module_is_class)
+    given = {var: write.value(call.values[key], key) for key, var in _given(call).items()}
     yield f'"""{script.title}'
     yield ""
     yield "On a GPU: python THIS. On a simulated one: torchdevlint run -- python THIS. It runs with: python THIS cpu"
@@ -154,9 +158,10 @@ def _lines(script: Script) -> Iterator[str]:
     if call.folder:
         yield ""
         yield f"sys.path.insert(0, {call.folder!r})"
-    yield f"from {call.target.module} import {_first_name(call)}"
-    for module, name in sorted(_classes(call.values)):
-        if (module, name) != (call.target.module, _first_name(call)):
+    if RECEIVER not in call.values:
+        yield f"from {call.target.module} import {_first_name(call)}"
+    for module, name in sorted(imported(call.values)):
+        if RECEIVER in call.values or (module, name) != (call.target.module, _first_name(call)):
             yield f"from {module} import {name}"
     yield ""
     if script.second:
@@ -167,111 +172,10 @@ def _lines(script: Script) -> Iterator[str]:
         yield from ("", "", "def same(value=None, *rest, **named):", "    return value", "")
     yield "torch.manual_seed(0)"
     if script.as_function:
-        values = ", ".join(f'"{key}": {given[var]}' for key, var in _given(call).items())
-        listed = ", ".join(given[var] for var in _given(call).values())
-        yield from (
-            "",
-            "",
-            "def arguments(device):",
-            f"    return {f'[{listed}]' if call.positional else f'{{{values}}}'}",
-            "",
-            "",
-        )
+        listed, named = _arguments(call, {key: given[var] for key, var in _given(call).items()})
+        values = ", ".join(text if key.startswith("**") else f'"{key}": {text}' for key, text in named.items())
+        made_of = f"[{', '.join(listed)}]" if listed else f"{{{values}}}"
+        yield from ("", "", "def arguments(device):", f"    return {made_of}", "", "")
     else:
         yield from (f"{var} = {value}" for var, value in given.items())
     yield from script.body
-
-
-def _classes(values: Values) -> Iterator[tuple[str, str]]:
-    """The classes of which values are instances."""
-    for description in values.values():
-        if description["is"] == "instance":
-            module, _, name = description["of"].partition(":")
-            yield module, name.partition(".")[0]
-            yield from _classes(description["with"])
-        elif description["is"] in ("list", "tuple", "loader"):
-            yield from _classes(dict(enumerate(description["of"])))  # type: ignore[arg-type]
-        elif description["is"] == "dict":
-            yield from _classes(description["of"])
-
-
-def written(description: Description, call: Call, path: str) -> str:
-    """A value as an expression."""
-    kind = description["is"]
-    at_first = path.startswith(INIT) and call.module_is_class  # it is moved with the Module
-    if kind == "tensor":
-        here = path in call.on_cpu or (at_first and f"!{path}" not in call.on_cpu) or description.get("on") == "cpu"
-        return _tensor(description, here)
-    if kind == "module":
-        make = str(description["make"]).replace("nn.", "torch.nn.")
-        return make if at_first or path in call.on_cpu else f"{make}.to(device)"
-    if kind in ("list", "loader", "tuple"):
-        inside = [written(each, call, f"{path}[{number}]") for number, each in enumerate(description["of"])]
-        if kind == "list":
-            return f"[{', '.join(inside)}]"
-        if kind == "tuple":
-            return f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
-        batch = inside[0] if len(inside) == 1 else f"({', '.join(inside)})"
-        return f"[{batch}] * 2"
-    if kind == "dict":
-        return (
-            "{"
-            + ", ".join(f"{key!r}: {written(each, call, f'{path}[{key}]')}" for key, each in description["of"].items())
-            + "}"
-        )
-    if kind == "instance":
-        name = description["of"].partition(":")[2]
-        given = ", ".join(
-            f"{key}={written(each, call, f'{path}.{key}')}"
-            for key, each in description["with"].items()
-            if each["is"] != "default"
-        )
-        return f"{name}({given})"
-    return str(_OTHERS[kind](description))
-
-
-def _tensor(description: Description, here: bool) -> str:
-    shape = ", ".join(map(str, description["shape"]))
-    dtype, fill = description["dtype"], description.get("fill")
-    told = "" if dtype in ("float32", "int64") else f", dtype=torch.{dtype}"
-    size = f"({shape}{',' if len(description['shape']) == 1 else ''})"
-    if fill == "ones":
-        made = f"torch.ones({size}{f', dtype=torch.{dtype}' if dtype != 'float32' else ''})"
-    elif fill == "lengths":
-        made = f"torch.full({size}, {SIZE}{told})"
-    elif dtype == "bool":
-        made = f"(torch.rand({size}) > 0.5)"
-    elif dtype.startswith(("float", "bfloat", "complex")):
-        made = f"(torch.rand({size}{told}) + 0.1)"
-    else:
-        made = f"torch.randint(0, 2, {size}{told})"
-    placed = made if here else f"{made}.to(device)"
-    return f"{placed}.requires_grad_()" if description.get("grad") else placed
-
-
-_OTHERS: dict[str, Any] = {
-    "value": lambda description: repr(description["value"]),
-    "device": lambda _description: "torch.device(device)",
-    "function": lambda _description: "same",
-    "optimizer": lambda _description: "torch.optim.SGD([torch.nn.Parameter(torch.zeros(1, device=device))], lr=0.1)",
-    "generator": lambda _description: "torch.Generator(device=device).manual_seed(0)",
-    "numpy": lambda description: f"torch.rand({tuple(description['shape'])!r}).numpy()",
-}
-
-
-def can_be_written(values: Values) -> bool:
-    """Whether all values have an expression."""
-    return all(_can_be_written(one) for one in values.values())
-
-
-def _can_be_written(description: Description) -> bool:
-    kind = description["is"]
-    if kind in ("list", "tuple", "loader"):
-        return all(map(_can_be_written, description["of"]))
-    if kind == "dict":
-        return all(map(_can_be_written, description["of"].values()))
-    if kind == "instance":
-        return all(map(_can_be_written, description["with"].values()))
-    if kind == "value":
-        return type(description["value"]) in (bool, int, float, str, type(None), list)
-    return kind in ("tensor", "module", "default", *_OTHERS)

@@ -59,7 +59,7 @@ def brought(name: str, folder: str) -> ModuleType | str:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        with _Alarm(SECONDS):
+        with Alarm(SECONDS):
             return importlib.import_module(name)
     except TooLongError:
         return f"importing it takes longer than {SECONDS} s"
@@ -72,7 +72,7 @@ def brought(name: str, folder: str) -> ModuleType | str:
         return f"importing it fails: {told(error)}"
 
 
-class _Alarm:
+class Alarm:
     """Raises `TooLongError` in the main thread after some seconds, where the system has such a signal."""
 
     def __init__(self, seconds: int) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from torchdevlint.runtime.execute.target import import_name
 
@@ -36,6 +38,16 @@ class Target(Struct, frozen=True, order=True):
     @property
     def name(self) -> str:
         return f"{self.module}:{self.qualname}"
+
+    @property
+    def owner(self) -> str:
+        """``module:Class`` of what has a class."""
+        return f"{self.module}:{self.qualname.partition('.')[0]}"
+
+    @property
+    def row(self) -> list[Any]:
+        """Its fields, from which another process makes the same."""
+        return list(astuple(self))
 
     def is_selected(self, patterns: tuple[str, ...]) -> bool:
         """Whether one of the patterns, as those of a shell, fits its name or its dotted path; all do without any."""

@@ -1,9 +1,10 @@
 """What `torchdevlint run` has its processes do: record, on a backend, from the moment torch has been imported.
 
 The environment says what is wanted: ``TORCHDEVLINT_RECORD`` is the folder for the records, ``TORCHDEVLINT_SIMULATE``
-the number of accelerators to simulate and ``TORCHDEVLINT_SIMULATE_KIND`` their type (cuda unless it is said),
-``TORCHDEVLINT_DEVICE`` the type of the real ones otherwise. ``TORCHDEVLINT_LINES`` names a JSON file with rows by path:
-whether they are executed is recorded; and with the module of an observer, and what it is given.
+the number of accelerators to simulate, ``TORCHDEVLINT_SIMULATE_KIND`` their type (cuda unless it is said), and
+``TORCHDEVLINT_FLAT`` that they are the CPU by another name; ``TORCHDEVLINT_DEVICE`` is the type of the real ones
+otherwise. ``TORCHDEVLINT_LINES`` names a JSON file with rows by path: whether they are executed is recorded; and with
+the module of an observer, and what it is given.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from types import ModuleType
 
 from torchdevlint.runtime.importing import when_imported
 from torchdevlint.runtime.start import inherit
-from torchdevlint.runtime.start.inherit import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
+from torchdevlint.runtime.start.inherit import DEVICE, FLAT, LINES, RECORD, SIMULATE, SIMULATE_KIND
 
 
 def begin() -> None:
@@ -45,7 +46,7 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
 
             hardware.install(one, device)
         else:
-            simulate(count, kind)
+            simulate(count, kind, flat=bool(environment.get(FLAT)))
     except Exception as error:
         one.ending = f"the backend failed: {type(error).__name__}: {error}"
         one.write(final=True)
@@ -55,20 +56,24 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
         from torchdevlint.runtime.record.visited import Visited
 
         asked = json.loads(Path(environment[LINES]).read_text("utf-8"))
-        one.visited = Visited(asked["lines"])
-        one.visited.watch()
+        if asked["lines"]:
+            one.visited = Visited(asked["lines"])
+            one.visited.watch()
         if asked["observer"]:
             import_module(asked["observer"]).install(asked["observed"], one)
     endings.watch(one)
     one.write()
 
 
-def simulate(count: int, kind: str) -> None:
-    """Simulate `count` accelerators of `kind` in this process, from now on, and tell the active recorder of it."""
+def simulate(count: int, kind: str, flat: bool = False) -> None:
+    """Simulate `count` accelerators of `kind` in this process, from now on, and tell the active recorder of it.
+
+    On a `flat` machine they are the CPU under another name.
+    """
     from torchdevlint.runtime.record import recorder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch's modules say as they are imported; it may be an error by -W
         from torchdevlint.runtime import simulated
 
-        simulated.install(count, kind, recorder=recorder.active())
+        simulated.install(count, kind, recorder=recorder.active(), flat=flat)

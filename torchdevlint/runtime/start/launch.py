@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint.runtime.start import inherit, shims
-from torchdevlint.runtime.start.inherit import DEVICE, LINES, RECORD, SIMULATE, SIMULATE_KIND
+from torchdevlint.runtime.start.inherit import DEVICE, FLAT, LINES, RECORD, SIMULATE, SIMULATE_KIND
 from torchdevlint.runtime.start.unseen import Watch
 from torchdevlint.runtime.tell.account import Account, Hidden, merge, read
 
@@ -57,6 +57,8 @@ class Order:
     lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
     observer: str = ""
     observed: Sequence[Any] = ()
+    flat: bool = False
+    """The simulated accelerators are the CPU under another name."""
     output_to_stderr: bool = False
     """For a caller whose own stdout says something else."""
 
@@ -96,9 +98,11 @@ def environment(order: Order, folder: Path) -> dict[str, str]:
     """This process's environment, and what makes every Python in it record into `folder`."""
     env = dict(os.environ)
     env[RECORD] = str(folder)
-    for name in (SIMULATE, SIMULATE_KIND, DEVICE, LINES):
+    for name in (SIMULATE, SIMULATE_KIND, DEVICE, LINES, FLAT):
         env.pop(name, None)
-    if order.lines:
+    if order.flat:
+        env[FLAT] = "1"
+    if order.lines or order.observer:
         wanted = folder / "wanted.lines"
         lines = {path: list(rows) for path, rows in order.lines.items()}
         asked = {"lines": lines, "observer": order.observer, "observed": list(order.observed)}
