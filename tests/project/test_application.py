@@ -380,16 +380,42 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
         ("from ._C import forward", ""),
         ("from .parts import forward", ""),
         ("try:\n    from .gone import forward\nexcept ImportError:\n    forward = None", ""),
+        ("from net.parts import forward", ""),
+        ("from net.parts import forward, made", ""),
+        ("from net.parts import forward\nfrom net.ops_cuda import back", "o = Extension('net.ops_cuda', ['a.cu'])\n"),
+        ("from net.parts import forward\nfrom net import _C", ""),
+        ("from net.gone import forward", ""),
+        ("from elsewhere.parts import gone", ""),
     ],
 )
 def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: str) -> None:
-    """What a file imports from its package is there, is built by a script, or may be missing."""
-    others = {"parts.py": "forward = None\n", "setup.py": built}
+    """What a file imports from its package is there, is built by a script, or may be missing.
+
+    What nothing else is imported from may be another package with the name of a folder.
+    """
+    others = {"parts.py": "forward = None\nglobals()['made'] = 1\n", "setup.py": built}
     assert "layers.py:TDL012" in found(_package(tmp_path, statement, others))
 
 
-def test_what_imports_a_file_that_is_gone_is_never_run(tmp_path: Path) -> None:
-    assert found(_package(tmp_path, "from .gone import forward", {})) == []
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from .gone import forward",
+        "from net.parts import forward\nfrom net.gone import backward",
+        "from net.parts import forward\nfrom net.more import gone",
+        "from .parts import gone",
+    ],
+)
+def test_what_imports_what_is_gone_is_never_run(tmp_path: Path, statement: str) -> None:
+    assert found(_package(tmp_path, statement, {"parts.py": "forward = None\n", "more.py": ""})) == []
+
+
+def test_what_is_gone_is_asked_for_again_when_it_is_there(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    root = _package(tmp_path, "from .parts import gone", {"parts.py": "forward = None\n"})
+    assert found(root, kept) == found(root, kept) == []
+    (root / "net" / "parts.py").write_text("forward = gone = None\n")
+    assert "layers.py:TDL012" in found(root, kept)
 
 
 def _package(root: Path, statement: str, others: dict[str, str]) -> Path:

@@ -7,7 +7,6 @@ none of them comes to hurts nobody, and where all of them run on the current GPU
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 from pathlib import PurePath
 
@@ -22,14 +21,13 @@ from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_ch
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.patterns import regex
+from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
 _STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
-_GENERATED = regex(r"^_|_pb2|version")
-"""Names of modules that stand in no repository."""
 _FEWEST_OTHERS = 4
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
@@ -118,22 +116,8 @@ class Application:
 
     @cached_property
     def _cannot_be_imported(self) -> bool:
-        """Whether the file imports from its package what is not there, and what no script builds."""
         assert self._project is not None
-        asked = (each for each in self._tree.body if isinstance(each, ast.ImportFrom) and each.level and each.module)
-        return any(
-            self._project.is_missing(each.module or "", each.level) and not self._is_built(each.module or "")
-            for each in asked
-        )
-
-    def _is_built(self, module: str) -> bool:
-        """Whether a module may come from elsewhere: compiled or generated, as its name or a ``setup.py`` says."""
-        assert self._project is not None
-        name = module.rpartition(".")[2]
-        paths = (each for each in self._project.saying((name,)) or () if PurePath(each).name == "setup.py")
-        scripts = (text.text for each in paths if (text := self._project.text_of(each)) is not None)
-        built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
-        return _GENERATED.search(name) is not None or any(map(built.search, scripts))
+        return cannot_be_imported(self._tree, self._project)
 
     @cached_property
     def _is_of_cpu(self) -> bool:

@@ -45,9 +45,16 @@ def submodule(package: str, name: str) -> str | None:
 
 
 def is_missing(beside: str, module: str, level: int) -> bool:
-    """Whether a relative import leads to a folder of the project where nothing goes by its name, of whatever kind."""
-    folder = _above(beside, level - 1)
-    for part in filter(None, module.split(".")):
+    """Whether an import leads to a folder of the project where nothing goes by its name, of whatever kind."""
+    parts = [*filter(None, module.split("."))]
+    if level:
+        folder = _above(beside, level - 1)
+    else:
+        home = locate(beside, parts.pop(0)) if parts else None
+        folder = os.path.dirname(home) if home is not None and home.endswith(".py") else home
+        if home is not None and home.endswith(".py") and os.path.basename(home) != "__init__.py":
+            return False
+    for part in parts:
         if folder is None or not os.path.isdir(folder):
             return False
         if not any(each.partition(".")[0] == part for each in os.listdir(folder)):

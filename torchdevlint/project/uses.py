@@ -75,7 +75,7 @@ class Project(Struct):
             yield from (each for each in (found, *below) if each is not None and each.endswith(".py"))
 
     def is_missing(self, module: str, level: int) -> bool:
-        """Whether a relative import of this file leads to nothing, be it something that is built."""
+        """Whether an import of this file leads into the project, and there to nothing, not even to what is compiled."""
         if self.locate(self.path, module, level) is not None:
             return False
         return is_missing(os.path.dirname(self.path), module, level)

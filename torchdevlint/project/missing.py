@@ -1,0 +1,85 @@
+"""Imports that end a program: a file asks its own project for a module, or for a name in one, that is not there.
+
+Only statements of the top level are looked at, so not what is tried. A module may be built by a script, and a name may
+be bound in ways that the text of its module does not show; then nothing is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import PurePath
+
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+
+_GENERATED = regex(r"^_|_pb2|version")
+"""Names of modules that stand in no repository."""
+_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|\b__dict__\b|^\s+global\b|\bsetattr\(", re.MULTILINE)
+"""How a module may bind names that none of its statements names."""
+
+
+def cannot_be_imported(tree: ast.Module, project: Project) -> bool:
+    """Whether the file that `project` looks from ends at an import from its own project."""
+    asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    return any(_ends_here(each, asked, project) for each in asked)
+
+
+def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
+    module = node.module or ""
+    if not node.level and not _is_own(node, asked, project):
+        return False
+    if project.is_missing(module, node.level):
+        return not _is_built(module, project)
+    found = project.locate(project.path, module, node.level)
+    unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
+    return any(not _is_built(each, project) for each in unbound)
+
+
+def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
+    """Whether an absolute import surely means the project, and nothing that is installed under the same name.
+
+    That is so for what lies beside the file, and where another import of the file finds all that it asks for there.
+    """
+    top = (node.module or "").partition(".")[0]
+    home = project.locate(project.path, top, 0)
+    if home is None:
+        return False
+    folder = os.path.dirname(home) if os.path.basename(home) == "__init__.py" else home
+    if os.path.dirname(folder) == os.path.dirname(project.path) and folder != home:
+        return True
+    others = (each for each in asked if each is not node and not each.level)
+    return any(_is_found(each, project) for each in others if (each.module or "").partition(".")[0] == top)
+
+
+def _is_found(node: ast.ImportFrom, project: Project) -> bool:
+    found = project.locate(project.path, node.module or "", 0)
+    return found is not None and not any(_is_unbound(each.name, found, project) for each in node.names)
+
+
+def _is_unbound(name: str, home: str, project: Project) -> bool:
+    """Whether the module at `home`, or the folder of one, surely has nothing by this name."""
+    if name == "*" or project.submodule(home, name) is not None:
+        return False
+    module = project.library.get(home) if home.endswith(".py") else None
+    if module is None:
+        return False
+    project.used(home, "", module)
+    return name not in module.bindings and not _may_bind(module)
+
+
+def _may_bind(module: ModuleFile) -> bool:
+    """Whether a module may bind more names than its statements name."""
+    others = module.stars or "__getattr__" in module.bindings
+    return bool(others) or _BINDS_OTHERWISE.search(module.source.text) is not None
+
+
+def _is_built(module: str, project: Project) -> bool:
+    """Whether a module may come from elsewhere: compiled or generated, as its name or a ``setup.py`` says."""
+    name = module.rpartition(".")[2]
+    paths = (each for each in project.saying((name,)) or () if PurePath(each).name == "setup.py")
+    scripts = (text.text for each in paths if (text := project.text_of(each)) is not None)
+    built = re.compile(rf"['\"/.]{re.escape(name)}['\"]")
+    return _GENERATED.search(name) is not None or any(map(built.search, scripts))
