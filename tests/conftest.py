@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -113,6 +114,14 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+def a_part(names: Iterable[Any], of: int = 3) -> list[Any]:
+    """As parameters: one of so many in every run, the others where what is `slow` is run too."""
+    params = (
+        name if number % of == 0 else pytest.param(name, marks=pytest.mark.slow) for number, name in enumerate(names)
+    )
+    return list(params)
 
 
 def python(

@@ -26,15 +26,15 @@ WRITTEN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("ex
 
 
 def test_generated_files_are_fresh() -> None:
-    assert stale(pages()) == [], "run: python scripts/docs.py"
-
-
-def test_the_check_names_what_is_stale_and_fails() -> None:
     done = python("scripts/docs.py", "--check")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (0, ""), "run: python scripts/docs.py"
+
+
+def test_what_is_stale_is_named() -> None:
+    fresh = pages()
     page = ROOT / "docs" / "rules" / "TDL001.md"
-    assert stale({**pages(), page: "something else"}) == [page]
-    without = {path: text for path, text in pages().items() if path != page}
+    assert stale({**fresh, page: "something else"}) == [page]
+    without = {path: text for path, text in fresh.items() if path != page}
     assert stale(without) == [page], "a page whose rule is gone is stale"
 
 
@@ -186,6 +186,19 @@ def test_a_terminal_is_html_that_says_what_it_says() -> None:
     )
     css = (ROOT / "docs" / "site.css").read_text(encoding="utf-8")
     assert all(f".terminal .ansi-{color} " in css for color in site.COLORS[1:])
+
+
+def test_the_tests_are_run_as_the_pages_say() -> None:
+    """The same command everywhere; what a change has to pass adds the slow ones to what the configuration selects."""
+    command = "pytest -q -n 2 --dist loadgroup"
+    (left_out,) = re.findall(
+        r"^addopts = .* -m '(.+)'\"$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert left_out.endswith(" and not slow")
+    assert f"\n{command}\n```" in README
+    assert f"\n{command}  " in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    passed = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert passed.endswith(f"\n{command} -m '{left_out.removesuffix(' and not slow')}'\n")
 
 
 def test_every_command_and_option_is_on_the_page() -> None:

@@ -189,6 +189,7 @@ def test_many_elif_branches_and_a_long_chain_are_not_too_deep() -> None:
     assert check((branches + chain).encode()).problems == ()
 
 
+@pytest.mark.slow
 def test_a_long_generated_file() -> None:
     text = "import torch\n" + "".join(f"v{row} = torch.zeros({row})\n" for row in range(50_000))
     assert check(text.encode()).problems == ()

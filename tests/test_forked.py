@@ -192,6 +192,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[forked._Server]:
 ENDS_SOON = [sys.executable, "-c", "import time; time.sleep(0.2)"]
 
 
+@pytest.mark.slow
 def test_the_processes_of_the_tests_end_though_a_fork_has_their_pipes(
     server: forked._Server, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_process_that_does_not_end_when_it_is_told_to_is_killed(monkeypatch: p
         assert process.returncode == -9
 
 
+@pytest.mark.slow
 def test_what_a_dead_server_has_started_has_no_status_and_another_takes_its_place(server: forked._Server) -> None:
     left = forked.Popen(ENDS_SOON)
     assert server.process is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import a_part
 from tests.counted import calls_of
 from torchdevlint import engine
 from torchdevlint.model import Diagnostic, FileResult, Problem, Severity, Span
@@ -21,6 +22,24 @@ from robustness.watched import Child  # noqa: E402
 SNIPPETS = inputs.snippets()
 CHANGED, OF_FULL_SIZE = 80, 100
 """So many changes of each kind, and the part of an extreme's first size, that are tried here."""
+GROWING = {
+    "loads in a function": 60,
+    "suppressions": 60,
+    "noqa": 60,
+    "sums into one name": 160,
+    "training loops": 45,
+    "tensors in a dict": 60,
+    "attributes of one another": 80,
+    "walruses": 120,
+    "environment": 100,
+    "devices": 60,
+    "other conditions": 40,
+    "layers": 140,
+    "while loops": 80,
+    "names of arms": 60,
+    "concatenated": 60,
+}
+"""Extremes, and a size from which twice as much should be twice the work."""
 
 
 def calls(text: str) -> int:
@@ -45,29 +64,10 @@ def test_extremes_are_checked_without_a_fault(name: str) -> None:
     assert examine(Sample(name, text.encode("utf-8", "surrogateescape"))).faults == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("loads in a function", 60),
-        ("suppressions", 60),
-        ("noqa", 60),
-        ("sums into one name", 160),
-        ("training loops", 45),
-        ("tensors in a dict", 60),
-        ("attributes of one another", 80),
-        ("walruses", 120),
-        ("environment", 100),
-        ("devices", 60),
-        ("other conditions", 40),
-        ("layers", 140),
-        ("while loops", 80),
-        ("names of arms", 60),
-        ("concatenated", 60),
-    ],
-)
-def test_twice_as_much_is_twice_the_work(name: str, size: int) -> None:
+@pytest.mark.parametrize("name", a_part(GROWING))
+def test_twice_as_much_is_twice_the_work(name: str) -> None:
     """What a function or file holds many of is not looked through again for each of them."""
-    make = extremes.EXTREMES[name].make
+    size, make = GROWING[name], extremes.EXTREMES[name].make
     _, once, twice = (calls(extremes.HEAD + make(each)) for each in (2, size, 2 * size))  # the first one imports
     assert twice < 2.3 * once
 

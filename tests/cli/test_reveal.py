@@ -78,3 +78,11 @@ def test_an_answer_fails_no_run_and_is_given_again(tmp_path: Path) -> None:
         done = forked.python("-m", "torchdevlint", "check", "a.py", "--output-format", "concise", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "a.py:2:1: TDL903 `x` is a tensor of 1 dimension on the CPU (default device)" in done.stdout
+
+
+def test_what_depends_on_a_condition_is_told_case_by_case(tmp_path: Path) -> None:
+    text = "def f(flag):\n    if flag:\n        x = [torch.zeros(2)]\n    else:\n        x = torch.zeros(2).cuda()\n"
+    (tmp_path / "a.py").write_text(f"import torch\n\n\n{text}    return x  # torchdevlint: reveal\n")
+    done = forked.python("-m", "torchdevlint", "check", "a.py", "--output-format", "concise", cwd=tmp_path)
+    listed = "1 item: a tensor of 1 dimension on the CPU (default device)"
+    assert f"; `flag` holds: {listed}; `flag` does not hold: a tensor of 1 dimension on cuda\n" in done.stdout

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests import forked
-from tests.conftest import ROOT
+from tests.conftest import ROOT, a_part
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
 
@@ -139,9 +139,10 @@ def test_a_clean_program_keeps_its_exit_code_input_and_output(tmp_path: Path) ->
     [
         (f"t = threading.Thread(target=lambda: {MIX}, name='loader')\nt.start(); t.join()", "the thread loader"),
         ("p = multiprocessing.get_context('fork').Process(target=mix, name='p')\np.start(); p.join()", "the process p"),
-        (
+        pytest.param(
             "p = multiprocessing.get_context('spawn').Process(target=mix, name='p')\np.start(); p.join()",
             "the process p",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["thread", "fork", "spawn"],
@@ -211,7 +212,7 @@ def test_an_error_that_is_logged_and_ends_the_program_is_reported(tmp_path: Path
 
 
 @pytest.mark.usefixtures("at_its_own_start")
-@pytest.mark.parametrize("end", ["os._exit(5)", "os.execv(sys.executable, [sys.executable, '-c', 'exit(5)'])"])
+@pytest.mark.parametrize("end", a_part(["os._exit(5)", "os.execv(sys.executable, [sys.executable, '-c', 'exit(5)'])"]))
 def test_a_program_that_leaves_at_once_leaves_its_record(end: str, tmp_path: Path) -> None:
     code = f"import os, sys, torch\ntorch.ones(2).to('meta')\n{end}\n"
     report = recorded(tmp_path, sys.executable, program(tmp_path, code), status=5)
@@ -231,6 +232,7 @@ def test_a_program_that_is_killed_is_told_as_such(tmp_path: Path) -> None:
     assert done.stderr.endswith(f"{verdict}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_its_own_start")
 def test_a_program_without_torch_was_not_checked(tmp_path: Path) -> None:
     done = run(tmp_path, sys.executable, "-c", "print('hi')")

@@ -170,6 +170,7 @@ def test_kinds_that_are_refused(tmp_path: Path, flags: tuple[str, ...], told: st
     assert told in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_ranks_of_torchrun(tmp_path: Path) -> None:
     code = """

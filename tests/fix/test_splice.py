@@ -42,3 +42,10 @@ def test_neighbours_are_made_both() -> None:
 def test_two_insertions_in_one_place_exclude_each_other_unless_they_are_one() -> None:
     one, same, other = fix((1, 1, 1, 1, "import a\n")), fix((1, 1, 1, 1, "import a\n")), fix((1, 1, 1, 1, "b"))
     assert splice("x", [one, same, other]) == ("import a\nx", (one, same))
+
+
+@pytest.mark.parametrize(("at", "fits"), [(1, True), (2, False), (3, False), (4, True)])
+def test_an_insertion_goes_with_what_it_does_not_touch(at: int, fits: bool) -> None:
+    insertion, replacement = fix((1, 3, 1, 3, "+")), fix((1, at, 1, at + 1, "x"))
+    assert splice("abcd", [insertion, replacement])[1] == (insertion, replacement)[: 1 + fits]
+    assert splice("abcd", [replacement, insertion])[1] == (replacement, insertion)[: 1 + fits]

@@ -59,6 +59,7 @@ def test_a_full_disk_leaves_the_file_and_nothing_beside_it(file: Path, monkeypat
     assert list(file.parent.iterdir()) == [file]
 
 
+@pytest.mark.slow
 def test_killed_a_hundred_times_it_is_old_or_new(file: Path) -> None:
     seen = set()
     for number in range(100):

@@ -198,6 +198,10 @@ def tensors(expression: str, value: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{expression}[{place}]", each
 
 
+at_once = pytest.mark.xdist_group("behaviour")
+"""Of one worker, since all ask for the same results."""
+
+
 @cache
 def results() -> tuple[tuple[str, str, int], ...]:
     """Each expression of a tensor that torch could make, with its operation and number of dimensions."""
@@ -241,12 +245,14 @@ def test_the_number_of_dimensions_of_what_is_written(expression: str) -> None:
         assert known_as_one or expression in UNKNOWN_FORMS
 
 
+@at_once
 def test_0_dim_results_do_not_clash() -> None:
     expressions = [expression for expression, _, ndim in results() if ndim == 0]
     assert len(expressions) > 500
     assert sorted(reported(expressions)) == []
 
 
+@at_once
 def test_results_with_dimensions_do() -> None:
     """Of most operations; what may be 0-dim is only known where the arguments say so."""
     found = reported([expression for expression, _, ndim in results() if ndim])
@@ -257,6 +263,7 @@ def test_results_with_dimensions_do() -> None:
     assert silent <= torch_api.MAYBE_SCALAR | torch_api.CROSSING | one_or_several, sorted(silent)
 
 
+@at_once
 def test_results_are_where_the_operands_are() -> None:
     """On the meta device, which runs every operation for its shape: no listed one ends up anywhere else."""
     with quietly():

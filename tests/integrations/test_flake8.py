@@ -95,6 +95,7 @@ def test_defaults_against_defaults(project: Path) -> None:
     assert {place[0] for place in found} >= {"bom.py", "crlf.py", "latin.py", "form_feed.py", "char_rnn.py"}
 
 
+@pytest.mark.slow
 def test_everything_selected(project: Path) -> None:
     found = flake8_places(flake8("--isolated", "--select=TDL", ".", cwd=project))
     assert found == cli_places("--isolated", "--select", "TDL", ".", cwd=project)

@@ -109,7 +109,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("more", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)], ids=["alone", "xdist"])
 def test_a_device_error_is_told_beside_the_test_that_it_fails(run, pytester: pytest.Pytester, more) -> None:
     if more and find_spec("xdist") is None:
         pytest.skip("pytest-xdist is not installed")

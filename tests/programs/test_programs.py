@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests import forked
-from tests.conftest import python
+from tests.conftest import a_part, python
 from tests.programs.catalogue import GROUPS, Program, programs
 
 torch_is_there = find_spec("torch") is not None
@@ -29,6 +29,10 @@ processes and workers of their own, and what dies in the program, in a worker of
 
 def each(those: list[Program]) -> Any:
     return pytest.mark.parametrize("program", those, ids=lambda program: program.path.stem)
+
+
+def a_part_of(those: list[Program]) -> Any:
+    return pytest.mark.parametrize("program", a_part(those), ids=lambda program: program.path.stem)
 
 
 def plainly(program: Program, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -70,7 +74,7 @@ def test_the_programs_are_there_and_say_what_the_catalogue_needs() -> None:
         assert bool(program.library) == (program.group == "libraries"), program.path
 
 
-@each(WORKING)
+@a_part_of(WORKING)
 def test_a_working_program_trains_on_the_cpu(program: Program, tmp_path: Path) -> None:
     done = plainly(program, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -95,7 +99,7 @@ def test_the_rule_that_a_broken_program_names_finds_it(program: Program) -> None
     assert program.rule in found, sorted(found)
 
 
-@each(WORKING)
+@a_part_of(WORKING)
 def test_a_working_program_works_on_two_simulated_accelerators(program: Program, tmp_path: Path) -> None:
     done, report = simulated(program, tmp_path)
     assert done.returncode == 0, done.stderr + done.stdout
@@ -104,7 +108,7 @@ def test_a_working_program_works_on_two_simulated_accelerators(program: Program,
     assert "cuda" in done.stdout or "2 GPUs" in done.stdout
 
 
-@each(BROKEN)
+@a_part_of(BROKEN)
 def test_a_broken_program_dies_where_it_says_and_the_report_tells(program: Program, tmp_path: Path) -> None:
     done, report = simulated(program, tmp_path)
     assert done.returncode != 0

@@ -78,6 +78,7 @@ def test_the_floors_are_those_of_rules_that_are_executed() -> None:
     assert set(CONFIRMED) <= set(EXECUTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", EXECUTED)
 def test_no_finding_of_a_case_is_refuted_and_most_are_confirmed(code: str, tmp_path: Path, server: Server) -> None:
     found = climbs([case for case in HITS if case.rule == code][:MOST], tmp_path, server)

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, a_part
 from torchdevlint.config import Settings
 from torchdevlint.engine import check_paths
 from torchdevlint.model import Diagnostic
@@ -251,7 +251,7 @@ def appears(note: Path, within: float = 60.0) -> None:
     assert note.exists()
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", a_part(TARGETS, of=5))
 def test_every_target_gets_its_answer_and_leaves_nothing(server: Server, mark: str, tmp_path: Path, name: str) -> None:
     target = TARGETS[name]
     began = time.monotonic()
@@ -337,7 +337,7 @@ def test_what_raises_in_the_harness_itself_is_told_in_the_reasons(server: Server
     assert climbed.reasons[0][1].startswith("the search for values raised: TypeError: 'NoneType' object")
 
 
-@pytest.mark.parametrize("name", KILLERS)
+@pytest.mark.parametrize("name", a_part(KILLERS))
 def test_who_ends_the_server_ends_too(server: Server, mark: str, tmp_path: Path, name: str) -> None:
     """What has left the process group and has an empty environment is found as well."""
     began = time.monotonic()
@@ -379,6 +379,7 @@ def test_after_its_end_a_server_starts_no_process(tmp_path: Path) -> None:
     assert ended.process is None
 
 
+@pytest.mark.slow
 def test_without_fork_an_answer_cannot_be_printed_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows: the code shares the process, and its stdout, with what answers."""
     word, start = secrets.token_hex(8), subprocess.Popen
@@ -415,6 +416,7 @@ def verify(*arguments: str, project: Path, word: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_run_over_many_has_a_verdict_for_each_and_leaves_nothing(project: Path) -> None:
     """What comes to no call is shown by the slice, which does without the import."""
     few = ("loops", "computes-in-c", "exits-at-import", "raises-what-has-no-words", "breaks-the-builtins")
@@ -455,6 +457,7 @@ def test_a_run_over_many_has_a_verdict_for_each_and_leaves_nothing(project: Path
     assert list((project.parent / "tmp").glob("torchdevlint-*")) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all_quickly_and_in_one_word(project: Path) -> None:
     notes = [project.parent / f"note_{number}" for number in range(2)]
     for number, note in enumerate(notes):

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.conftest import a_part
 from torchdevlint.explain import pasted
 from torchdevlint.rules import all_rules
 from torchdevlint.runtime import backends
@@ -18,7 +19,7 @@ from torchdevlint.runtime.verify.server import Server
 from torchdevlint.runtime.verify.verdict import HOLDS, Judgement, Rung, Verdict
 
 PROBES = {rule.code: read(rule.probe) for rule in all_rules() if rule.probe is not None}
-each_probe = pytest.mark.parametrize("code", sorted(PROBES))
+each_probe = pytest.mark.parametrize("code", a_part(sorted(PROBES)))
 ON_ACCELERATORS = sorted(code for code, probe in PROBES.items() if probe.needs != "cpu")
 
 
@@ -63,7 +64,7 @@ def test_without_an_accelerator_a_probe_confirms_or_says_what_it_needs(
         assert judgement.evidence.observed is None
 
 
-@pytest.mark.parametrize("code", ON_ACCELERATORS)
+@pytest.mark.parametrize("code", a_part(ON_ACCELERATORS))
 def test_every_probe_confirms_on_simulated_accelerators(code: str, server: Server) -> None:
     judgement = probed([code], machine(), server, None, "simulated")[code]
     assert judgement.verdict is Verdict.CONFIRMED, judgement
@@ -82,7 +83,7 @@ def test_every_probe_confirms_on_real_accelerators(code: str, server: Server) ->
     assert judgement.backend == there.partition(":")[0]
 
 
-@pytest.mark.parametrize("code", ["TDL004", "TDL201"])
+@pytest.mark.parametrize("code", a_part(["TDL004", "TDL201"]))
 def test_a_fork_of_the_process_that_executes_shows_what_a_fresh_process_shows(code: str, server: Server) -> None:
     placement = place(PROBES[code], None)
     assert isinstance(placement, Placement)

@@ -20,6 +20,7 @@ from msgspec import structs
 torch = pytest.importorskip("torch", reason="what was flagged is executed with torch")
 
 from tests import forked  # noqa: E402
+from tests.conftest import a_part  # noqa: E402
 from tests.forked import python  # noqa: E402
 from tests.runtime import snippets  # noqa: E402
 from tests.runtime.execute.bench import Bench, by_hand  # noqa: E402
@@ -195,6 +196,10 @@ def mode_of(code: str) -> str:
     return mode
 
 
+at_once = pytest.mark.xdist_group("confirmed")
+"""Of one worker, since all ask what is said of all."""
+
+
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Verified]]:
     """What one call of `verify` says of all snippets of an execution mode."""
@@ -215,6 +220,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
     return of
 
 
+@at_once
 @pytest.mark.parametrize("name", CONFIRMED)
 def test_a_finding_is_confirmed_with_what_was_seen(name: str, verified: Callable[[str], dict[str, Verified]]) -> None:
     expected = CONFIRMED[name]
@@ -254,6 +260,7 @@ def test_every_mode_is_confirmed_at_every_rung_that_it_can_have() -> None:
     assert rungs.keys() == EXECUTIONS.keys()
 
 
+@at_once
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -533,7 +540,7 @@ def pointed_at(bench: Bench, right: Correct, before: str = "") -> Diagnostic:
     return by_hand(path, right.code, right.marked, *right.notes, symptom=right.symptom)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", a_part(RIGHT))
 def test_correct_code_is_refuted_where_all_of_it_was_run(bench: Bench, name: str) -> None:
     right = RIGHT[name]
     climbed = bench.climb(pointed_at(bench, right))
@@ -550,7 +557,7 @@ def test_correct_code_is_refuted_where_all_of_it_was_run(bench: Bench, name: str
     )
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", a_part(RIGHT))
 def test_a_slice_of_correct_code_says_nothing(bench: Bench, name: str) -> None:
     assert bench.climb(pointed_at(bench, RIGHT[name], snippets.MISSING)).judgement is None
 
@@ -727,7 +734,7 @@ def put_right(bench: Bench, name: str, before: str = "") -> Diagnostic:
     return by_hand(bench.write(before + text), "TDL014", "torch.ones(8)", operation)
 
 
-@pytest.mark.parametrize("name", [each for each in PUT_RIGHT if each not in NOT_REACHED])
+@pytest.mark.parametrize("name", a_part(each for each in PUT_RIGHT if each not in NOT_REACHED))
 def test_all_of_the_code_is_refuted_if_something_puts_it_right(bench: Bench, name: str) -> None:
     judgement = bench.judgement(put_right(bench, name))
     assert (judgement.verdict, judgement.rung) == (Verdict.REFUTED, SYNTHESISED)
@@ -738,7 +745,7 @@ def test_code_that_no_tensor_of_an_accelerator_comes_to_is_not_confirmed(bench: 
     assert bench.climb(put_right(bench, name)).judgement is None
 
 
-@pytest.mark.parametrize("name", PUT_RIGHT)
+@pytest.mark.parametrize("name", a_part(PUT_RIGHT))
 def test_a_slice_does_not_confirm_what_it_has_taken_apart(bench: Bench, name: str) -> None:
     assert bench.climb(put_right(bench, name, snippets.MISSING)).judgement is None
 
@@ -998,7 +1005,7 @@ INCONCLUSIVE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", INCONCLUSIVE)
+@pytest.mark.parametrize("name", a_part(INCONCLUSIVE))
 def test_what_shows_nothing_says_why(bench: Bench, name: str) -> None:
     silent = INCONCLUSIVE[name]
     path = bench.write(silent.text)
