@@ -30,8 +30,14 @@ def applicability(code: str, text: str) -> Applicability | None:
     return None if finding.fix is None else finding.fix.applicability
 
 
+PLACED = "def step(x: torch.Tensor, y: torch.Tensor, device):\n    x = x.to(device)\n    y = {}\n    return x + y\n"
 READ = "def read(path, device=None):\n    return torch.load(path, map_location=device)"
 LINES = {
+    "TDL012": [
+        (PLACED.format("y.cuda()"), PLACED.format("y.to(device)")),
+        (PLACED.format("y.cuda(non_blocking=False)"), PLACED.format("y.to(device)")),
+        (PLACED.format("y.cuda(non_blocking = True)"), PLACED.format("y.to(device, non_blocking=True)")),
+    ],
     "TDL104": [
         (
             "w = torch.ones(2, requires_grad=True).cuda()\ntorch.optim.SGD([w])",
