@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.modules import ModulesInContainer
 from torchdevlint.flow.facts.tensors import BatchNotMoved, IgnoresGivenDevice, ReadOnHost
-from torchdevlint.model import Report, Span
+from torchdevlint.model import Applicability, Report, Span
 from torchdevlint.rules import (
     tdl005_batch_not_moved,
     tdl006_numpy_on_accelerator,
@@ -48,6 +48,14 @@ def test_a_batch_names_its_part_and_both_origins() -> None:
     assert "`labels` is where the loader made it, but `output` is on the model's device" in report.message
     assert quoted(report.help) == ["labels.to(device)"]
     assert [note.span for note in report.notes] == [LOADED, MOVED]
+
+
+@pytest.mark.parametrize(("whole", "applied"), [(False, Applicability.UNSAFE), (True, Applicability.DISPLAY)])
+def test_a_batch_that_may_hold_several_tensors_is_moved_by_hand(whole: bool, applied: Applicability) -> None:
+    for before in (None, LOADED):
+        report = only(tdl005_batch_not_moved, replace(BATCH, name_at=AT, here="device", whole=whole, before=before))
+        assert report.fix is not None
+        assert report.fix.applicability is applied
 
 
 HOST = ReadOnHost(AT, "output.numpy()", Operand("output", "`device`", AT, (("moved here", MOVED),)), needs_detach=False)
