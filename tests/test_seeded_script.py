@@ -79,6 +79,12 @@ def test_what_is_none_of_a_kind_is_left_alone(kind: str, line: str) -> None:
     assert changed(kind, line) == []
 
 
+def test_a_name_that_a_file_does_not_have_is_not_written() -> None:
+    line = b"from torch import zeros_like\nx.new_zeros(3), zeros_like(x)\n"
+    assert list(KINDS["like"](File(line))) == []
+    assert len(list(KINDS["like"](File(b"import torch.nn\n" + line)))) == 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_other_line_stays_where_it_is(kind: str) -> None:
     lines = [

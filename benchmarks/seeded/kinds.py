@@ -76,6 +76,11 @@ class File:
                 names.update({each.asname or each.name: f"{node.module}.{each.name}" for each in node.names})
         return {name: full for name, full in names.items() if full == "torch" or full.startswith("torch.")}
 
+    @property
+    def has_torch(self) -> bool:
+        """Whether ``import torch``, or ``import torch.nn``, has bound the name `torch`."""
+        return any(name == full for name, full in self._modules.items())
+
     def of_torch(self, node: ast.expr) -> str:
         """The full name of what `node` names in torch, or an empty text: ``torch.zeros``, ``torch.nn.ModuleList``."""
         if isinstance(node, ast.Name):
@@ -130,8 +135,11 @@ def factory(file: File) -> Iterator[Seed]:
 
 
 def like(file: File) -> Iterator[Seed]:
-    """``torch.zeros_like(x)`` and ``x.new_zeros(3)`` become ``torch.zeros(..)`` on the default device."""
-    for call in file.calls:
+    """``torch.zeros_like(x)`` and ``x.new_zeros(3)`` become ``torch.zeros(..)`` on the default device.
+
+    Only in files that have `torch` by this name, since the program would not run otherwise.
+    """
+    for call in file.calls if file.has_torch else ():
         if any(isinstance(each, ast.Starred) for each in call.args) or not call.args:
             continue
         module, _, name = file.of_torch(call.func).rpartition(".")

@@ -14,7 +14,14 @@ from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN, IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.facts.tensors import (
+    ANOTHER_RETURN,
+    RETURN,
+    SIZED_ALIKE,
+    IgnoresGivenDevice,
+    MixedDevices,
+    ReadOnHost,
+)
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
@@ -75,7 +82,7 @@ class Application:
 
         What is private is called in its own file, and so is what a program defines that nobody imports.
         """
-        if fact.operation not in (RETURN, ANOTHER_RETURN):
+        if fact.operation not in (RETURN, ANOTHER_RETURN, SIZED_ALIKE):
             return False
         functions = (each for each in self._tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
         function = next((each for each in functions if each.name == fact.scope), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from torchdevlint.flow.facts.common import Creation
-from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN, SAME_RETURN, MixedDevices
+from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RESULT, RETURN, SAME_RETURN, SIZED_ALIKE, MixedDevices
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
@@ -73,9 +73,14 @@ def is_together(fact: MixedDevices) -> bool:
     return fact.operation == SAME_RETURN
 
 
+def is_sized_alike(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: what is returned was made after an argument."""
+    return fact.operation in (RESULT, SIZED_ALIKE)
+
+
 def _meets_later(fact: MixedDevices) -> bool:
     """Whether nothing raises here, since the operands only leave the function."""
-    return is_returned(fact) or is_one_of_two(fact) or is_together(fact)
+    return is_returned(fact) or is_one_of_two(fact) or is_together(fact) or is_sized_alike(fact)
 
 
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
@@ -135,6 +140,10 @@ def claim(fact: MixedDevices, first: Creation) -> str:
         return f"{made}, which is returned in one case, and {code(fact.other.text)} on {fact.other.device} in another"
     if is_together(fact):
         return f"{made}, which is returned beside {code(fact.other.text)} on {fact.other.device}"
+    if fact.operation == RESULT:
+        return f"{made}, which stands for the result of an operator on {fact.other.device}"
+    if fact.operation == SIZED_ALIKE:
+        return f"{made}, which is returned with the shape and dtype of {code(fact.other.text)}, but not its device"
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
@@ -146,6 +155,10 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: where the result is depends on the input, and what it meets later may not be there"
     if is_together(fact):
         return "nothing raises here: what is returned is in two places, and whoever takes it expects one"
+    if fact.operation == RESULT:
+        return "nothing raises here: what is compiled takes the result of the operator to be on the CPU"
+    if fact.operation == SIZED_ALIKE:
+        return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _GRADIENTS:

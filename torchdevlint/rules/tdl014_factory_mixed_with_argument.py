@@ -6,8 +6,10 @@ outside of `forward`: losses, metrics, masks, index helpers, samplers, methods t
 and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
 with what comes out of an argument (`prediction["boxes"]`, or an attribute that is asked for its shape), or with
 something that was made on a device that the function was given; when it is filled from an argument, slice by slice, and
-returned; and when it is returned for a special case by content (`if not len(boxes): return torch.zeros(0, 4)`) where
-the other `return` gives what is made of an argument.
+returned, or is returned with the shape and the dtype of one; when a kernel of another library gets it, empty or with
+the dtype of an argument, beside the argument that it is as large as; when a stand-in for an operator
+(`torch.library.register_fake`) gives it; and when it is returned for a special case by content (`if not len(boxes):
+return torch.zeros(0, 4)`) where the other `return` gives what is made of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
@@ -24,7 +26,8 @@ or, for a gradient that `backward` or `torch.autograd.grad` is given,
     RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu
 
 A buffer that is filled by slices raises nothing: `out[:, 0] = x` copies to the CPU, and what is returned is silently
-there.
+there. Nor does a stand-in: what is compiled takes the operator's result to be on the CPU. A kernel that does not look
+reads or writes memory that is not its own.
 
 ## Example
 ```python
@@ -65,6 +68,7 @@ be, or asked for their shape and calculated with beside a tensor; indexing and a
 from an array. What an argument of a class of another file holds
 is where the argument is, unless its names speak of data sets. A buffer that is filled and then given to another
 function, instead of being returned, is seen only where that is a metric of torchmetrics or an operator of `torch.ops`.
+What a Python function of another library gets may be moved there, so that masks and tables are not reported.
 A tensor of the CPU that `torch.distributed` sends is the subject of TDL404.
 
 ## References

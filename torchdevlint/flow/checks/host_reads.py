@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import re
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.events import ItemAssigned, LibraryCalled, ReadByHost
 from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
-from torchdevlint.flow.state.devices import MODEL, TOP, Origin
+from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -61,6 +64,8 @@ def _note(
         _note_on_host(frame, state, value)
         return
     machine = frame.machine
+    if value.device == TOP and not _is_of_module(value) and isinstance(node, ast.Call):
+        value = replace(value, device=Device(Origin.ARGUMENT, stem_text(node)))
     machine.record(
         ("host", node),
         lambda: ReadOnHost(
@@ -249,11 +254,15 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
         return False
     followed, root = followed_in(function), root_of(node)
+    if _is_method(read) and brought_elsewhere(function, read) is not None:  # type: ignore[arg-type]
+        return value.device.origin is Origin.ARGUMENT or value.device == TOP
     if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
         return value.device.origin is Origin.ARGUMENT
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)
+    if _is_of_module(value) and _is_method(read) and brings_any(function):
+        return True
     return _is_of_module(value) and root is not None and root in followed
 
 

@@ -41,7 +41,7 @@ def _note_call(event: Called) -> None:
             name = root_of(at)
             if name is None or not _came_in(given) or name not in argument_names(frame.function):
                 continue
-            if _is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
+            if is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
                 found = Given(f"{name}.device", f"`{name}` is used with it", at)
                 record(frame, event.state, place, names_cuda(place) or "", found)
                 return
@@ -66,7 +66,7 @@ def _came_in(value: Value) -> bool:
     return place is not None and place.origin in (Origin.ARGUMENT, Origin.MODEL)
 
 
-def _is_as_large(function: ast.AST, place: ast.expr, name: str) -> bool:
+def is_as_large(function: ast.AST, place: ast.AST, name: str) -> bool:
     """Whether the size of what is made at `place` is asked of the argument `name`, there or some lines before."""
     used = _names_in(place)
     if name in used:

@@ -54,9 +54,9 @@ def _note_placed(event: Placed) -> None:
     frame, state, node = event.frame, event.state, event.node
     if event.device.origin is not Origin.LITERAL or event.device.name != "cuda" or frame.machine.in_child:
         return
-    if not isinstance(node, ast.Call) or _is_what_it_is_for(frame) or is_for_cuda(frame):
+    if not isinstance(node, ast.Call) or is_what_it_is_for(frame) or is_for_cuda(frame):
         return
-    text, guarded = names_cuda(node), _is_guarded(state) or _stands_under_question(frame, node)
+    text, guarded = names_cuda(node), is_guarded(state) or _stands_under_question(frame, node)
     if not guarded or (_asks_only_the_machine(frame, node) and not _script_moves(frame)):
         frame.machine.memory(_Memory).literals.add(node)
     if text is None:
@@ -121,7 +121,7 @@ def _note_layer(event: LayerCalled) -> None:
 def _note_default(event: FunctionCalled) -> None:
     """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
     frame, state, node, function, arguments = event.frame, event.state, event.node, event.function, event.arguments
-    if arguments.starred or arguments.double_starred or state.guarded or _is_guarded(state):
+    if arguments.starred or arguments.double_starred or state.guarded or is_guarded(state):
         return
     names = positional_names(function.node)
     taken = {*names[: len(arguments.positional) + (function.receiver is not None)], *arguments.keywords}
@@ -273,7 +273,7 @@ def _script_moves(frame: Frame) -> bool:
     return any(_MODEL.search(frame.machine.text_of(each)) for each in moved)
 
 
-def _is_what_it_is_for(frame: Frame) -> bool:
+def is_what_it_is_for(frame: Frame) -> bool:
     """In an override of ``cuda`` or ``to``, or in a function that is for CUDA by its name."""
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -281,7 +281,7 @@ def _is_what_it_is_for(frame: Frame) -> bool:
     return function.name in ("to", "_apply") or "cuda" in function.name.lower()
 
 
-def _is_guarded(state: State) -> bool:
+def is_guarded(state: State) -> bool:
     """Whether a test that asks for an accelerator, in whatever words, encloses the place."""
     return state.guarded or any(_is_about_accelerators(key) for key, _ in state.conditions)
 

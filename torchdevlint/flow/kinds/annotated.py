@@ -40,6 +40,16 @@ def _is_other(kind: Value) -> bool:
     return isinstance(kind, Cls) and not any(base.endswith("Tensor") for base in kind.info.base_names)
 
 
+def is_annotated_module(frame: Frame, scope: Scope, name: str) -> bool:
+    """Whether an annotation says that the name holds a Module: one of torch, or of a class of the project."""
+    named = [each for annotation in _annotations(scope).get(name, ()) for each in named_in(annotation)]
+    kinds = [frame.evaluate(each, State({})) for each in named]
+    return any(
+        (isinstance(kind, Ref) and is_module_class(kind.name)) or (isinstance(kind, Cls) and kind.info.is_module)
+        for kind in kinds
+    )
+
+
 @once_a_node
 def _annotations(scope: Scope) -> dict[str, list[ast.expr]]:
     """The annotations of each parameter and variable of a function or module."""

@@ -128,7 +128,7 @@ def _given_by(
     if isinstance(source, Library):
         sample = item_of_data(frame, loop.target, source)
         return None if sample == UNKNOWN else sample
-    if isinstance(source, Unknown) and not (isinstance(node, ast.Call) or beside_others) and _moves_a_part(loop):
+    if isinstance(source, Unknown) and not beside_others and _moves_a_part(loop):
         return Tensor(LOADER, None, (), (Step("comes from the loop here", loop.target),), opaque=True)
     return None
 
@@ -155,14 +155,22 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
     }
     if len(names | unpacked) < 2:
         return False
-    return any(
-        call.func.attr in _MOVES and bool(call.args or call.keywords or call.func.attr == "cuda")
-        for node in nodes_in(loop, ast.Assign)
-        for call in (node.value,)
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and _root(call.func.value) in names | unpacked
-    )
+    return any(_root(each) in names | unpacked for each in _moved_in(loop))
+
+
+@once_a_node
+def _moved_in(loop: ast.For | ast.AsyncFor) -> list[ast.expr]:
+    """What a loop moves: ``x = x.to(d)``, and ``model(x.to(device))``, where it is said that `device` is one."""
+    assigned = {id(node.value) for node in nodes_in(loop, ast.Assign)}
+    dropped = {id(each) for node in nodes_in(loop, ast.Expr) for each in dropped_by(node.value)}
+    return [
+        call.func.value
+        for call in nodes_in(loop, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in _MOVES
+        and (call.args or call.keywords or call.func.attr == "cuda")
+        and (id(call) in assigned or (id(call) not in dropped and _moved_by(call) is not None))
+    ]
 
 
 def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tensor | None:

@@ -7,11 +7,13 @@ is needed than the call alone.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import targets_by_value
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, uses_in
@@ -19,11 +21,13 @@ from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
-from torchdevlint.source.nodes import inside, is_inside, nodes_in
+from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
 """What says of something that is called that it is a module."""
+_MOVES_IN_PLACE = re.compile(r"model|net(?:$|work|_)|module|coder|critic|actor|policy|layer|graph|batch", re.IGNORECASE)
+"""Names of what may move in place, though it was made together with tensors."""
 _OF_OUTPUTS = torch_api.TENSOR_ONLY_ATTRIBUTES | torch_api.TENSOR_ONLY_METHODS | {"argmax", "max", "shape", "squeeze"}
 """What says of the outcome of a model that it is a tensor: that it is no array is known."""
 
@@ -62,6 +66,8 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
     uses = uses_in(scope).get(node.id) if scope is not None else None
     if scope is None or uses is None or uses.is_module or uses.is_container or uses.called or holds_graphs(frame):
         return None
+    if uses.is_of_class or _MOVES_IN_PLACE.search(node.id):
+        return None
     parts = _parts_beside(scope, node.id)
     if not parts:
         return None
@@ -70,16 +76,21 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
             return call
         if place == 1 and _is_loss(frame, call, state):
             return call
-    return next((each for each in nodes_in(scope, ast.Assign) if _moves_one_of(parts, each)), None)
+    return next((each for name, each in _kept_moves(scope) if name in parts), None)
 
 
-def _moves_one_of(names: frozenset[str], node: ast.Assign) -> bool:
-    """``x = x.to(d)``, where `x` is one of the names."""
-    call = node.value
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(node.targets) == 1):
-        return False
-    moved = dotted_path(call.func.value)
-    return moved in names and call.func.attr in torch_api.MOVE_METHODS and dotted_path(node.targets[0]) == moved
+@once_a_node
+def _kept_moves(scope: Scope) -> tuple[tuple[str, ast.expr], ...]:
+    """What a scope moves as tensors are moved, ``x = x.to(d)`` and ``f(x.to(d))``, with the calls that do it."""
+    dropped = {id(each) for node in nodes_in(scope, ast.Expr) for each in dropped_by(node.value)}
+    bound, found = targets_by_value(scope), []
+    for call in nodes_in(scope, ast.Call):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
+            continue
+        path = dotted_path(call.func.value)
+        if path is not None and id(call) not in dropped and (call not in bound or dotted_path(bound[call]) == path):
+            found.append((path, call))
+    return tuple(found)
 
 
 def holds_graphs(frame: Frame) -> bool:

@@ -12,6 +12,7 @@ from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.modules import follows_input
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
+from torchdevlint.flow.run.numpy_reads import note_read
 from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
@@ -217,6 +218,8 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         return _held_by_layer(frame, state, callee.value)
     if name == "get_device" and _has_shape(frame, callee.value):
         return number_of_device(state, node, Tensor(TOP))
+    if name == "numpy" and frame.function is not None and note_read(frame, state, node, callee.value):
+        return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Call) and frame.function is not None:
         _note_beside_brought(frame, state, node, callee.value)
         return UNKNOWN

@@ -1,0 +1,75 @@
+"""``x.numpy()`` of something unknown, in a function that brings tensors to the CPU where it reads others by NumPy."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.events import ReadByHost
+from torchdevlint.flow.kinds.annotated import is_annotated_module
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import Scope, uses_in
+from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Step, Tensor
+
+_GIVE_NO_TENSORS = frozenset(
+    {"parameters", "named_parameters", "state_dict", "buffers", "modules", "children", "config"}
+)
+
+
+def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> bool:
+    """Emit the read of `node` if it is brought to the CPU elsewhere, or came from a Module that is an argument."""
+    function = frame.function
+    if function is None:
+        return False
+    brought = brought_elsewhere(function, node)
+    if brought is not None:
+        device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)
+    elif brings_any(function) and (made := _made_by_module(frame, function, read)) is not None:
+        device, step = TOP, Step("comes from a Module here", made, of_module=True)
+    else:
+        return False
+    given = Tensor(device, None, (), (step,))
+    frame.machine.emit(ReadByHost(frame, state, node, (read, given)))
+    return True
+
+
+def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call | None:
+    """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it, for an argument."""
+    call: ast.expr | None = _first_call(read)
+    if isinstance(call, ast.Name):
+        values = values_by_path(function).get(call.id, [])
+        call = _first_call(values[0]) if len(values) == 1 else None
+    if not isinstance(call, ast.Call):
+        return None
+    path = dotted_path(call.func) or ""
+    root, _, rest = path.partition(".")
+    last = rest.rpartition(".")[2]
+    if root not in argument_names(function) or last in _GIVE_NO_TENSORS:  # type: ignore[arg-type]
+        return None
+    uses = uses_in(function).get(root)
+    is_module = (uses is not None and uses.is_module) or is_annotated_module(frame, function, root)
+    return call if is_module and not (rest and torch_api.is_of_tensors(last)) else None
+
+
+def _first_call(node: ast.expr) -> ast.expr:
+    """`f(x)` in ``f(x)[0].float()``, or the name that a chain of methods of tensors begins with."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_step(node.func):
+            node = node.func.value
+        else:
+            return node
+
+
+def _is_step(function: ast.Attribute) -> bool:
+    """Whether it is called on what a call gave, or is a method of tensors: ``logits.float()``."""
+    holder = function.value
+    while isinstance(holder, ast.Subscript):
+        holder = holder.value
+    return isinstance(holder, ast.Call) or (isinstance(holder, ast.Name) and torch_api.is_of_tensors(function.attr))

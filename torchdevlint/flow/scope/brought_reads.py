@@ -1,0 +1,142 @@
+"""Reads by NumPy of what the same function brings to the CPU where it reads it another time.
+
+Who writes ``x.cpu().numpy()`` expects `x` elsewhere, and so on every other line that reads it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+
+_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_OF_A_PLACE = re.compile(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
+"""Words of a test that decides by where something is, or by what kind of array it is."""
+_OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed|(?:^|_)ids?$|label|target|mask", re.IGNORECASE)
+
+
+def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
+    """``x[j].cpu().numpy()`` of a function that reads ``x[i].numpy()``; None where only one of them can run.
+
+    So are two attributes of one object, which moves as a whole, unless they are lengths or indices. Items under
+    constant keys are things of their own: one of a dict may have been copied, and another one not.
+    """
+    methods, stem = _chain(read)
+    if not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods):
+        return None
+    brought = _brought_in(function)
+    if not brought:
+        return None
+    found = brought.get(ast.dump(stem)) or brought.get(_holder(stem), ())
+    if not found or not _is_one_thing(function, stem) or _asks(function):
+        return None
+    return next((each for each in found if each is not read and not _exclude(function, read, each)), None)
+
+
+def brings_any(function: Scope) -> bool:
+    """Whether a function brings something to the CPU for NumPy, and decides nothing by where it is."""
+    return bool(_brought_in(function)) and not _asks(function)
+
+
+def _holder(stem: ast.expr) -> str:
+    """What tells the object of which an attribute is read; nothing for `self`, whose attributes are what they are."""
+    if not isinstance(stem, ast.Attribute) or _OFTEN_ON_CPU.search(stem.attr):
+        return ""
+    path = dotted_path(stem.value)
+    return "" if path is None or path.partition(".")[0] == "self" else f"{path}."
+
+
+def stem_text(read: ast.Call) -> str:
+    """What is read, without methods and places in it: `out` of ``out[i].float().numpy()``."""
+    stem = _chain(read)[1]
+    return dotted_path(stem) or ast.unparse(stem)
+
+
+@once_a_node
+def _brought_in(function: Scope) -> dict[str, tuple[ast.Call, ...]]:
+    """What a function brings to the CPU for NumPy, by the dump of where the chain begins."""
+    found: dict[str, tuple[ast.Call, ...]] = {}
+    for call in nodes_in(function, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
+            methods, stem = _chain(call)
+            if "cpu" in methods:
+                for key in filter(None, (ast.dump(stem), _holder(stem))):
+                    found[key] = (*found.get(key, ()), call)
+    return found
+
+
+def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
+    """``("numpy", "float")`` and `x` of ``x[i].float().numpy()``."""
+    methods: tuple[str, ...] = ()
+    while True:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            methods, node = (*methods, node.func.attr), node.func.value
+        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            node = node.value
+        else:
+            return methods, node
+
+
+def _is_one_thing(function: Scope, stem: ast.expr) -> bool:
+    """Whether a name, attribute or item stands for one thing all over the function."""
+    root: ast.expr = stem
+    while isinstance(root, (ast.Attribute, ast.Subscript)):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    if sum(bound for _, bound, _ in bindings_in(function).get(root.id, ())) > 1:
+        return False
+    kind = type(stem)
+    written = (each for each in nodes_in(function, kind) if isinstance(each.ctx, ast.Store))  # type: ignore[attr-defined]
+    text = ast.dump(stem).replace("Load()", "")
+    return stem is root or all(ast.dump(each).replace("Load()", "").replace("Store()", "") != text for each in written)
+
+
+@once_a_node
+def _asks(function: Scope) -> bool:
+    """Whether a function decides by where its tensors are, or what they are."""
+    tests = [each.test for each in nodes_in(function, ast.If)] + [each.test for each in nodes_in(function, ast.IfExp)]
+    return any(_OF_A_PLACE.search(word) for test in tests for word in _words(test))
+
+
+def _words(node: ast.expr) -> Iterator[str]:
+    for each in inside(node):
+        if isinstance(each, ast.Name):
+            yield each.id
+        elif isinstance(each, ast.Attribute):
+            yield each.attr
+
+
+def _exclude(function: Scope, one: ast.AST, other: ast.AST) -> bool:
+    """Whether a run of the function comes to one of two places only."""
+    branches: list[ast.If | ast.IfExp | ast.Try] = [*nodes_in(function, ast.If), *nodes_in(function, ast.IfExp)]
+    for branch in [*branches, *nodes_in(function, ast.Try)]:
+        arms = list(_arms(branch))
+        places = [next((arm for arm in arms if _holds(arm, each)), None) for each in (one, other)]
+        if places[0] is places[1]:
+            continue
+        if isinstance(branch, ast.Try) or None not in places:
+            return True
+        arm = places[0] or places[1] or []
+        if isinstance(arm[-1], _ENDS):
+            return True
+    return False
+
+
+def _arms(branch: ast.If | ast.IfExp | ast.Try) -> Iterator[Sequence[ast.AST]]:
+    if isinstance(branch, ast.IfExp):
+        yield from ([branch.body], [branch.orelse])
+        return
+    yield branch.body
+    if branch.orelse:
+        yield branch.orelse
+    if isinstance(branch, ast.Try):
+        yield from (each.body for each in branch.handlers)
+
+
+def _holds(arm: Sequence[ast.AST], node: ast.AST) -> bool:
+    return any(each is node or is_inside(node, each) for each in arm)
