@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Site, Tensor
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
@@ -19,9 +18,7 @@ def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
 
     The class has no other attribute of that name, which would be in the way, and has called ``__init__`` of its base.
     """
-    path = f"self.{attribute}"
-    targets = [each for one in info.mro for each in nodes_in(one.node, ast.Attribute) if dotted_path(each) == path]
-    written = [each for each in targets if not isinstance(each.ctx, ast.Load)]
+    written = [each for one in info.mro for each in _written(one.node).get(attribute, ())]
     if len(written) != 1 or attribute in info.all_methods or any(_names(one, attribute) for one in info.mro):
         return None
     for one in info.mro:
@@ -30,6 +27,16 @@ def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
                 if assign.targets == written:
                     return assign if name != "__init__" or _is_ready(method, assign) else None
     return None
+
+
+@once_a_node
+def _written(owner: ast.ClassDef) -> dict[str, list[ast.Attribute]]:
+    """What the text of a class assigns to attributes of `self`, or deletes."""
+    found: dict[str, list[ast.Attribute]] = {}
+    for each in nodes_in(owner, ast.Attribute):
+        if isinstance(each.value, ast.Name) and each.value.id == "self" and not isinstance(each.ctx, ast.Load):
+            found.setdefault(each.attr, []).append(each)
+    return found
 
 
 def _names(info: ClassInfo, attribute: str) -> bool:

@@ -36,10 +36,13 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
 
 def _holder(methods: dict[ast.FunctionDef | ast.AsyncFunctionDef, str], read: ast.Attribute) -> str | None:
     """The name of the method that itself calls what is read; None if none does."""
-    for method, name in methods.items():
-        if any(call.func is read for call in own_nodes_in(method, ast.Call)):
-            return name
-    return None
+    return next((name for method, name in methods.items() if id(read) in _called_in(method)), None)
+
+
+@once_a_node
+def _called_in(method: ast.AST) -> frozenset[int]:
+    """The very expressions that a method itself calls."""
+    return frozenset(id(call.func) for call in own_nodes_in(method, ast.Call))
 
 
 @once_a_node

@@ -39,6 +39,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Cls,
+    Const,
     Dev,
     Guard,
     Library,
@@ -220,6 +221,8 @@ def _is_autograd(frame: Frame, entry: Entry) -> bool:
 
 def default_value(activation: Frame, node: ast.expr) -> Value:
     """A default is evaluated where the function was defined; only what needs no local name is looked at."""
+    if isinstance(node, ast.Constant):  # as most are, for which nothing has to be set up
+        return Const(node.value)
     outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
     with activation.machine.reading.running(activation.closure):
         return outer.evaluate(node, State({}))

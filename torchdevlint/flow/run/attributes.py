@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from torchdevlint.flow.events import AttributeRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
@@ -55,8 +56,9 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
         if found is not None:
             return found
     if isinstance(receiver, Ref):
-        full = canonical(f"{receiver.name}.{name}")
-        return Dtype() if is_dtype_name(full) else Ref(full)
+        return _public(f"{receiver.name}.{name}")
+    if isinstance(receiver, Unknown):  # most are
+        return _attribute_of_unknown(frame, node, receiver)
     if isinstance(receiver, Tensor):
         return _tensor_attribute(frame, node, state, receiver)
     if isinstance(receiver, Obj):
@@ -75,11 +77,16 @@ def attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Value) 
     if isinstance(receiver, Library):
         frame.machine.emit(AttributeRead(frame, state, node, receiver))
         return attribute_of_library(receiver, name)
-    if isinstance(receiver, Unknown):
-        return _attribute_of_unknown(frame, node, receiver)
     if isinstance(receiver, Seq) and name in ("values", "indices"):
         return receiver.element
     return receiver if isinstance(receiver, Dev) and name == "type" else UNKNOWN
+
+
+@lru_cache(maxsize=8192)
+def _public(name: str) -> Value:
+    """What stands under a dotted name of a library."""
+    full = canonical(name)
+    return Dtype() if is_dtype_name(full) else Ref(full)
 
 
 _FOR_THE_HOST = frozenset({"images", "texts", "text", "audios", "frames"})

@@ -96,14 +96,19 @@ def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
     """
-    known = frame.machine.tests.get(test)
-    if known is None:
-        known = frame.machine.tests[test] = _asked(frame, test)
-    text, positive, changes = known
+    scope = frame.function or frame.machine.reading.tree_here
+    known = test.__dict__.get(_ASKED)
+    if known is None or known[0] != id(scope):
+        known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
+    _, text, positive, changes = known
     return f"{frame.activation}.{frame.loop_round if changes else 0}:{text}", positive
 
 
-def _asked(frame: Frame, test: ast.expr) -> tuple[str, bool, bool]:
+_ASKED = f"{__name__}.asked"
+"""What `_asked` gives is kept with the test, for all analyses that run it, as `once_a_node` does."""
+
+
+def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tuple[str, bool, bool]:
     """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome."""
     positive, text_of = True, frame.machine.reading.text_here
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -114,7 +119,7 @@ def _asked(frame: Frame, test: ast.expr) -> tuple[str, bool, bool]:
         text = f"{text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
     else:
         text = text_of(test)
-    return text, positive, _changes_in_loops(test, frame.function or frame.machine.tree)
+    return text, positive, _changes_in_loops(test, scope)
 
 
 def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:

@@ -71,9 +71,10 @@ def _name(frame: Frame, node: ast.Name, state: State) -> Value:
         else:
             found = from_stars(frame, node.id) if frame.machine.stars else UNKNOWN
             return Ref(f"builtins.{node.id}") if found == UNKNOWN and node.id in _BUILTINS else found
-    if isinstance(value, Imported):
-        return resolve(frame, value)
-    return settle(value, state.conditions) if isinstance(value, Choice) else value
+    kind = type(value)
+    if kind is Choice:
+        return settle(value, state.conditions) if state.conditions else value
+    return resolve(frame, value) if kind is Imported else value
 
 
 def _constant(frame: Frame, node: ast.Constant, state: State) -> Value:

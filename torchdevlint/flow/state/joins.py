@@ -94,7 +94,7 @@ def blurred(value: Value) -> Value:
 
 def alternatives(value: Value, conditions: Conditions = ()) -> tuple[tuple[Conditions, Value], ...]:
     """The alternatives that are possible under `conditions`; one for a value that is no choice."""
-    if not isinstance(value, Choice):
+    if type(value) is not Choice:
         return (((), value),)
     if not conditions:
         return value.alternatives
@@ -189,10 +189,13 @@ def _add(merged: list[tuple[Conditions, Value]], at: Conditions, value: Value, b
 def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> tuple[Conditions, Value] | None:
     """Two alternatives as one, under what holds where either does; None where they stay two."""
     kind = type(one)
+    if one is other:
+        conditions = either(other_if, one_if)
+        return None if conditions is None else (conditions, one)
     if kind is not type(other):
         if kind not in _MIXABLE or type(other) not in _MIXABLE:
             return None
-    elif kind not in _OF_KIND and one is not other and one != other:
+    elif kind not in _OF_KIND and one != other:
         return None
     conditions = either(other_if, one_if)
     value = merge(one, other) if conditions is not None else None

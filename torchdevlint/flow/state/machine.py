@@ -152,7 +152,6 @@ class Machine:
         self.active: list[ast.AST] = []
         self.runs: dict[ast.AST, int] = {}
         self.memo: dict[tuple[object, ...], Outcome] = {}
-        self.tests: dict[ast.expr, tuple[str, bool, bool]] = {}
         self.without_accelerator: set[tuple[str, bool]] = set()
         """Branch conditions that hold only where no accelerator is used: the arms of ``if not args.cuda:``."""
         self.entered: set[ast.AST] = set()

@@ -52,23 +52,27 @@ class OtherNames(dict[str, Value]):
 
     def bound(self, name: str) -> Value | None:
         """`get`, for code that knows that this is no plain dict: compiled, it would not come to the methods below."""
-        self._bind(name)
+        if name not in self._asked:
+            self._bind(name)
         return super().get(name)
 
     def get(self, name: str, default: Value | None = None) -> Value | None:  # type: ignore[override]
-        self._bind(name)
+        if name not in self._asked:
+            self._bind(name)
         return super().get(name, default)
 
     def __contains__(self, name: object) -> bool:
-        self._bind(name)
+        if name not in self._asked:
+            self._bind(name)
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> Value:
-        self._bind(name)
+        if name not in self._asked:
+            self._bind(name)
         return super().__getitem__(name)
 
     def _bind(self, name: object) -> None:
-        if name in self._asked or not isinstance(name, str):
+        if not isinstance(name, str):
             return
         self._asked.add(name)
         statements = self.module.bindings.get(name)

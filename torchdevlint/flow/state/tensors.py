@@ -23,11 +23,17 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 
+_HOLDING = frozenset({Choice, Library, Map, Partial, Record, Seq})
+"""The kinds of values that hold others."""
+
 
 def tensors_in(value: Value) -> Iterator[Tensor]:
     """The tensors that a value is, may be, or holds as a container."""
-    if isinstance(value, Tensor):
-        yield value
+    kind = type(value)
+    if kind is Tensor:
+        yield value  # type: ignore[misc]
+        return
+    if kind not in _HOLDING:
         return
     parts: list[Value] = [each for _, each in value.alternatives] if isinstance(value, Choice) else []
     if isinstance(value, Seq):
@@ -83,6 +89,8 @@ def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
 
 def modules_in(value: Value, depth: int = 3) -> Iterator[Library]:
     """The library modules that a value is, may be, wraps or holds."""
+    if type(value) not in _HOLDING:
+        return
     parts: tuple[Value, ...] = ()
     if isinstance(value, Library):
         yield value
