@@ -338,7 +338,7 @@ def nesting_of(value: Value) -> int:
     """How many containers are inside each other, which bounds the work of comparing and hashing them."""
     if type(value) is Choice:
         return max([nesting_of(each) for _, each in value.alternatives])
-    return value.depth if type(value) in _NESTING else 0  # type: ignore[attr-defined,no-any-return]
+    return value.depth if type(value) in _NESTING else 0  # type: ignore[attr-defined]
 
 
 UNKNOWN = Unknown()
