@@ -62,9 +62,9 @@ def with_rule(monkeypatch: pytest.MonkeyPatch, code: str, behave: object) -> Non
     """Replace what one rule does."""
     changed = {
         fact: tuple(replace(rule, check=behave) if rule.code == code else rule for rule in subscribers)
-        for fact, subscribers in rules.by_fact().items()
+        for fact, subscribers in rules.by_fact(frozenset(rules.by_code())).items()
     }
-    monkeypatch.setattr(rules, "by_fact", lambda: changed)
+    monkeypatch.setattr(rules, "by_fact", lambda codes: changed)
 
 
 @pytest.mark.usefixtures("load_facts")

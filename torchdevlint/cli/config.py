@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from torchdevlint.cli.console import emit
 from torchdevlint.cli.options import Refused
