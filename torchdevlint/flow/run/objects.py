@@ -24,6 +24,7 @@ from torchdevlint.flow.state.values import (
     Library,
     Map,
     Obj,
+    Record,
     Seq,
     Site,
     Step,
@@ -53,8 +54,18 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
-        return as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
+        placed = None if info.is_module else _placed_by_arguments(receiver, name)
+        return placed or as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
     return info.method(name, receiver) or UNKNOWN
+
+
+def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:
+    """The tensors of an instance that was made here, where its own arguments put them, and not those of others."""
+    held = [each.apart_from_calls[name] for each in receiver.info.mro if name in each.apart_from_calls]
+    if receiver.made_at is None or len(held) != 1 or not isinstance(held[0], (Tensor, Seq, Map, Record)):
+        return None
+    placed = as_made(held[0], receiver)
+    return None if placed == held[0] else placed
 
 
 def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concrete: ClassInfo) -> None:
@@ -117,12 +128,18 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
         value = adopt(value)
     elif not info.resolved:
         value = _maybe_registered(value)
-    known = info.attributes.get(name)
-    if known is None:
-        info.attributes[name] = value
-    elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
-        info.attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+    _write(info.attributes, name, value)
+    if receiver.made_at is None:
+        _write(info.apart_from_calls, name, value)
     return value
+
+
+def _write(attributes: dict[str, Value], name: str, value: Value) -> None:
+    known = attributes.get(name)
+    if known is None:
+        attributes[name] = value
+    elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
+        attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
 
 
 def _maybe_registered(value: Value) -> Value:

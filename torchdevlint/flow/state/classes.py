@@ -44,6 +44,8 @@ class ClassInfo:
         self.settings = settings
         self.attributes: dict[str, Value] = {}
         """What `self.x` holds, joined over the methods that write it; class-level names too."""
+        self.apart_from_calls: dict[str, Value] = {}
+        """The same for what methods write that were entered on their own, and not for an instance made in this file."""
         self.appended: dict[str, dict[ast.AST, Value]] = {}
         """What methods append to the lists that `self` keeps, by name and place."""
         self.evaluated: set[ast.AST] = set()
