@@ -112,6 +112,25 @@ def test_an_option_for_the_device_in_what_a_program_imports(tmp_path: Path) -> N
     ]
 
 
+def test_a_helper_asks_for_cuda_and_the_program_does_not(tmp_path: Path) -> None:
+    helper = "import torch\n\ndef place(use_gpu=True):\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    main = MAIN.replace("import torch\n", "import torch\nfrom helper import place\n") + "    net.zero_grad()\n"
+    assert found(application(tmp_path, layers=LAYERS, main=main, helper=helper)) == []
+    tree.forget()
+    asked = main.replace(".cuda()", ".to(place())")
+    reported = found(application(tmp_path, layers=LAYERS, main=asked, helper=helper))
+    assert reported == ["layers.py:TDL012", "main.py:TDL201"]
+
+
+def test_a_program_that_takes_options_is_no_trial(tmp_path: Path) -> None:
+    helper = "import torch\n\nPLACE = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    main = MAIN.replace("import torch\n", "import torch\nimport helper\n") + "    evaluate_test(net)\n"
+    options = main.replace("    net = A", "    args = parser.parse_args()\n    net = A")
+    assert "layers.py:TDL012" in found(application(tmp_path, layers=LAYERS, main=main, helper=helper))
+    tree.forget()
+    assert found(application(tmp_path, layers=LAYERS, main=options, helper=helper)) == []
+
+
 def test_an_option_for_the_device_that_is_set_to_cuda(tmp_path: Path) -> None:
     main = MAIN.replace("net = Att", "args.device = torch.device('cuda')\n    net = Att")
     main = main.replace(".cuda()", ".to(args.device)")
@@ -321,6 +340,15 @@ def test_a_package_without_scripts_was_installed(tmp_path: Path) -> None:
     assert [each for each in found(tmp_path) if "layers" in each] == EVERYTHING
     (tmp_path / "start.py").write_text("import package.main\n")
     tree.forget()
+    assert found(tmp_path) == []
+
+
+def test_a_package_with_something_to_read_was_not_installed(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    application(package, __init__="", layers=LAYERS, main=MAIN.replace("from layers", "from .layers"))
+    (package / "torchdevlint.toml").unlink()
+    (tmp_path / "README.md").write_text("# Attention\n")
     assert found(tmp_path) == []
 
 

@@ -23,7 +23,7 @@ from torchdevlint.flow.facts.tensors import (
     ReadOnHost,
 )
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_programs import begins_on_gpu
+from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
@@ -66,7 +66,7 @@ class Application:
         if isinstance(fact, (MixedDevices, ReadOnHost)):
             return not self._is_of_cpu
         if isinstance(fact, CheckpointLoad):
-            return not self._writes_on_cpu and (not self._choice.needs_current_gpu or self._choice.processes)
+            return not self._writes_on_cpu and (not self._needs_current_gpu or self._choice.processes)
         return True
 
     def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
@@ -75,7 +75,21 @@ class Application:
             return True
         if fact.kind == "question":
             return self._choice.is_current_gpu
-        return self._choice.takes_current_gpu if fact.asks else self._choice.needs_current_gpu
+        return self._choice.takes_current_gpu if fact.asks else self._needs_current_gpu
+
+    @cached_property
+    def _needs_current_gpu(self) -> bool:
+        """Whether no program that comes here runs without CUDA, and all is on one GPU.
+
+        A program that sends something to CUDA whatever happens, and leaves nobody a choice, needs CUDA, even if a
+        helper that it imports asks for it.
+        """
+        if self._choice.needs_current_gpu:
+            return True
+        if self._leading.chooses or self._choice.offers or not self._choice.is_current_gpu:
+            return False
+        programs = self._programs
+        return bool(programs) and all(map(sends_to_cuda, programs))
 
     def _is_moved_by_callers(self, fact: MixedDevices) -> bool:
         """Whether the operands only meet in what a function returns, and all that call it move that at once.
@@ -97,9 +111,13 @@ class Application:
     @cached_property
     def _begins_on_gpu(self) -> bool:
         """Whether all programs that come here say first which GPU is the current one."""
+        return bool(self._programs) and all(map(begins_on_gpu, self._programs))
+
+    @cached_property
+    def _programs(self) -> list[ast.Module]:
+        """The programs that come here."""
         trees = (each.tree for each in self._callers.parsed(self._callers.importers()))
-        programs = [each for each in (self._tree, *trees) if is_program(each)]
-        return bool(programs) and all(map(begins_on_gpu, programs))
+        return [each for each in (self._tree, *trees) if is_program(each)]
 
     @cached_property
     def _is_one(self) -> bool:
@@ -159,12 +177,15 @@ class Application:
     @cached_property
     def _choice(self) -> GpuChoice:
         """What this file and those that lead to it say together, where nothing that they import says another thing."""
-        assert self._project is not None
-        leading = [self._text, *(each.text for each in self._callers.importers())]
         imported = self._imported()
         if imported is None:
-            return GpuChoice(chooses=True, by_option=True, numbers=True)
-        return gpu_choice(leading) | offered_choice(imported)
+            return GpuChoice(chooses=True, by_option=True, offers=True, numbers=True)
+        return self._leading | offered_choice(imported)
+
+    @cached_property
+    def _leading(self) -> GpuChoice:
+        """What this file and those that lead to it say."""
+        return gpu_choice([self._text, *(each.text for each in self._callers.importers())])
 
     def _imported(self) -> list[str] | None:
         """The texts of what this file and those that lead to it import; None for more than can be told."""

@@ -19,6 +19,7 @@ _DECLARED = {
 """What declares a distribution, by the file at the root of the project."""
 
 
+_FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
 _OTHER_WAYS = regex(r"namespace|py[-_]modules")
 """What declares that more than regular packages is installed; so it is where nothing says which."""
@@ -28,15 +29,21 @@ def is_application(project: Project) -> bool:
     """Whether nothing at the root of the project declares something to install, or this file is no part of that.
 
     Scripts beside a package are no part of it: what is installed are folders with an ``__init__.py``. Where there are
-    neither scripts nor notebooks, the project is what was installed.
+    neither scripts nor notebooks, nor a word for those who read the code, the project is what was installed.
     """
     folder = os.path.dirname(project.path)
     root = root_of(folder)
-    if not _has_scripts((project.path, *(project.saying(()) or ()))) and not project.notebooks():
+    started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
+    if not started and not _is_shown(project, root):
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
     return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+
+
+def _is_shown(project: Project, root: str) -> bool:
+    """Whether there is something to read at the root, which is never installed."""
+    return any(project.text_of(os.path.join(root, each)) is not None for each in _FOR_READERS)
 
 
 @lru_cache(maxsize=16)

@@ -41,9 +41,11 @@ def masked_mean(x, lengths):
 `.to(x.device)` does nothing where the tensor is already there, so it needs no question before it.
 
 ## Fix safety
-The fix writes the device that is at hand. It is safe where that is the device of a tensor, `.to(x.device)`, which is
-the current GPU in all code that works. It is unsafe where it is a variable or an attribute, such as `self.device`,
-which may be another place. There is no fix where the name is not surely bound at the call, for a flag, for what only
+The fix writes the device that is at hand. It is safe where that is the current GPU in all code that works: the device
+of an input of the model or of the tensor whose `is_cuda` was asked, `.to(x.device)`, or one that an operation shows, at
+which both have to be together. It is unsafe where nothing meets, since what is at hand may be another place: a device
+that a function is given and makes no use of, an attribute such as `self.device`, a tensor argument that came from the
+CPU. There is no fix where the name is not surely bound at the call, for a flag, for what only
 another function combines, and for a type such as `torch.cuda.FloatTensor`.
 
 ## What it cannot see
@@ -55,7 +57,8 @@ torch.cuda.is_available():` before a move counts as the author's choice where th
 question, and where nothing is combined with the result. In an application, which
 nothing installs, nothing is reported where all programs that import the file run on the current GPU alone: they send
 things to CUDA, and neither they nor what they import ask whether there is an accelerator, name another device or the
-number of a GPU, or take a device from outside. After `if x.is_cuda:` a number is all that matters.
+number of a GPU, or take a device from outside. If they send something to CUDA on every path and ask nothing, what their
+imports ask does not count. After `if x.is_cuda:` a number is all that matters.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

@@ -39,6 +39,8 @@ class Given(Struct, frozen=True):
     place: ast.AST
     kind: str = "device"
     of_tensor: bool = False
+    meets: bool = False
+    """An operation shows it, at which both have to be on one device."""
 
 
 def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:

@@ -31,7 +31,7 @@ def by_operand(frame: Frame, put: Put, other: tuple[ast.expr, Value], text: str)
     node, value = other
     if is_of_literal(frame.function or frame.machine.tree, frame.owner, text):
         return None
-    shown = Given(text, f"`{frame.machine.text_of(node)}` is used with it", node)
+    shown = Given(text, f"`{frame.machine.text_of(node)}` is used with it", node, meets=True)
     if stands_here(frame, put[0], node):
         return shown
     return _from_elsewhere(frame, put, shown, value.device if isinstance(value, Tensor) else MODEL)
@@ -42,7 +42,7 @@ def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
     layer = f"next({path}.parameters()).device"
     if is_of_literal(frame.function or frame.machine.tree, frame.owner, layer):
         return None
-    shown = Given(layer, f"`{path}` is given it", node)
+    shown = Given(layer, f"`{path}` is given it", node, meets=True)
     if not stands_here(frame, put[0]):
         return _from_elsewhere(frame, put, shown, MODEL)
     input_ = frame.tensor_names[0] if frame.tensor_names else ""

@@ -94,6 +94,14 @@ def _is_presumed(value: Tensor) -> bool:
     return isinstance(begun, ast.arg) and begun.annotation is None and value.device == MODEL
 
 
+def _may_be_array(frame: Frame, value: Tensor) -> bool:
+    """Whether it came as an argument of a helper that does with it what arrays allow as well: NumPy is for those.
+
+    What `forward` takes is a tensor, as everywhere.
+    """
+    return _is_presumed(value) and getattr(frame.machine.entry_node, "name", "") != "forward"
+
+
 def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
     """An argument of the function that was entered, as it came, was on the CPU if NumPy reads it on every path."""
     machine = frame.machine
@@ -147,8 +155,9 @@ def _note_library(event: LibraryCalled) -> None:
     sequences = {at for at, value in given if any(isinstance(each, Seq) for _, each in alternatives(value))}
     for value_node, value in (each for one in given for each in tensor_operands(*one)):
         found = _one_tensor(value, state)
-        if found is not None and not (found.opaque and value_node in sequences):
-            _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
+        if found is None or (found.opaque and value_node in sequences) or _may_be_array(frame, found):
+            continue
+        _note(frame, state, event.node, value_node, found, of_list=value_node in sequences)
 
 
 def _asks_for_number(event: LibraryCalled) -> bool:

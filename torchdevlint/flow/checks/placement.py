@@ -25,13 +25,13 @@ from torchdevlint.flow.scope.names import (
 )
 from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import CPU, Origin, Relation, stays_behind
+from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remembered
-from torchdevlint.flow.vouch.elsewhere import scope_of, stands_here
+from torchdevlint.flow.vouch.elsewhere import is_given_around, scope_of, stands_here
 from torchdevlint.flow.vouch.names import asked_before, means_the_same
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
@@ -98,7 +98,7 @@ def _note_meeting(event: Met) -> None:
         if placed.device.origin is not Origin.LITERAL or given.device.origin not in (Origin.MODEL, Origin.ARGUMENT):
             continue
         place = literal_place(frame, placed)
-        if place is not None:
+        if place is not None and not (given.device.origin is Origin.ARGUMENT and is_given_around(frame, place)):
             text = _device_of(frame, state, node, given, place)
             found = by_operand(frame, (place, put), (node, given), text)
             if found is not None:
@@ -207,7 +207,7 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
         return
 
     def make() -> IgnoresGivenDevice:
-        of_tensor = known_at(frame, node, found.text) is not None or _is_asked(frame, found, node)
+        of_tensor = _is_there(known_at(frame, node, found.text), found) or _is_asked(frame, found, node)
         stays = frame.machine.discarded is node and not _moves_in_place(frame, state, node)
         named = next(iter(naming_arguments(node)), None) if isinstance(node, ast.Call) else None
         return IgnoresGivenDevice(
@@ -226,6 +226,15 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
         )
 
     machine.record(("literal", node), make, state)
+
+
+def _is_there(known: Device | None, found: Given) -> bool:
+    """Whether the device that is at hand is the current GPU in all code that works.
+
+    An operation shows that, or what comes with an input of the model; an argument that nothing meets may be elsewhere,
+    as may a device that a function is given and makes no use of.
+    """
+    return known is not None and (found.meets or known.origin is Origin.MODEL)
 
 
 def _is_asked(frame: Frame, found: Given, node: ast.AST) -> bool:

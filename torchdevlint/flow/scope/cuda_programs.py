@@ -42,6 +42,7 @@ _ONLY_WITH_CUDA = frozenset(
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _NOT_RUN = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
@@ -77,6 +78,12 @@ def begins_on_gpu(tree: ast.Module) -> bool:
     """Whether the program of a file says on every path which GPU is the current one, which needs one."""
     calls = (each for each in _surely_run(tree) if isinstance(each, ast.Call))
     return any(dotted_path(each.func) == "torch.cuda.set_device" for each in calls)
+
+
+@once_a_node
+def sends_to_cuda(tree: ast.Module) -> bool:
+    """Whether the program of a file sends something to CUDA on every path, by name."""
+    return any(_sends_to_cuda(tree, each) for each in _surely_run(tree))
 
 
 @once_a_node
@@ -141,7 +148,7 @@ def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 @once_a_node
 def _is_for_cuda_alone(tree: ast.Module) -> bool:
-    return not _chooses(tree) and any(_sends_to_cuda(tree, each) for each in _surely_run(tree))
+    return not _chooses(tree) and sends_to_cuda(tree)
 
 
 @once_a_node
@@ -215,9 +222,17 @@ def _is_cuda(tree: ast.Module, node: ast.expr) -> bool:
         node = node.args[0]
     if isinstance(node, ast.Name):
         bound = values_by_path(tree).get(node.id, [])
-        is_argument = any(each.arg == node.id for each in nodes_in(tree, ast.arg))
-        return len(bound) == 1 and not is_argument and not isinstance(bound[0], ast.Name) and _is_cuda(tree, bound[0])
+        if len(bound) != 1 or isinstance(bound[0], ast.Name) or _is_argument(tree, node):
+            return False
+        return _is_cuda(tree, bound[0])
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and _CUDA.fullmatch(node.value) is not None
+
+
+def _is_argument(tree: ast.Module, node: ast.Name) -> bool:
+    """Whether a function around a place has an argument of that name."""
+    functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
+    around = (each for each in functions if each.lineno <= node.lineno <= (each.end_lineno or 0))
+    return any(each.arg == node.id for function in around for each in nodes_in(function.args, ast.arg))
 
 
 def _surely_run(tree: ast.Module) -> Iterator[ast.AST]:
@@ -242,7 +257,5 @@ def _on_every_path(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
     while level:
         yield from level
         level = [
-            each
-            for each in below(level)
-            if isinstance(each, ast.AST) and not isinstance(each, (*_OPTIONAL, *_NOT_RUN))
+            each for each in below(level) if isinstance(each, ast.AST) and not isinstance(each, (*_OPTIONAL, *_NOT_RUN))
         ]

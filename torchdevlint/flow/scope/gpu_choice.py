@@ -25,20 +25,26 @@ _CHOOSES_NOTHING = regex(
 )
 """What brings results back, reads files, makes tensors for the host, tells people, goes back to CUDA after a model was
 saved from the CPU, or is a default: programs for CUDA do so too."""
+_OPTIONS = (
+    r"\b(?:args?|opts?|options?|cfg|config|conf|FLAGS|params|hparams|settings)(?:\.\w+)*\.device\b|['\"]device['\"]\s*[\]),]"
+    r"|['\"]-{1,2}(?![\w-]*per[_-]device)(?!U_)[\w-]*(?:device|cuda|cpu)[\w-]*['\"]"
+    r"|['\"]-{1,2}[\w-]*gpu[\w-]*['\"][^()]*store_(?:true|false)|--\w*tpu\b"
+)
+_OFFERS = regex(_OPTIONS, re.IGNORECASE | re.MULTILINE)
+"""Options and keys of configurations, by which whoever starts a program chooses a device."""
 _CHOOSES = regex(
-    r"is_available|device_type|\baccelerat(?:e|or)\b|['\"]cpu['\"]"
-    r"|['\"](?:mps|xpu|npu|xla|hpu|tpu)\b|torch[._](?:mps|xpu|npu|xla|hpu)\b|\bbackends\.mps\b|--\w*tpu\b"
+    r"is_available|device_type|\baccelerator\b|\b(?:import|from)\s+accelerate\b|['\"]cpu['\"]"
+    r"|['\"](?:mps|xpu|npu|xla|hpu|tpu)\b|torch[._](?:mps|xpu|npu|xla|hpu)\b|\bbackends\.mps\b"
     r"|\b(?:no|use|with|has|on)_?(?:cuda|gpu)s?\b|^\s*(?:\w+\.)?(?:cuda|gpu)\s*=\s*(?:True|False)\b"
     r"|\b(?:if|and|or|not)\s+(?:\w+\.)*(?:cuda|gpu)s?(?:\(\))?(?:\s*:|\s+(?:and|or|is|else)\b)"
     r"|gpu\w*\s*(?:>\s*(?:0|-1)|>=\s*[01]|<\s*[01]|[!=]=\s*(?:0|-1))\b"
-    r"|\b(?:args?|opts?|options?|cfg|config|conf|FLAGS|params|hparams|settings)(?:\.\w+)*\.device\b|['\"]device['\"]\s*[\]),]"
-    r"|['\"]-{1,2}[\w-]*(?:device|cuda|cpu)[\w-]*['\"]|['\"]-{1,2}[\w-]*gpu[\w-]*['\"][^()]*store_(?:true|false)",
+    rf"|{_OPTIONS}",
     re.IGNORECASE | re.MULTILINE,
 )
 """Questions for an accelerator, other devices by name, and switches and options that say whether there is one."""
 _SETTLED = regex(
     r"^[ \t]*((?:\w+\.)+device)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cuda(?::0)?['\"][ \t]*\)?[ \t]*$",
-    re.MULTILINE,
+    re.MULTILINE | re.IGNORECASE,
 )
 """``opt.device = torch.device("cuda")``: where it is set nowhere else, the option leaves no choice."""
 _AVAILABLE = regex(
@@ -50,8 +56,8 @@ _AVAILABLE = regex(
 _MOVES_IF_AVAILABLE = regex(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")
 """What a library does so that its programs need not: those that have sent their models to CUDA have chosen."""
 _NUMBERS = regex(
-    r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0)|device_ids"
-    r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}[\w-]*device[\w-]*['\"]"
+    r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0|[\w.]+\.(?:get_device\(|device\b))|device_ids"
+    r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}(?![\w-]*per[_-]device)[\w-]*device[\w-]*['\"]"
 )
 _SETS_CURRENT = regex(r"\bcuda\.(?:set_device|device)\(")
 _PROCESSES = regex(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
@@ -64,6 +70,8 @@ class GpuChoice(Struct, frozen=True):
     chooses: bool = False
     by_option: bool = False
     """It chooses, and not by whether there is CUDA alone."""
+    offers: bool = False
+    """Who starts it chooses: by an option, or in a configuration."""
     numbers: bool = False
     """A GPU is named by a number that is not 0, or not known."""
     sets_current: bool = False
@@ -76,6 +84,7 @@ class GpuChoice(Struct, frozen=True):
         return GpuChoice(
             self.chooses or other.chooses,
             self.by_option or other.by_option,
+            self.offers or other.offers,
             self.numbers or other.numbers,
             self.sets_current or other.sets_current,
             self.processes or other.processes,
@@ -117,6 +126,7 @@ def _said_in(text: str) -> GpuChoice:
     return GpuChoice(
         chooses=_CHOOSES.search(text) is not None,
         by_option=_CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
+        offers=_OFFERS.search(text) is not None,
         numbers=_NUMBERS.search(text) is not None,
         sets_current=_SETS_CURRENT.search(text) is not None,
         processes=_PROCESSES.search(text) is not None,

@@ -35,6 +35,10 @@ _FOR_PEOPLE = frozenset({"print", "input", "display", "show", "savefig", "parse_
 """What programs call, and modules that are imported do not."""
 _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "fit", "train", "eval"})
 """Methods that a program calls of what it has made."""
+_OF_PEOPLE = frozenset({"parse_args", "backward", "zero_grad"})
+"""What nobody calls to try something."""
+_LONGEST_TRIAL = 40
+"""How many statements try something at most."""
 _TRIAL = regex(r"test|demo|example|check", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -111,8 +115,15 @@ def _read_by(statement: ast.stmt) -> frozenset[str]:
 
 
 def _is_trial(guard: ast.stmt) -> bool:
-    """Whether a script makes tensors where it starts, or calls a test: it only tries what is meant for others."""
+    """Whether a script makes tensors where it starts, or calls a test: it only tries what is meant for others.
+
+    What takes options, trains, or is long, is started by people, whatever it calls.
+    """
+    if sum(isinstance(each, ast.stmt) for each in inside(guard)) > _LONGEST_TRIAL:
+        return False
     called = {last_name(call.func) for call in nodes_in(guard, ast.Call)}
+    if not called.isdisjoint(_OF_PEOPLE):
+        return False
     return not called.isdisjoint(torch_api.FACTORIES) or any(map(_TRIAL.search, called))
 
 

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.vouch.bound import Scope, binds, scopes_around, surely_bound
 from torchdevlint.flow.vouch.devices import device_at, device_of_part
-from torchdevlint.source.nodes import ids_below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import ids_below, inside, is_inside, nodes_in, once_a_node
 
 
 def scope_of(frame: Frame, place: ast.AST) -> Scope:
@@ -27,6 +27,19 @@ def stands_here(frame: Frame, place: ast.AST, node: ast.expr | None = None) -> b
     tree = frame.machine.reading.tree_here
     scopes, here = scopes_around(tree, place), frame.function or tree
     return bool(scopes) and scopes[0] is here and (node is None or not _is_inner(here, place, node))
+
+
+def is_given_around(frame: Frame, place: ast.AST) -> bool:
+    """Whether the function that was entered is defined in the one of the literal, and called nowhere but there.
+
+    Then that one gives it its arguments, and what they are has been looked at in the calls.
+    """
+    entered, scope = frame.machine.entry_node, scope_of(frame, place)
+    if not isinstance(entered, ast.FunctionDef) or isinstance(scope, ast.Module) or not is_inside(entered, scope):
+        return False
+    called = {id(each.func) for each in nodes_in(scope, ast.Call)}
+    reads = [each for each in nodes_in(scope, ast.Name) if each.id == entered.name]
+    return bool(reads) and all(id(each) in called for each in reads)
 
 
 def _is_inner(scope: Scope, place: ast.AST, node: ast.expr) -> bool:
@@ -106,7 +119,8 @@ def _of_called_module(frame: Frame, around: Near, place: ast.AST) -> str | None:
     if path is None or getattr(inner.function, "name", "") != "forward":
         return None
     module = path.removesuffix(".forward")
-    is_instance = module == path or first_name(path) == "self"
+    of_class = module != path and bool(call.args) and dotted_path(call.args[0]) == "self"  # ``Base.forward(self, x)``
+    is_instance = not of_class or first_name(path) == "self"
     return f"next({module}.parameters()).device" if is_instance and _is_bound(around, place, module) else None
 
 
