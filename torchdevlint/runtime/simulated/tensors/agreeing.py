@@ -45,7 +45,8 @@ _leave_out = torch._C._dispatch_tls_set_dispatch_key_excluded
 _modes = torch._C._len_torch_dispatch_stack
 _mode_at = torch._C._get_dispatch_stack_at
 _function_modes = torch._C._len_torch_function_stack
-_hooks_on_saved = torch._C._autograd._top_saved_tensors_default_hooks
+_hooks_on_saved = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+"""None before torch 2.5, where it cannot be told whether there are such hooks: all calls go to the mode there."""
 
 
 def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Iterator[Patch]:
@@ -53,6 +54,8 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
 
     Not `__getitem__`: a class of Python that has it is a sequence to C, and `torch.tensor` would take tensors apart.
     """
+    if _hooks_on_saved is None:
+        return
 
     def alone() -> bool:
         """Whether the mode of the simulation is all that looks on in this thread."""
