@@ -62,7 +62,7 @@ def _call(request: dict[str, Any]) -> Any:
     if request["simulate"]:
         from torchdevlint.runtime.simulated import install
 
-        install(request["simulate"])
+        install(request["simulate"], lasts=True)
     name, source = request["name"], request["source"]
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"__name__": "probe", "__file__": name}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +15,7 @@ import torch
 from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.operators.texts import release_of
 
 
 @pytest.fixture
@@ -161,3 +164,27 @@ def test_the_compilers_are_back_afterwards() -> None:
         assert compilers()[-1] is not before[-1]
     assert compilers() == before
     assert isinstance(torch.jit.script(torch.nn.Linear(1, 1)), torch.jit.ScriptModule)
+
+
+LASTING = """
+import sys, torch
+from torchdevlint.runtime.simulated import install
+
+install(1, lasts=True)
+layer = torch.nn.Linear(2, 2).cuda()
+print("torch._dynamo" in sys.modules)
+optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+print("torch._dynamo" in sys.modules)
+x = torch.ones(1, 2, device="cuda")
+torch.compile(layer)(x).sum().backward()
+optimizer.step()
+print(torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x, (x,)).device)
+print(len(list(torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).graph.nodes)))
+"""
+
+
+@pytest.mark.skipif(release_of(torch.__version__) < (2, 13), reason="older releases have it imported before")
+def test_a_simulation_that_lasts_does_without_dynamo_until_it_is_wanted() -> None:
+    """Optimizers import it, in the middle of the simulation; compiled functions run as Python all the same."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", LASTING], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "True", "cuda:0", "3"], done.stderr

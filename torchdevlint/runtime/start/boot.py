@@ -76,4 +76,4 @@ def simulate(count: int, kind: str, flat: bool = False) -> None:
         warnings.simplefilter("ignore")  # what torch's modules say as they are imported; it may be an error by -W
         from torchdevlint.runtime import simulated
 
-        simulated.install(count, kind, recorder=recorder.active(), flat=flat)
+        simulated.install(count, kind, recorder=recorder.active(), flat=flat, lasts=True)

@@ -117,18 +117,22 @@ def _fake(original: Callable[..., Any]) -> Any:
     return staticmethod(new)
 
 
+def patches_of_dynamo() -> Iterator[Patch]:
+    """What replaces attributes of `torch._dynamo`, which has been imported."""
+    frames: Any = importlib.import_module("torch._dynamo.eval_frame")
+    if hasattr(frames, "_callback_from_stance"):
+        stance = frames.DynamoStance("force_eager")
+        yield frames, "_stance", stance
+        yield frames, "_set_stance", lambda _: stance
+        yield frames, "_callback_from_stance", _eagerly
+    else:
+        yield frames, "set_eval_frame", _no_eval_frame(frames.set_eval_frame)
+        yield torch._dynamo, "export", refusing("torch.export", torch._dynamo.export)
+
+
 def patches() -> Iterator[Patch]:
-    """What replaces attributes of `torch._dynamo`, `torch.jit` and, where it is loaded, `torch.utils.cpp_extension`."""
+    """What replaces attributes of `torch.export`, `torch.jit` and, where it is loaded, `torch.utils.cpp_extension`."""
     with suppress(ImportError):
-        frames: Any = importlib.import_module("torch._dynamo.eval_frame")
-        if hasattr(frames, "_callback_from_stance"):
-            stance = frames.DynamoStance("force_eager")
-            yield frames, "_stance", stance
-            yield frames, "_set_stance", lambda _: stance
-            yield frames, "_callback_from_stance", _eagerly
-        else:
-            yield frames, "set_eval_frame", _no_eval_frame(frames.set_eval_frame)
-            yield torch._dynamo, "export", refusing("torch.export", torch._dynamo.export)
         fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
         yield fakes.FakeTensor, "__new__", _fake(fakes.FakeTensor.__new__)
         exporting: Any = importlib.import_module("torch.export")

@@ -131,7 +131,7 @@ def begin(count: int, kind: str) -> None:
     from torchdevlint.runtime import simulated
 
     if simulated.current() is None:
-        simulated.install(count, kind)
+        simulated.install(count, kind, lasts=True)
 
 
 def _preparation(original: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:

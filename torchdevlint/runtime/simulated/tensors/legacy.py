@@ -6,6 +6,7 @@ for `isinstance`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,6 +90,7 @@ def _tensor_type(module: str, kind: str, name: str) -> type:
     return _TensorType(name, (), namespace)
 
 
+@functools.wraps(_new)  # dynamo compares the signature of its own, unless there is none: of C++ nothing is known
 def _tensor(cls: type, *args: Any, **kwargs: Any) -> torch.Tensor:
     active = simulation()
     made: torch.Tensor = _new(cls, *args, **kwargs)
