@@ -257,6 +257,8 @@ NOT_ABOUT_PLACES = {
     "amp/scaler/step-without-backward": "gradients",
 }
 """Cases that raise on an accelerator alone, and say nothing of devices."""
+OTHER_REASONS = {"number-types": "dtype", "determinism": "determinism"}
+"""Groups of such cases, and what their errors are recognised as."""
 
 
 @forks
@@ -266,4 +268,7 @@ def test_what_raises_on_accelerators_alone_is_in_the_table_of_error_texts(simula
     assert len(own) > 300
     found = {name: recognise(text) for name, text in own.items()}
     unknown = {name for name, one in found.items() if one is None or not one.symptom.is_of_devices}
-    assert unknown == NOT_ABOUT_PLACES.keys() & own.keys()
+    others = {name: one.symptom.name for name, one in found.items() if name.partition("/")[0] in OTHER_REASONS and one}
+    assert len(others) > 10
+    assert others == {name: OTHER_REASONS[name.partition("/")[0]] for name in others}
+    assert unknown - others.keys() == NOT_ABOUT_PLACES.keys() & own.keys()

@@ -75,8 +75,27 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "got torch.cuda.FloatTensor instead (while checking arguments for embedding)",
             ),
             Wording(
-                r"not implemented for '(?:Half|Long|Int|BFloat16|Bool|Float|Double|Byte)'",
+                r"not implemented for '(?:Half|Long|Int|Short|Char|BFloat16|Bool|Float|Double|Byte|ComplexFloat)'",
                 "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'",
+            ),
+            Wording(
+                r"getCudnnDataTypeFromScalarType\(\) not supported for \w+",
+                "RuntimeError: getCudnnDataTypeFromScalarType() not supported for Long",
+            ),
+        ),
+    ),
+    Symptom(
+        "determinism",
+        OTHERS,
+        "The program asks for deterministic algorithms, and this operation has none on a GPU. On the CPU it has.",
+        "write it with another operation, or ask for `torch.use_deterministic_algorithms(True, warn_only=True)`; for "
+        "cuBLAS set CUBLAS_WORKSPACE_CONFIG in the environment",
+        (),
+        (
+            Wording(
+                r"does not have a deterministic implementation, but you set|not deterministic because it uses CuBLAS",
+                "RuntimeError: median CUDA with indices output does not have a deterministic implementation, but you "
+                "set 'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation",
             ),
         ),
     ),

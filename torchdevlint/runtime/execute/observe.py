@@ -65,6 +65,8 @@ def of_error(error: BaseException, watch: Watch, setting: Setting) -> Observatio
     operands = [] if story is None else story["operands"]
     observed = {operand["name"] or f"operand {number}": operand["device"] for number, operand in enumerate(operands, 1)}
     elsewhere = [operand for operand in operands if operand["device"] != str(setting.device)]
+    if operands and not elsewhere and not is_of_places(text):
+        return Observation(None, f"the accelerator refuses it for another reason than its place: {told[:300]}", told)
     if any(_is_of(operand, watch) for operand in elsewhere or operands):
         return Observation(True, "", told, steps, observed)
     if not operands and raised and _is_at_work(watch, raised[-1]):

@@ -21,7 +21,7 @@ from torchdevlint.runtime.record.recorder import UNREGISTERED, UNTOLD, OperandSt
 from torchdevlint.runtime.record.sites import Site, is_users
 from torchdevlint.runtime.tell.account import DeviceError
 from torchdevlint.runtime.tell.naming import text_at
-from torchdevlint.symptoms import recognise
+from torchdevlint.symptoms import OTHERS, recognise
 
 MIXING = ("operation", "movement", "registration")
 """What executes the findings of rules (`rules.record.EXECUTIONS`) after which operands are on different devices."""
@@ -71,8 +71,8 @@ def _wanted(error: DeviceError) -> list[Site]:
 def _may_cause(diagnostic: Diagnostic, error: DeviceError) -> bool:
     """Whether such errors are what the rule of a finding is about."""
     recognised = recognise(error.text)
-    if recognised is not None and diagnostic.code in recognised.symptom.rules:
-        return True
+    if recognised is not None and (recognised.symptom.group == OTHERS or diagnostic.code in recognised.symptom.rules):
+        return diagnostic.code in recognised.symptom.rules
     return rules.by_code()[diagnostic.code].execution in MIXING
 
 
@@ -170,12 +170,15 @@ def _move(stray: OperandStory) -> str:
     return MOVE if not made or argument in made else MOVE + advice
 
 
-def _of_text(error: DeviceError) -> tuple[str, str] | None:
-    """What the text alone says, where it says which rule it is."""
+def _of_text(error: DeviceError) -> tuple[str | None, str] | None:
+    """What the text alone says, where it says which rule it is, or that it is about something else than places."""
     recognised = recognise(error.text)
-    if recognised is None or not recognised.symptom.sure:
+    if recognised is None:
         return None
-    return recognised.symptom.rules[0], recognised.symptom.help
+    symptom = recognised.symptom
+    if symptom.sure:
+        return symptom.rules[0], symptom.help
+    return (None, symptom.help) if symptom.group == OTHERS else None
 
 
 def _filled(text: str, error: DeviceError, stray: OperandStory) -> str:

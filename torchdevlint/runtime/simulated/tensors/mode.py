@@ -37,6 +37,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     tensors_in,
 )
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
+from torchdevlint.runtime.simulated.tensors.kernels import as_on_cuda
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
@@ -95,9 +96,9 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         if schema.device is not None and not schema.tensors:
             return _factory(self._simulation, func, rule)
         given = schema.generator is not None or schema.device is not None
-        if given or is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL:
-            return _particular(self._simulation, func, rule)
-        return _usual(self._simulation, func, rule)
+        particular = given or is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL
+        make = _particular if particular else _usual
+        return as_on_cuda(self._simulation, func, make(self._simulation, func, rule))
 
     def _composite(self, func: Overload) -> Handler:
         """Operators that autograd takes apart arrive whole under `torch.inference_mode`, and with nested tensors.
