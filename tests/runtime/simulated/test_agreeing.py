@@ -96,6 +96,7 @@ def test_what_does_not_agree_is_refused_both_ways(name: str, place: str, monkeyp
         assert short == refusal()
 
 
+@pytest.mark.skipif(agreeing._hooks_on_saved is None, reason="before 2.5 the mode sees every call")
 def test_the_mode_is_left_out_where_operands_agree_and_asked_again_afterwards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
