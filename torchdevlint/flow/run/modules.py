@@ -120,6 +120,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     compared = [each for each in compared if not (scattered and loaders.is_from_loader(each[1]))]
     if module.inner is not None:
         compared = [each for each in compared if not loaders.may_be_no_tensor(frame, operands, *each)]
+        compared = [each for each in compared if not _is_permutation(each[1])]
     compared = [(at, left) for at, value in compared if (left := what_is_filled(value)) is not None]
     result = combine(frame, state, node, operation, [(node.func, parameters), *compared], True)
     if not isinstance(result, Tensor):
@@ -213,8 +214,15 @@ def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
 
 
 def _is_made_here(value: Value) -> bool:
-    """A tensor with dimensions that a factory made on the default device."""
-    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+    """A tensor with dimensions that a factory made on the default device, and that is no permutation."""
+    made = isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+    return made and not _is_permutation(value)
+
+
+def _is_permutation(value: Value) -> bool:
+    """Whether it is an order of things. A model puts its own things into that by an index, which may be of the CPU."""
+    made = value.creations if isinstance(value, Tensor) else ()
+    return bool(made) and all(each.function.endswith("randperm") for each in made)
 
 
 def opaque_result(operands: Operands, device: Device, steps: tuple[Step, ...]) -> Value:
