@@ -23,7 +23,8 @@ LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
 
 _OF_TENSORS = regex(
-    r"\btorch\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\(|return [\w.]*\b[A-Z]\w*\("
+    r"\btorch\b|Tensor\b|device|cuda|\.cpu\(|numpy\(|\.to\(|\bnn\.|\bF\.|\.new_|_like\(|\.type_as\("
+    r"|return [\w.]*\b[A-Z]\w*\(|\.(?:un)?squeeze\(|\.(?:reshape|view|permute|detach|clone|float|long)\("
 )
 _OF_DEVICES = regex(r"device|cuda|\.cpu\(|\.to\(")
 

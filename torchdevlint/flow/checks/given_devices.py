@@ -156,6 +156,19 @@ def _of_self(frame: Frame, state: State) -> Iterator[Given]:
             path = dotted_path(node.targets[0]) or ""
             if path.startswith("self.") and mentions_device(path[5:]) and _is_choice(node.value):
                 yield Given(path, "the object has chosen its device", node)
+        yield from _given_to(frame, info)
+
+
+def _given_to(frame: Frame, info: ClassInfo) -> Iterator[Given]:
+    """``self.device = device`` of an argument of ``__init__``."""
+    init = info.methods.get("__init__")
+    parameters = set() if init is None else set(argument_names(init)) - _on_the_cpu_by_default(init)
+    for node in () if init is None else nodes_in(init, ast.Assign):
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        if name in parameters and name.rpartition("_")[2] == "device" and not _FOR_SOMETHING_ELSE.search(name):
+            path = dotted_path(node.targets[0]) or ""
+            if path in ("self.device", "self._device"):
+                yield Given(path, "the object is given its device", node)
 
 
 def _is_of_a_part(info: ClassInfo, path: str) -> bool:

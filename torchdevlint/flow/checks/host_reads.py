@@ -13,7 +13,7 @@ from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
-from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
+from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -265,6 +265,8 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     followed, root = followed_in(function), root_of(node)
     if _is_method(read) and brought_elsewhere(function, read) is not None:  # type: ignore[arg-type]
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
+    if isinstance(read, ast.Call) and is_detached(read):
+        return value.device.origin is Origin.ARGUMENT and not _OFTEN_ON_CPU.search(value.device.name)
     if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
         return value.device.origin is Origin.ARGUMENT
     if value.device.origin is Origin.ARGUMENT:

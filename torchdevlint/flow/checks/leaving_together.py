@@ -1,4 +1,4 @@
-"""Tensors that `forward` makes on the CPU and gives away beside its inputs: returned with them, or to one layer.
+"""Tensors made on the CPU and given away beside inputs: returned with them by `forward`, or to one layer or model.
 
 As large as an input, they are meant to be where that is. Lengths, steps and counters are often kept on the CPU, and so
 are tables of data; what has one dimension and is given to a layer may be such.
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Returned
 from torchdevlint.flow.facts.tensors import SAME_RETURN
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
-from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
+from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Tensor, Value
@@ -26,6 +26,9 @@ _KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu
 _WHOLE_NUMBERS = regex(r"long|int|short|uint")
 _OF_SIZES = frozenset({"shape", "size"})
 _MATRIX = 2
+_MODEL = regex(r"(?:^|_)(?:model|net|network|unet|encoder|decoder|generator|discriminator|critic|actor)$")
+"""What is called so takes its inputs in one place."""
+_ANYWHERE = (Origin.MODEL, Origin.ARGUMENT)
 
 Part = tuple[ast.expr, Tensor]
 
@@ -38,17 +41,19 @@ def _note_returned(event: Returned) -> None:
 
 
 def _note_layer(event: LayerCalled) -> None:
-    """``self.proj(x, torch.rand(x.shape[0], 3))``, for a layer of a class that is not known."""
+    """``self.proj(x, torch.rand(x.shape[0], 3))``, for a layer of unknown class, or for what is called a model."""
     frame, node = event.frame, event.node
-    if frame.context != "forward" or event.owner is None or frame.depth:
+    layer = frame.context == "forward" and event.owner is not None
+    if frame.depth or not (layer or _MODEL.search(last_name(node.func))):
         return
-    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor)]
+    kept = {id(each.value) for each in node.keywords if each.arg is not None and _KEPT_ON_CPU.search(each.arg)}
+    tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor) and id(at) not in kept]
     _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX)
 
 
 def _look(frame: Frame, state: State, node: ast.AST, operation: str, parts: list[Part], least: int) -> None:
     function = frame.function
-    there = [each for each in parts if each[1].device == MODEL and each[1].ndim != 0]
+    there = [each for each in parts if each[1].device.origin in _ANYWHERE and each[1].ndim != 0]
     if not there or function is None:
         return
     for at, value in parts:

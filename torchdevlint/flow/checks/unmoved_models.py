@@ -1,4 +1,6 @@
-"""Models that are made here, that nothing moves, and that are called with what was moved to an accelerator (TDL004).
+"""Models that are made here, that nothing moves, and that are called with what may be on an accelerator (TDL004).
+
+That is what was moved there, and an argument of the function, which is where its callers have it.
 
 Where a model is made in another function, may be given to something that moves it, or moves itself, nobody knows.
 """
@@ -7,15 +9,19 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import Mixed, ModuleCalled
+from torchdevlint.flow.events import LayerCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.loaders import moves_batches
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
-from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Tensor, Value
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _KEEPS_PLACE = frozenset(
@@ -34,22 +40,76 @@ def _note_call(event: ModuleCalled) -> None:
     machine = frame.machine
     if module.device != DEFAULT or machine.default_changed or state.default_device is not None or state.guarded:
         return
-    if not isinstance(node.func, ast.Name) or frame.context == "forward" or moves_batches(frame):
+    at_once = isinstance(node.func, ast.Call) and module.made_at is node.func
+    path = dotted_path(node.func) or ""
+    if not (at_once or path) or frame.context == "forward" or moves_batches(frame):
         return
-    moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if _is_moved(each[1])]
-    if not moved or not _has_parameters(module) or not _stays(frame.function or machine.tree, node.func.id):
+    is_there = _is_elsewhere if at_once or "." not in path else _was_moved
+    moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if is_there(each[1])]
+    if not moved or not _has_parameters(module):
+        return
+    if not at_once and not _stays(frame, path):
         return
     parameters = Tensor(DEFAULT, AT_LEAST_1, (), where_made(module))
     operation = f"`{machine.text_of(node.func)}()`"
     machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
 
 
-def _is_moved(value: Value) -> bool:
+def _note_unknown(event: LayerCalled) -> None:
+    """``target(x)``, which was copied of a model before that was moved to where `x` is."""
+    frame, state, node = event.frame, event.state, event.node
+    path, machine = dotted_path(node.func) or "", frame.machine
+    if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
+        return
+    moved = [each for each in event.operands if _was_moved(each[1])]
+    copied = _copied(frame, path) if moved and _stays(frame, path) else None
+    if copied is not None:
+        step = Step(f"made of `{machine.text_of(copied[1])}` before that was moved", copied[0], of_module=True)
+        parameters = Tensor(DEFAULT, AT_LEAST_1, (), (step,))
+        operation = f"`{machine.text_of(node.func)}()`"
+        machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
+
+
+def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
+    """``copy.deepcopy(net)`` or ``type(net)()`` that a name is bound to, if lines behind it move `net`; and `net`."""
+    if "." in path and frame.owner is not None:
+        scope: Scope | None = frame.owner.methods.get("__init__")
+    else:
+        scope = frame.function or frame.machine.tree
+    bound = values_by_path(scope).get(path, []) if scope is not None else []
+    made = bound[0] if len(bound) == 1 else None
+    if scope is None or not isinstance(made, ast.Call):
+        return None
+    inner = made.func if isinstance(made.func, ast.Call) else made
+    callee = frame.evaluate(inner.func, State({}))
+    of_type = isinstance(made.func, ast.Call)
+    if callee != Ref("builtins.type" if of_type else "copy.deepcopy") or not inner.args:
+        return None
+    source = dotted_path(inner.args[0])
+    moves = [
+        each.lineno
+        for each in nodes_in(scope, ast.Call)
+        if isinstance(each.func, ast.Attribute)
+        and each.func.attr in ("to", *torch_api.DEVICE_METHODS)
+        and source is not None
+        and dotted_path(each.func.value) == source
+    ]
+    return (made, inner.args[0]) if moves and min(moves) > made.lineno else None
+
+
+def _was_moved(value: Value) -> bool:
     """Whether it is a tensor that the code around has put on an accelerator."""
+    return _is_elsewhere(value) and isinstance(value, Tensor) and value.device.origin is not Origin.ARGUMENT
+
+
+def _is_elsewhere(value: Value) -> bool:
+    """Whether it is a tensor that the code around has put on an accelerator, or that came as an argument."""
     if not isinstance(value, Tensor) or on_cpu(value.device) or value.ndim == 0:
         return False
     if value.device.origin is Origin.LITERAL:
         return value.device.name not in VALUELESS_TYPES
+    if value.device.origin is Origin.ARGUMENT:
+        return True
     return value.device.origin is Origin.EXPRESSION and value.moved
 
 
@@ -85,9 +145,7 @@ def _kept_here(scope: Scope) -> frozenset[str]:
     dropped = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
     left_alone.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
     given_away = {
-        each.id
-        for each in nodes_in(scope, ast.Name)
-        if not isinstance(each.ctx, ast.Store) and each not in left_alone
+        each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
     }
     alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
     plain = {
@@ -100,8 +158,38 @@ def _kept_here(scope: Scope) -> frozenset[str]:
     return frozenset((alone & plain) - given_away - shared)
 
 
-def _stays(scope: Scope, name: str) -> bool:
-    return name in _kept_here(scope)
+def _stays(frame: Frame, path: str) -> bool:
+    """Whether a name, or an attribute of `self`, is bound to one model that nothing moves."""
+    if "." not in path:
+        return path in _kept_here(frame.function or frame.machine.tree)
+    owner, (root, _, name) = frame.owner, path.partition(".")
+    if owner is None or root != "self" or "." in name or owner.is_module or not owner.resolved or len(owner.mro) > 1:
+        return False
+    return name in _kept_by(owner.node) and name not in _asked_of_others(frame.machine.tree)
 
 
-EVENTS = {ModuleCalled: _note_call}
+@once_a_node
+def _kept_by(node: ast.ClassDef) -> frozenset[str]:
+    """The attributes of `self` that a class assigns once, calls, and asks only for what leaves a model where it is."""
+    if any(each.id in _BY_NAME for each in nodes_in(node, ast.Name)):
+        return frozenset()
+    attributes = [each for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) == "self"]
+    left_alone: set[ast.AST] = {call.func for call in nodes_in(node, ast.Call)}
+    left_alone.update(each.value for each in nodes_in(node, ast.Attribute) if each.attr in _KEEPS_PLACE)
+    dropped = (each.value.func for each in nodes_in(node, ast.Expr) if isinstance(each.value, ast.Call))
+    left_alone.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
+    bound = [each.attr for each in attributes if not isinstance(each.ctx, ast.Load)]
+    given_away = {each.attr for each in attributes if isinstance(each.ctx, ast.Load) and each not in left_alone}
+    return frozenset(name for name in bound if bound.count(name) == 1) - given_away
+
+
+@once_a_node
+def _asked_of_others(tree: ast.Module) -> frozenset[str]:
+    """The attributes that a file asks anything but `self` for."""
+    return frozenset(each.attr for each in nodes_in(tree, ast.Attribute) if dotted_path(each.value) != "self")
+
+
+_BY_NAME = frozenset({"getattr", "setattr", "vars"})
+
+
+EVENTS = {ModuleCalled: _note_call, LayerCalled: _note_unknown}

@@ -1,10 +1,11 @@
-"""Tensors of known size: those that were made empty, and those of one element."""
+"""Tensors of known size: those that were made empty, those of one element, and masks, which have a dimension."""
 
 from __future__ import annotations
 
 import ast
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.values import Conditions, Tensor, Value
 
@@ -44,3 +45,24 @@ def is_made_empty(value: Value) -> bool:
 
 def is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
+
+
+_MOST_NAMES = 3
+
+
+def is_mask(scope: ast.AST | None, node: ast.expr, names: int = 0) -> bool:
+    """Whether an index is by its text a comparison, or made of some: what it selects has a dimension, as it has itself.
+
+    ``x > 0``, ``~(a == b)``, ``(x > 0) & (x < 1)``, and a name that is bound to such alone.
+    """
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Invert) and is_mask(scope, node.operand, names)
+    if isinstance(node, ast.BinOp):
+        joins = isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        return joins and (is_mask(scope, node.left, names) or is_mask(scope, node.right, names))
+    if not isinstance(node, ast.Name) or scope is None or names == _MOST_NAMES:
+        return False
+    values = values_by_path(scope).get(node.id, [])
+    return bool(values) and all(is_mask(scope, each, names + 1) for each in values)

@@ -635,3 +635,13 @@ INITIALISES_CUDA = frozenset(
 CONTEXTS_OF_CUDA = frozenset({"torch.cuda.device", "torch.cuda.device_of", "torch.cuda.stream"})
 """Contexts that initialise CUDA when they are entered."""
 VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+
+RUN_MODELS = {
+    "torch.jit.trace": ("func", "example_inputs"),
+    "torch.onnx.export": ("model", "args"),
+    "torch.export.export": ("mod", "args"),
+    "thop.profile": ("model", "inputs"),
+    "fvcore.nn.FlopCountAnalysis": ("model", "inputs"),
+    "fvcore.nn.flop_count": ("model", "inputs"),
+}
+"""What calls a model with inputs that it is given, once; the names of both, which are the first two arguments."""

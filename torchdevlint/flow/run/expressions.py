@@ -9,6 +9,7 @@ from collections.abc import Callable
 from torchdevlint.flow.events import Chosen
 from torchdevlint.flow.kinds import loaders, ranks, wrappers
 from torchdevlint.flow.kinds.placed_loads import places_load
+from torchdevlint.flow.kinds.sizes import is_mask
 from torchdevlint.flow.run import operations
 from torchdevlint.flow.run.agreement import compares_devices
 from torchdevlint.flow.run.attributes import attribute
@@ -39,7 +40,9 @@ from torchdevlint.flow.state.joins import (
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import Imported
 from torchdevlint.flow.state.point import State, under_each
+from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
     NONE,
     NUMBER,
     UNKNOWN,
@@ -248,7 +251,17 @@ def subscript(frame: Frame, node: ast.Subscript, state: State, value: Value, ind
         return loaders.item_of_data(frame, node, value, isinstance(node.slice, ast.Slice))
     if isinstance(value, Loaded) and value.host:
         return Unknown(given=HOST)
-    return value if isinstance(value, Unknown) else UNKNOWN
+    if not isinstance(value, Unknown):
+        return UNKNOWN
+    return _selected(frame, node, value, index) or value
+
+
+def _selected(frame: Frame, node: ast.Subscript, value: Unknown, index: Value) -> Value | None:
+    """``x[x[:, 0] > 1]``: what takes a tensor made of itself for a mask, or for several indices, is a tensor."""
+    if value.given is None or not isinstance(index, Tensor) or index.device != value.given:
+        return None
+    several = index.ndim or (index.ndim is None and is_mask(frame.function or frame.machine.tree, node.slice))
+    return given_tensor(value.given, node.value, AT_LEAST_1) if several else None
 
 
 def _slice(frame: Frame, node: ast.Slice, state: State) -> Value:

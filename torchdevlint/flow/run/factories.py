@@ -9,6 +9,7 @@ from torchdevlint.flow.kinds.arrays import array_dimensions
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import created
+from torchdevlint.flow.scope.names import argument_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, is_number, only, settle
@@ -119,7 +120,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         known, ndim = array_dimensions(frame, state, arguments.positional[0][0])
         if known:
             return created(frame, state, node, name, ndim, device)
-        if _is_option(arguments.positional[0][0]):
+        if _is_option(arguments.positional[0][0]) or (name == "torch.tensor" and _came_to_init(frame, arguments)):
             return created(frame, state, node, name, None, device)
     if isinstance(data, Choice):
         data = _without_none(data)
@@ -136,6 +137,13 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
     ):
         frame.machine.emit(Collected(frame, state, node))
     return created(frame, state, node, name, data_ndim(data), device)
+
+
+def _came_to_init(frame: Frame, arguments: Arguments) -> bool:
+    """Whether it is an argument of ``__init__``: a tensor is not made of a tensor, and what is one may be elsewhere."""
+    node, function = arguments.positional[0][0], frame.function
+    named = frame.context == "init" and function is not None and isinstance(node, ast.Name)
+    return named and node.id in argument_names(function)  # type: ignore[attr-defined,arg-type]
 
 
 _OPTIONS = frozenset("config cfg conf args opt opts options hparams hps hyp settings".split())

@@ -80,6 +80,8 @@ def call_library(frame: Frame, state: State, node: ast.Call, name: str, argument
         return _unbound(frame, state, node, tail, arguments)
     if is_factory(name):
         return call_factory(frame, state, node, name, arguments)
+    if head == "torch.nn.init" and tail.endswith("_"):
+        return arguments.value(0, "tensor")
     table = _OPERATIONS.get(head)
     if table is not None:
         return _operation(frame, state, node, name, tail, table, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from msgspec.structs import replace
 
@@ -21,10 +22,14 @@ from torchdevlint.flow.state.joins import distribute, element_of, is_module, seq
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in
 
 _IN_PLACE_MODULE_METHODS = frozenset(
     "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
 )
+
+_GIVES_LOSS = regex(r"(?:^|_)loss(?:_fn|_func)?$", re.IGNORECASE)
 
 
 def call_module_method(
@@ -65,7 +70,18 @@ def call_module_method(
         return Seq(None, sequence([TEXT, element]) if name == "items" else element)
     if isinstance(target, Library) and name in ("forward", "generate"):
         return call_module(frame, state, node, target, arguments)
+    if isinstance(target, Library) and device != TOP and _GIVES_LOSS.search(name):
+        return _loss(frame, node, device)
     return UNKNOWN
+
+
+def _loss(frame: Frame, node: ast.Call, device: Device) -> Value:
+    """What ``head.forward_loss(batch)`` gives: a loss, or several values of which the first one is."""
+    loss = Tensor(device, None, (), (Step("a loss that a module gave", node),), opaque=True)
+    scope = frame.function or frame.machine.tree
+    unpacked = (each.targets[0] for each in nodes_in(scope, ast.Assign) if each.value is node)
+    parts = next((len(each.elts) for each in unpacked if isinstance(each, (ast.Tuple, ast.List))), 0)
+    return sequence([loss, *[UNKNOWN] * (parts - 1)]) if parts else loss
 
 
 def _move_module(

@@ -11,7 +11,7 @@ from torchdevlint.flow.events import Filled, Met, Mixed, Operated, Placed
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
-from torchdevlint.flow.kinds.sizes import is_made_empty, is_one_element
+from torchdevlint.flow.kinds.sizes import is_made_empty, is_mask, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.uses import is_read_as_vector
 from torchdevlint.flow.state.conditions import compatible
@@ -229,9 +229,15 @@ def check(
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
     """``value[position]``: a CPU index into an accelerator tensor is right, the other way round raises."""
-    vector = value.ndim == 1 and is_read_as_vector(frame.function or frame.machine.tree, node)
+    scope = frame.function or frame.machine.tree
+    vector = value.ndim == 1 and is_read_as_vector(scope, node)
+    masked = False
     for at, each in _index_parts(node.slice, position):
-        if not isinstance(each, Tensor) or not (each.ndim or (vector and each.ndim is None)):
+        if not isinstance(each, Tensor):
+            continue
+        mask = each.ndim is None and is_mask(scope, at)
+        masked = masked or mask
+        if not (each.ndim or mask or (vector and each.ndim is None)):
             continue
         frame.machine.emit(Met(frame, state, node, (node.value, value), (at, each), Relation.UNKNOWN))
         if stays_behind(value.device) and not stays_behind(each.device):
@@ -241,7 +247,8 @@ def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, positi
     if value.opaque:
         parts = [each for _, each in _index_parts(node.slice, position)]
         return loaders.item_of_batch(frame, state, node, value, parts)
-    return Tensor(value.device, _indexed_ndim(value.ndim, node.slice, position), value.creations, value.steps)
+    ndim = AT_LEAST_1 if masked else _indexed_ndim(value.ndim, node.slice, position)
+    return Tensor(value.device, ndim, value.creations, value.steps)
 
 
 def _index_parts(node: ast.expr, position: Value) -> Operands:
@@ -281,7 +288,11 @@ def assign_index(
 
     Unless they are one element: Python strips leading ones from their shape, and a 0-dim value is moved.
     """
-    indexed = any(isinstance(each, Tensor) and each.ndim for _, each in _index_parts(target.slice, position))
+    scope = frame.function or frame.machine.tree
+    indexed = any(
+        isinstance(each, Tensor) and (each.ndim or (each.ndim is None and is_mask(scope, at)))
+        for at, each in _index_parts(target.slice, position)
+    )
     if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
     if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):

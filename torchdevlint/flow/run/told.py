@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
-from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
+from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, uses_in
 from torchdevlint.flow.state.devices import MODEL, TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -15,10 +17,15 @@ from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})
+_METHODS = frozenset("sum mean prod exp log sqrt pow abs float clamp relu sigmoid softmax flatten view reshape".split())
+"""What is calculated element by element or along dimensions, of arrays of any kind."""
+_MOST_NAMES = 2
 
 
 def told_by_other(frame: Frame, operands: Operands) -> Operands:
     """Beside a tensor that was made here, an argument that is asked for its shape is a tensor, and no number.
+
+    The same goes for one that gets a further dimension, ``t[:, None]``, and for what is calculated with such.
 
     So is what ``forward`` is given first.
     """
@@ -33,17 +40,20 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     if given is None or given.origin not in (Origin.ARGUMENT, Origin.MODEL) or frame.function is None:
         return value
     used, asked = uses_in(frame.function), asked_in(frame.function)
-    for name in _calculated_with(at):
+    for node in _calculated_with(frame.function, at):
+        name = dotted_path(node.value if isinstance(node, ast.Subscript) and grows(node.slice) else node)
+        if name is None:
+            continue
         if "." in name or "[" in name:
             if asked.get(name, set()) & _OF_ARRAYS:
                 return given_tensor(given, at)
             continue
         uses = used.get(name) or Uses()
-        if uses.is_container or uses.called:
+        if uses.is_container or uses.called or uses.class_is_asked_for:
             continue
         if given == MODEL and name in _first_input(frame):
             return given_tensor(given, at)
-        if uses.attributes & _OF_ARRAYS:
+        if uses.attributes & _OF_ARRAYS or name != dotted_path(node):
             if name not in argument_names(frame.function):
                 return given_tensor(given, at)
             place = place_of_argument(frame, name)
@@ -58,13 +68,24 @@ def _first_input(frame: Frame) -> list[str]:
     return positional_names(function)[1:2] if named and function is not None else []
 
 
-def _calculated_with(node: ast.expr) -> list[str]:
-    """The names in ``a * x - b``, ``~(x > 0)``, and paths such as ``system.momenta`` and ``batch["x"]``."""
+def _calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterator[ast.expr]:
+    """The names in ``a * x - b``, ``~(x > 0)``, ``(a * b).sum(0)``, and paths such as ``system.momenta``.
+
+    Also ``t[:, None]``, and what a name is made of that is bound once.
+    """
+    parts: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
-        return [*_calculated_with(node.left), *_calculated_with(node.right)]
-    if isinstance(node, ast.Compare) and len(node.comparators) == 1:
-        return [*_calculated_with(node.left), *_calculated_with(node.comparators[0])]
-    if isinstance(node, ast.UnaryOp):
-        return _calculated_with(node.operand)
-    path = dotted_path(node)
-    return [] if path is None else [path]
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+        parts = [node.func.value]
+    elif not isinstance(node, ast.Call):
+        yield node
+        made = values_by_path(function).get(node.id, []) if isinstance(node, ast.Name) and names < _MOST_NAMES else []
+        parts = made if len(made) == 1 and isinstance(made[0], (ast.BinOp, ast.Call)) else []
+        names += 1
+    for each in parts:
+        yield from _calculated_with(function, each, names)

@@ -17,7 +17,7 @@ from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
-from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, root_of
+from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -39,7 +39,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -182,9 +182,17 @@ def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
     )
 
 
+_RUN_MODELS = frozenset(name.rpartition(".")[2] for name in torch_api.RUN_MODELS)
+_MODELS = frozenset(model for model, _ in torch_api.RUN_MODELS.values())
+
+
 def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
-    """Whether it is given to a function of this file that calls it, or asks it for parameters."""
+    """Whether it is given to ``torch.jit.trace``, or a function of this file that calls it or asks for parameters."""
     for given, place in uses.arguments:
+        if place in (0, *_MODELS) and last_name(given.func) in _RUN_MODELS:
+            callee = frame.evaluate(given.func, State({}))
+            if isinstance(callee, Ref) and callee.name in torch_api.RUN_MODELS:
+                return True
         callee = frame.evaluate(given.func, State({})) if isinstance(given.func, ast.Name) else UNKNOWN
         before = given.args[:place] if isinstance(place, int) else []
         if isinstance(callee, Func) and not any(isinstance(each, ast.Starred) for each in before):
@@ -221,7 +229,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     if name == "numpy" and frame.function is not None and note_read(frame, state, node, callee.value):
         return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Call) and frame.function is not None:
-        _note_beside_brought(frame, state, node, callee.value)
+        _note_detached(frame, state, node, callee.value)
         return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
         if callee.value.id not in followed_in(frame.function):
@@ -258,12 +266,21 @@ def _names_class(call: ast.Call) -> bool:
     return last_name(call.func).lstrip("_")[:1].isupper()
 
 
-def _note_beside_brought(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
-    """``a.x.detach().numpy()`` of an argument `a`, beside ``y.detach().cpu().numpy()``."""
-    root = root_of(detached)
-    if frame.function is None or root in (None, "self") or root not in argument_names(frame.function):
+def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Call) -> None:
+    """``a.x.detach().numpy()`` of an argument `a`, and of what is made of something whose device is asked for.
+
+    Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
+    """
+    root, function = root_of(detached), frame.function
+    if function is None or root in (None, "self"):
         return
-    if brought_beside(frame.function, node) is not None:
+    if root not in argument_names(function):
+        made = values_by_path(function).get(root or "", []) if is_detached(node) else []
+        names = {each.id for value in made for each in inside(value) if isinstance(each, ast.Name)}
+        root = min(names & followed_in(function), default=None)
+    elif not is_detached(node) and brought_beside(function, node) is None:
+        root = None
+    if root is not None:
         step = Step(f"`{frame.machine.text_of(detached)}` is read as a tensor of a model", detached)
-        given = Tensor(Device(Origin.ARGUMENT, root or ""), None, (), (step,))
+        given = Tensor(Device(Origin.ARGUMENT, root), None, (), (step,))
         frame.machine.emit(ReadByHost(frame, state, node, (detached, given)))

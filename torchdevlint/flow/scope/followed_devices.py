@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, is_dtype_name
+from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.uses import Scope
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -52,12 +52,13 @@ def root_of(node: ast.AST) -> str | None:
 def is_for_numpy(function: Scope) -> bool:
     """Whether a function reads tensors by ``t.numpy()`` and brings none to the CPU: it is written for the CPU.
 
-    Not if it takes the device of one for what it makes.
+    Not if it takes the device of one for what it makes, nor if it detaches all that it reads: what has a graph comes
+    from a model.
     """
     if followed_in(function):
         return False
     calls = [call for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)]
-    methods = {call.func.attr for call in calls if not _is_cast(call)}  # type: ignore[attr-defined]
+    methods = {call.func.attr for call in calls if not (_is_cast(call) or is_detached(call))}  # type: ignore[attr-defined]
     return "numpy" in methods and not methods & {"cpu", "to"}
 
 
@@ -91,3 +92,9 @@ def _start(node: ast.AST) -> ast.AST:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
     return node
+
+
+def is_detached(read: ast.Call) -> bool:
+    """Whether it is ``x.detach().numpy()``: who detaches expects a tensor that a model, or an optimizer, works on."""
+    before = read.func.value if isinstance(read.func, ast.Attribute) and read.func.attr == "numpy" else None
+    return isinstance(before, ast.Call) and not before.args and last_name(before.func) == "detach"

@@ -63,16 +63,16 @@ class Uses:
     def is_of_class(self) -> bool:
         """Whether something is read from it that a tensor does not have."""
         foreign = (each for each in self.attributes if not torch_api.is_of_tensors(each))
-        return any(each not in self.assigned for each in foreign) and not self._class_is_asked_for
+        return any(each not in self.assigned for each in foreign) and not self.class_is_asked_for
 
     @property
     def _has_both(self) -> bool:
         """Whether it has what arrays have and modules have not, and what modules have and arrays have not."""
         both = self.attributes & _OF_ARRAYS and self.attributes & _OF_MODULES
-        return bool(both) and not self._class_is_asked_for
+        return bool(both) and not self.class_is_asked_for
 
     @property
-    def _class_is_asked_for(self) -> bool:
+    def class_is_asked_for(self) -> bool:
         """Whether its class is asked for: then each of its attributes may be meant for another class."""
         return any(_asks_for_class(call) for call, _ in self.arguments)
 
@@ -179,6 +179,14 @@ def _adds_behind_first(index: ast.expr) -> bool:
     if not isinstance(index, ast.Tuple) or len(index.elts) < 2 or not isinstance(index.elts[0], ast.Slice):
         return False
     return all(isinstance(each, ast.Constant) and each.value is None for each in index.elts[1:])
+
+
+def grows(index: ast.expr) -> bool:
+    """Whether an index adds a dimension and takes none away: ``t[:, None]``, ``t[None, :]``, ``t[..., None]``."""
+    parts = index.elts if isinstance(index, ast.Tuple) else []
+    constants = [each.value for each in parts if isinstance(each, ast.Constant)]
+    whole = all(isinstance(each, (ast.Slice, ast.Constant)) for each in parts)
+    return whole and None in constants and all(each is None or each is Ellipsis for each in constants)
 
 
 def _read_first(node: ast.expr) -> ast.Subscript | None:

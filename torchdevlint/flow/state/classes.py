@@ -15,7 +15,7 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names
-from torchdevlint.flow.state.members import has_attribute
+from torchdevlint.flow.state.members import has_attribute, moves_itself
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
@@ -104,7 +104,8 @@ class ClassInfo:
         named_so = any(name.endswith(_MODULE_WORDS) for name in names)
         if "forward" in self.all_methods and (named_so or self._forwards_tensors):
             return True
-        return ("forward" in self.all_methods or named_so) and any(info._registers for info in self.mro)
+        behaves_so = "forward" in self.all_methods or named_so or any(moves_itself(info.node) for info in self.mro)
+        return behaves_so and any(info._registers for info in self.mro)
 
     @cached_property
     def resolved(self) -> bool:
