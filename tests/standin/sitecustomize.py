@@ -11,7 +11,7 @@ from typing import Any
 import torchdevlint.runtime
 
 
-def install(count: int = 2, kind: str = "cuda", recorder: Any = None) -> None:
+def install(count: int = 2, kind: str = "cuda", recorder: Any = None, **_options: bool) -> None:
     from torchdevlint.runtime.record import hardware
 
     if os.environ.get("STANDIN") == "broken":

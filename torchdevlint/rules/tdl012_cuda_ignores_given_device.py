@@ -4,13 +4,13 @@
 Finds `.cuda()`, `.to("cuda")`, `device="cuda"`, `torch.cuda.FloatTensor` and their forms with a fixed number, where
 something in reach says which device is meant: a `device` parameter or name, `self.device`, `args.device`, a device that
 was chosen by `torch.cuda.is_available()`, the tensor whose `is_cuda` was just asked, the tensor that came from an
-accelerator and goes back there, a model that the object was given and does not move, or a tensor argument or layer that
-the result is combined with. Likewise a call that leaves a parameter `device="cuda"` as it is and gives a tensor, a move
-that ignores the flag which decides the other moves of its function, and a `torch.cuda.Stream()` beside moves to
-`self.device`; a buffer as large as an argument that goes into a foreign kernel together with it; what gets the shape
-and dtype of an argument, but not its device; and a function that is told `device="cuda"`, beside the size of an
-argument or beside a device that is in reach. Where another function combines them, whose names mean nothing at the
-literal, the finding names the variable, attribute or function by which the two come together.
+accelerator and goes back there, a model that the object was given, or a tensor argument or layer that the result is
+combined with. Likewise a call that leaves a parameter `device="cuda"` as it is, a move that ignores the flag which
+decides the others of its function, and a `torch.cuda.Stream()` beside moves to `self.device`.
+
+A buffer as large as an argument that goes into a foreign kernel with it is found too, and what gets the shape and dtype
+of an argument, but not its device. Where another function combines them, the finding names the variable, attribute or
+function by which the two come together.
 
 ## Why is this bad?
 `.cuda()` means *the current GPU*, not the GPU of the neighbour. It is right on a machine with one GPU, and elsewhere

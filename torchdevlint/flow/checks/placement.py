@@ -207,7 +207,8 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
         return
 
     def make() -> IgnoresGivenDevice:
-        of_tensor = _is_there(known_at(frame, node, found.text), found) or _is_asked(frame, found, node)
+        known = known_at(frame, node, found.text)
+        of_tensor = _is_there(known, found) or _is_asked(frame, found, node)
         stays = frame.machine.discarded is node and not _moves_in_place(frame, state, node)
         named = next(iter(naming_arguments(node)), None) if isinstance(node, ast.Call) else None
         return IgnoresGivenDevice(
@@ -219,7 +220,7 @@ def record(frame: Frame, state: State, node: ast.AST, text: str, found: Given) -
             found.kind,
             machine.text_of(node),
             None if named is None else machine.span_of(named),
-            not stays and (of_tensor or _is_named(frame, found, node)),
+            not stays and (of_tensor or known is not None or _is_named(frame, found, node)),
             of_tensor,
             frame.scope,
             _asks_only_the_machine(frame, node),
