@@ -273,6 +273,8 @@ POLICY = """\
         ("policy = Policy()\n    assert policy.device == device\n", {5}),
         ("self.device = device\n", {5}),
         ("policy = Policy()\n", {5}),
+        ("pass\n\nclass Own(Policy):\n    def __init__(self, device):\n        self.device = device\n", set()),
+        ("pass\n\nclass Own(Policy):\n    def __init__(self, device):\n        self.place = device\n", {5}),
     ],
 )
 def test_who_makes_a_module_may_give_it_a_device(tmp_path: Path, maker: str, reported: set[int]) -> None:

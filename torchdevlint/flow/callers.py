@@ -86,9 +86,16 @@ class Callers:
         return bool(known) and all(known)
 
     def give_attribute(self, name: str) -> bool:
-        """Whether those who import the file give an object an attribute of this name: ``policy.device = device``."""
+        """Whether those who import the file give an object an attribute of this name: ``policy.device = device``.
+
+        So does a class that is derived from one of this file, for itself.
+        """
         given = re.compile(rf"^[ \t]*(?!self\.\w+[ \t]*=)[\w.\[\]]+\.{re.escape(name)}[ \t]*=(?!=)", re.MULTILINE)
-        return any(given.search(each.text) for each in self.importers())
+        own = re.compile(rf"\bself\.{re.escape(name)}[ \t]*(?::[^=\n]+)?=(?!=)|\bdef {re.escape(name)}\(")
+        names = "|".join(re.escape(each.name) for each in self._tree.body if isinstance(each, ast.ClassDef))
+        derived = re.compile(rf"^[ \t]*class \w+\([^)]*\b(?:{names})\b", re.MULTILINE)
+        texts = [each.text for each in self.importers()]
+        return any(given.search(each) or (names and derived.search(each) and own.search(each)) for each in texts)
 
     def _told(self, file: ModuleFile, name: str, parameter: tuple[str, int, str]) -> bool | None:
         """Whether all calls in a file give a parameter tensors of the CPU, or hand such on; None where nobody knows."""

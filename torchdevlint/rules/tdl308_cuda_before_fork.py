@@ -121,17 +121,17 @@ _MAPS = frozenset("map map_async imap imap_unordered apply apply_async starmap s
 
 def _start(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
     """``process.start()``."""
-    if state.touched is None:
+    if state.touched_before is None:
         return
     if isinstance(receiver, Library) and receiver.name == PROCESS:
         target, positional, keywords = receiver.children
-        _check(frame, state, node, node, state.touched, target, _items(positional), _named(keywords))
+        _check(frame, state, node, node, state.touched_before, target, _items(positional), _named(keywords))
     elif isinstance(receiver, Obj) and any(_is_process(name) for name in receiver.info.library_bases):
         if "start" in receiver.info.all_methods:
             return
         run = receiver.info.method("run", receiver)
         if run is not None:
-            _check(frame, state, node, node, state.touched, run, (), {})
+            _check(frame, state, node, node, state.touched_before, run, (), {})
 
 
 class _Memory:
@@ -153,12 +153,13 @@ def _task(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments
 
 def _pool(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
     """``Pool(4)``: what CUDA has done before is what its processes begin with."""
-    if state.touched is None:
+    touched = state.touched_before
+    if touched is None:
         return
-    frame.machine.memory(_Memory).pools.setdefault(node, state.touched)
+    frame.machine.memory(_Memory).pools.setdefault(node, touched)
     initializer = arguments.keywords.get("initializer") or arguments.get(1, "initializer")
     if initializer is not None and name != EXECUTOR:
-        _check(frame, state, node, node, state.touched, initializer[1], _items(arguments.value(2, "initargs")), {})
+        _check(frame, state, node, node, touched, initializer[1], _items(arguments.value(2, "initargs")), {})
 
 
 def _check(

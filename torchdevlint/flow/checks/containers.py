@@ -15,7 +15,7 @@ from torchdevlint.flow.facts.modules import ModulesInContainer, MovedParameter
 from torchdevlint.flow.kinds.held_modules import held_in, parts_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.constant_modules import is_constant
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.spelling import spelled
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Device, on_cpu
@@ -231,7 +231,7 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
         return True
     for each in info.mro:
         for node in nodes_in(each.node, ast.Call):
-            callee = (dotted_path(node.func) or "").rpartition(".")[2]
+            callee = last_name(node.func)
             if callee in torch_api.CONTAINER_MODULES and any(
                 _mentions(part, attribute, each, place) for part in node.args
             ):

@@ -85,7 +85,7 @@ def _note_placed(event: Placed) -> None:
     if frame.machine.in_child:
         touches = children.needs_accelerator(frame, device)
     else:
-        touches = device.origin is Origin.LITERAL and device.name == "cuda" and event.state.touched is None
+        touches = device.origin is Origin.LITERAL and device.name == "cuda" and event.state.touched_before is None
     if touches:
         touch(frame, event.state, event.node, frame.machine.text_of(event.node), "initialises")
 
@@ -93,8 +93,8 @@ def _note_placed(event: Placed) -> None:
 def touch(frame: Frame, state: State, node: ast.AST, text: str, effect: str) -> None:
     if frame.machine.in_child and (effect != "initialises" or children.depends_on_configuration(state)):
         return
-    if state.touched is None and not state.without_accelerator:
-        state.touched = Touch(node, text, effect)
+    if state.touched_before is None and not state.without_accelerator:
+        state.touched = Touch(node, text, effect, conditions=state.conditions)
 
 
 def _note_item(event: ItemAssigned) -> None:
@@ -174,8 +174,9 @@ def _check(
         suggestion = f'"{found}"' if isinstance(value, Const) else "str(..)"
         _malformed(frame, node, "value", found, suggestion, place, written)
         return
-    if state.touched is not None and not state.without_accelerator:
-        _late(frame, state.touched, node)
+    touched = state.touched_before
+    if touched is not None and not state.without_accelerator:
+        _late(frame, touched, node)
 
 
 def _is_relied_on(tree: ast.Module, name: str) -> bool:

@@ -6,24 +6,26 @@ import ast
 from functools import reduce
 from itertools import islice
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.kinds.sizes import is_zero, what_is_filled
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.agreement import compares_devices, refine_places
+from torchdevlint.flow.run.branch_tests import condition_of
 from torchdevlint.flow.run.dimensions import refine_dimensions
 from torchdevlint.flow.run.filtered import refine_filtered
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.switches import outcome_without
-from torchdevlint.flow.scope.uses import bound_in_loops
 from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
-from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Names, Ref, Seq, Step, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def asked_tensor(frame: Frame, test: ast.expr, orelse: ast.expr | None = None) -> ast.expr | None:
@@ -70,7 +72,7 @@ def decides(frame: Frame, test: ast.expr, state: State) -> bool:
 def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     """The states in which `test` holds and does not hold."""
     holds, fails = state.copy(), state.copy()
-    key, positive = _condition(frame, test)
+    key, positive = condition_of(frame, test)
     holds.conditions = _with(state, key, positive)
     fails.conditions = _with(state, key, not positive)
     without = outcome_without(frame.machine.reading.tree_here, test)
@@ -79,7 +81,7 @@ def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
     if isinstance(test, ast.BoolOp):
         both = isinstance(test.op, ast.And)
         for each in test.values:
-            key, positive = _condition(frame, each)
+            key, positive = condition_of(frame, each)
             arm = holds if both else fails
             arm.conditions = _with(arm, key, positive is both)
     _refine(frame, test, holds, fails)
@@ -89,45 +91,6 @@ def arms(frame: Frame, test: ast.expr, state: State) -> tuple[State, State]:
 
 def _with(state: State, key: str, arm: bool) -> tuple[tuple[str, bool], ...]:
     return state.conditions if (key, arm) in state.conditions else (*state.conditions, (key, arm))
-
-
-def _condition(frame: Frame, test: ast.expr) -> tuple[str, bool]:
-    """A key for the test that its negation shares.
-
-    Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
-    """
-    scope = frame.function or frame.machine.reading.tree_here
-    known = test.__dict__.get(_ASKED)
-    if known is None or known[0] != id(scope):
-        known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes = known
-    return f"{frame.activation}.{frame.loop_round if changes else 0}:{text}", positive
-
-
-_ASKED = f"{__name__}.asked"
-"""What `_asked` gives is kept with the test, for all analyses that run it, as `once_a_node` does."""
-
-
-def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tuple[str, bool, bool]:
-    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome."""
-    positive, text_of = True, frame.machine.reading.text_here
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, positive = test.operand, not positive
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
-        positive = not positive
-        right = text_of(test.comparators[0])
-        text = f"{text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
-    else:
-        text = text_of(test)
-    return text, positive, _changes_in_loops(test, scope)
-
-
-def _changes_in_loops(test: ast.expr, scope: FunctionNode | ast.Module) -> bool:
-    """Whether the test calls something, or reads a name that a loop of the function or module around it binds."""
-    parts = list(inside(test))
-    if any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in parts):
-        return True
-    return not bound_in_loops(scope).isdisjoint(each.id for each in parts if isinstance(each, ast.Name))
 
 
 def _refine(frame: Frame, test: ast.expr, holds: State | None, fails: State | None) -> None:
@@ -308,9 +271,16 @@ def merge_states(into: State, one: State, other: State, tagged: bool = True) -> 
     into.env = _join_tables(one.env, other.env, one_if, other_if)
     into.paths = _join_tables(one.paths, other.paths, one_if, other_if, missing_is_unknown=True)
     into.deepest = max(one.deepest, other.deepest)
-    into.touched = one.touched or other.touched
+    into.touched = _touched_on(one, other)
     into.without_accelerator = one.without_accelerator and other.without_accelerator
     into.alive = True
+
+
+def _touched_on(one: State, other: State) -> Touch | None:
+    """The touch of CUDA on either path; where each has one of its own, no branch leads around them."""
+    if one.touched is None or other.touched is None or one.touched is other.touched:
+        return one.touched or other.touched
+    return replace(one.touched, conditions=())
 
 
 def _take(into: State, state: State) -> None:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
@@ -61,6 +63,7 @@ def run_function(
         bring_up_to_date(frame, state)
     shared = _shared_paths(frame, state, arguments)
     without = state.without_accelerator or machine.is_without_accelerator(state.conditions)
+    touched = state.touched_before
     given, named = tuple(arguments), tuple(keywords.items())
     if machine.runs.get(function.node, 0) >= MANY_RUNS:
         given, named = tuple(map(widened, given)), tuple((name, widened(value)) for name, value in named)
@@ -72,7 +75,7 @@ def run_function(
         tuple(shared.items()),
         frame.context,
         without,
-        state.touched is not None,
+        touched is not None,
         machine.muted > 0,
         machine.in_child,
     )
@@ -96,7 +99,7 @@ def run_function(
             without_accelerator=without,
             context=_context(function, frame.context),
         )
-        inner = State({}, shared, touched=state.touched, default_device=state.default_device)
+        inner = State({}, shared, touched=touched, default_device=state.default_device)
         inner.without_accelerator = without
         bind_parameters(activation, function.node, given, dict(named), inner)
         observe(activation, inner)
@@ -106,13 +109,18 @@ def run_function(
         machine.memo[signature] = outcome
     for place, value in outcome.changed:
         _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
-    state.touched = state.touched or outcome.touched
+    state.touched = touched or _from_inside(outcome.touched, state)
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():
             state.bind(path, value)
     if owner_of(frame.closure) is None and is_elsewhere(function):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)
+
+
+def _from_inside(touched: Touch | None, state: State) -> Touch | None:
+    """The touch of CUDA in a function that was called, as its caller sees it."""
+    return None if touched is None else replace(touched, conditions=state.conditions)
 
 
 def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:

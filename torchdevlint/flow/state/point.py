@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
 from torchdevlint.flow.state.values import Choice, Conditions, Names, Value
@@ -55,6 +56,12 @@ class State:
             self.paths[path] = value
             self.deepest = max(self.deepest, depth_of(path))
 
+    @property
+    def touched_before(self) -> Touch | None:
+        """The touch of CUDA, unless it is on a path that excludes this one."""
+        touched = self.touched
+        return touched if touched is None or compatible(touched.conditions, self.conditions) else None
+
     def take_names(self, other: State) -> None:
         """Let all names and paths hold what they hold at another point, from where nothing goes on."""
         self.env, self.paths, self.deepest = other.env, other.paths, other.deepest
@@ -83,13 +90,15 @@ def depth_of(path: str) -> int:
 class Touch(Frozen, frozen=True):
     """A call, or the import of a module that makes one, that made CUDA read the visible devices.
 
-    `inside` is the call that the module makes, and where.
+    `inside` is the call that the module makes, and where. `conditions` are the branches on the way there, as the
+    function sees them in which the state is.
     """
 
     node: ast.AST
     text: str
     effect: str
     inside: tuple[str, Span] | None = None
+    conditions: Conditions = ()
 
 
 def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
