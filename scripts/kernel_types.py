@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from command import execute
+from command import write_or_check
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "torchdevlint/runtime/simulated/operators/kernel_types.py"
@@ -155,11 +155,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    commands.add_parser("write").set_defaults(run=write)
-    commands.add_parser("check").set_defaults(run=check)
-    return execute("kernel_types.py", parser.parse_args())
+    return write_or_check(__doc__, "kernel_types.py", write, check)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
-from command import execute
+from command import write_or_check
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "torchdevlint/runtime/simulated/operators/tables.py"
@@ -131,11 +131,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    commands.add_parser("write").set_defaults(run=write)
-    commands.add_parser("check").set_defaults(run=check)
-    return execute("operators.py", parser.parse_args())
+    return write_or_check(__doc__, "operators.py", write, check)
 
 
 if __name__ == "__main__":

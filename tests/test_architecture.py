@@ -236,6 +236,20 @@ def lines_of(path: Path) -> int:
     return lines - (ast.parse(text).body[0].end_lineno or 0) if path.parent.name == "rules" else lines
 
 
+def test_patterns_are_compiled_when_they_are_first_used() -> None:
+    """See `torchdevlint.patterns`; what a run imports with torch may take its time."""
+    paths = [path for path in MODULES if unit_of(path) not in ("runtime", "symptoms", "patterns")]
+    assert [relative(path) for path in paths if compiles_when_imported(path)] == []
+
+
+def compiles_when_imported(path: Path) -> bool:
+    """Whether a statement of the top level that defines nothing calls ``re.compile``."""
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    statements = (each for each in ast.parse(path.read_text(encoding="utf-8")).body if not isinstance(each, defined))
+    calls = (node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func) == "re.compile" for call in calls)
+
+
 def test_a_module_is_read_in_one_sitting() -> None:
     """The documentation of a rule, which is its docstring, is a page of its own."""
     lines = {relative(path): lines_of(path) for path in MODULES}

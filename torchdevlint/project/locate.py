@@ -39,9 +39,15 @@ def is_elsewhere(module: str) -> bool:
 
 def submodule(package: str, name: str) -> str | None:
     """The file of a module of a package, which is given by its ``__init__.py`` or its folder."""
-    if package.endswith(".py") and os.path.basename(package) != "__init__.py":
-        return None
-    return _inside(os.path.dirname(package) if package.endswith(".py") else package, (name,))
+    folder = folder_of(package)
+    return None if folder is None else _inside(folder, (name,))
+
+
+def folder_of(package: str) -> str | None:
+    """The folder of a package, which is given by its ``__init__.py`` or by the folder; None for a module."""
+    if not package.endswith(".py"):
+        return package
+    return os.path.dirname(package) if os.path.basename(package) == "__init__.py" else None
 
 
 def is_missing(beside: str, module: str, level: int) -> bool:
@@ -51,9 +57,7 @@ def is_missing(beside: str, module: str, level: int) -> bool:
         folder = _above(beside, level - 1)
     else:
         home = locate(beside, parts.pop(0)) if parts else None
-        folder = os.path.dirname(home) if home is not None and home.endswith(".py") else home
-        if home is not None and home.endswith(".py") and os.path.basename(home) != "__init__.py":
-            return False
+        folder = None if home is None else folder_of(home)
     for part in parts:
         if folder is None or not os.path.isdir(folder):
             return False

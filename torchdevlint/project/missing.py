@@ -12,6 +12,7 @@ import re
 from pathlib import PurePath
 
 from torchdevlint.patterns import regex
+from torchdevlint.project.locate import folder_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 
@@ -41,14 +42,14 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
 def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
     """Whether an absolute import surely means the project, and nothing that is installed under the same name.
 
-    That is so for what lies beside the file, and where another import of the file finds all that it asks for there.
+    That is so for a package beside the file, and where another import of the file finds all that it asks for there.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
     if home is None:
         return False
-    folder = os.path.dirname(home) if os.path.basename(home) == "__init__.py" else home
-    if os.path.dirname(folder) == os.path.dirname(project.path) and folder != home:
+    folder = folder_of(home)
+    if folder not in (None, home) and os.path.dirname(folder or "") == os.path.dirname(project.path):
         return True
     others = (each for each in asked if each is not node and not each.level)
     return any(_is_found(each, project) for each in others if (each.module or "").partition(".")[0] == top)

@@ -23,12 +23,13 @@ from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Seq, Step, Tensor, Unknown, Value
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, once_a_node
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
-_WHOLE_NUMBERS = re.compile(r"long|int|short|bool")
-_KEPT_ON_CPU = re.compile(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|host|(?:^|_)ids?$", re.IGNORECASE)
-_FOR_THE_CPU = re.compile(
+_WHOLE_NUMBERS = regex(r"long|int|short|bool")
+_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|host|(?:^|_)ids?$", re.IGNORECASE)
+_FOR_THE_CPU = regex(
     r"cpu|host|numpy|plot|show|draw|save|dump|write|log|print|assert|check|equal|close|collate|dataset|loader|array"
     r"|summary|table|text|append|add|extend|insert|put|update|set|pin|queue|send",
     re.IGNORECASE,

@@ -21,12 +21,13 @@ from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
 """What says of something that is called that it is a module."""
-_MOVES_IN_PLACE = re.compile(r"model|net(?:$|work|_)|module|coder|critic|actor|policy|layer|graph|batch", re.IGNORECASE)
+_MOVES_IN_PLACE = regex(r"model|net(?:$|work|_)|module|coder|critic|actor|policy|layer|graph|batch", re.IGNORECASE)
 """Names of what may move in place, though it was made together with tensors."""
 _OF_OUTPUTS = torch_api.TENSOR_ONLY_ATTRIBUTES | torch_api.TENSOR_ONLY_METHODS | {"argmax", "max", "shape", "squeeze"}
 """What says of the outcome of a model that it is a tensor: that it is no array is known."""

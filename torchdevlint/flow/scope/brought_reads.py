@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_OF_A_PLACE = re.compile(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
+_OF_A_PLACE = regex(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
 """Words of a test that decides by where something is, or by what kind of array it is."""
-_OFTEN_ON_CPU = re.compile(r"len|size|count|num|idx|index|indices|seed|(?:^|_)ids?$|label|target|mask", re.IGNORECASE)
+_OFTEN_ON_CPU = regex(r"len|size|count|num|idx|index|indices|seed|(?:^|_)ids?$|label|target|mask", re.IGNORECASE)
 
 
 def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
