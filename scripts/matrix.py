@@ -39,7 +39,7 @@ from corpus import CorpusError
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = ("expecttest", "flake8", "hypothesis", "numpy", "pytest>=8,<10", "pyyaml", "setuptools")
 """What the tests that are run here import beside the package and torch."""
-TESTS = ("tests/runtime/simulated",)
+TESTS = ("tests/runtime/simulated", "tests/runtime/test_agreement_with_the_linter.py")
 PROGRAMS = ("tests/programs", "-k", "two_simulated_accelerators or dies_where_it_says")
 
 

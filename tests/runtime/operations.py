@@ -190,9 +190,9 @@ FUNCTIONAL = {
         multilabel_soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss
     """,
     "m, m, v": "cosine_embedding_loss",
-    "x, 0, 1": "fractional_max_pool2d fractional_max_pool2d_with_indices",
+    "x, 1, 1": "fractional_max_pool2d fractional_max_pool2d_with_indices",
     "x, x, v": "conv1d conv_tbc conv_transpose1d",
-    "y, 0, 1": "fractional_max_pool3d fractional_max_pool3d_with_indices",
+    "y, 1, 1": "fractional_max_pool3d fractional_max_pool3d_with_indices",
     "y, y, v": "conv2d conv_transpose2d",
     "z, z, v": "conv3d conv_transpose3d",
     "m, -1, 1": "lp_pool1d",

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, random_split
 from torchdevlint.runtime.record.recorder import Recorder, story_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
+from torchdevlint.runtime.simulated.operators import texts
 from torchdevlint.runtime.simulated.tensors import composites
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 
@@ -673,9 +674,12 @@ def test_a_layer_takes_nested_tensors(layout: torch.layout) -> None:
     layer = nn.Sequential(nn.Linear(3, 5), nn.Dropout()).cuda()
     out = layer(nested)
     assert (out.device, [row.device for row in out.unbind()]) == (FIRST, [FIRST] * 2)
-    torch.nested.to_padded_tensor(out, 0.0).sum().backward()
+    early = layout is torch.jagged and texts.installed() < (2, 5)  # neither padded, nor dropped from in inference mode
+    padded = out.values() if early else torch.nested.to_padded_tensor(out, 0.0)
+    padded.sum().backward()
     assert nested.grad is not None
     assert (nested.grad.device, layer[0].weight.grad.device) == (FIRST, FIRST)
+    layer = layer[:1] if early else layer
     with torch.inference_mode():
         assert layer(torch.nested.nested_tensor(rows, layout=layout).to("cuda")).cpu().device == CPU
         with pytest.raises(RuntimeError, match="same device"):

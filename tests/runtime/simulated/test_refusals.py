@@ -108,6 +108,6 @@ def test_numpy_takes_a_copy_on_the_cpu(recorder: Recorder) -> None:
     np = pytest.importorskip("numpy")
     with pytest.raises(RuntimeError, match="Unsupported device"):
         np.from_dlpack(torch.ones(2, device="cuda"))
-    with pytest.raises(BufferError, match="require gradient"):
+    with pytest.raises((BufferError, RuntimeError), match="require gradient"):  # older releases raise the latter
         np.from_dlpack(torch.ones(2, device="cuda", requires_grad=True))
     assert np.from_dlpack(torch.ones(2)).sum() == 2

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs.threads import follower
@@ -29,6 +29,8 @@ _OPERATORS = {
     "while_loop": "while_loop_op",
 }
 _ASKED = "_get_current_dispatch_mode"
+_MODES = "python_key_table" if hasattr(torch._ops.OperatorBase(), "python_key_table") else "python_key_mode_table"
+"""Older releases ask no mode whose class is not in this table of an operator."""
 _AUTOGRAD = torch._C.DispatchKey.Autograd
 _KERNEL = torch._C.DispatchKey.CompositeExplicitAutograd
 
@@ -59,6 +61,10 @@ def _but_ours(original: Callable[[], Any]) -> Callable[[], Any]:
     return current_dispatch_mode
 
 
+def _by_its_mode(operator: Any) -> Callable[..., Any]:
+    return lambda mode, *args, **kwargs: mode.__torch_dispatch__(operator, (), args, kwargs)
+
+
 def patches() -> Iterator[Patch]:
     """What replaces kernels of these operators; `torch._dynamo` has imported their modules."""
     for name, operator in _OPERATORS.items():
@@ -70,3 +76,7 @@ def patches() -> Iterator[Patch]:
         if _KERNEL in kernels and _AUTOGRAD in kernels:
             yield found, "py_kernels", {**kernels, _AUTOGRAD: _followed(kernels[_KERNEL], kernels[_AUTOGRAD])}
             yield found, "_dispatch_cache", {}
+    if not hasattr(TorchDispatchMode, "supports_higher_order_operators"):
+        for each in torch._ops._higher_order_ops.values():
+            asked = dict.fromkeys((PlacementMode, type(follower)), _by_its_mode(each))
+            yield each, _MODES, {**getattr(each, _MODES), **asked}
