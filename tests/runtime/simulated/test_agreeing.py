@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from torchdevlint.runtime.record.recorder import Recorder
+from torchdevlint.runtime.record.sites import site_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.tensors import agreeing
 from torchdevlint.runtime.simulated.tensors.agreeing import CELLS, ELEMENTWISE
@@ -59,7 +60,8 @@ def _told(made: Any) -> list[tuple[Any, ...]]:
     told = []
     for one in made if isinstance(made, tuple) else (made,):
         claim = claim_of(one)
-        told.append((one.detach().tolist(), one.requires_grad, one.device, claim and (claim.created, claim.moved)))
+        lines = claim and (site_of(claim.created), claim.moved)
+        told.append((one.detach().tolist(), one.requires_grad, one.device, lines))
     return told
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from torchdevlint.runtime.record.marks import marks_of
-from torchdevlint.runtime.record.recorder import OperandStory, Place
+from torchdevlint.runtime.record.recorder import OperandStory
+from torchdevlint.runtime.record.sites import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,18 +17,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from torchdevlint.runtime.record.sites import Site, line_of, site_of, user_line
+from torchdevlint.runtime.record.sites import Place, Site, line_of, site_of, user_line
 from torchdevlint.symptoms import is_of_places
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.record.stragglers import Stragglers
     from torchdevlint.runtime.record.visited import Visited
 
-Place = Site | tuple[CodeType, int] | None
-"""A line, or the code and the instruction from which it can be worked out when it is needed."""
 STORY = "torchdevlint_story"
 """The attribute of an exception that holds what `Recorder.failed` was told. Plain data: it is pickled with it."""
 COPY = "a copy to the CPU"

@@ -41,11 +41,19 @@ class Site:
     inside: Site | None = None
 
 
-def user_line() -> Site | None:
-    """The innermost line of the user's in the calling thread, else of a library; None if there is neither."""
+Place = Site | tuple[CodeType, int] | None
+"""A line, or the code and the instruction from which it can be worked out when it is needed (`site_of`)."""
+
+
+def user_line(frame: FrameType | None = None) -> Site | None:
+    """The innermost line of the user's in the calling thread, else of a library; None if there is neither.
+
+    `frame` is where the look begins, for a caller that knows of frames that need not be looked at.
+    """
     kinds = _KINDS
     library: FrameType | None = None
-    frame: FrameType | None = sys._getframe(1)
+    if frame is None:
+        frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         kind = kinds[name] if name in kinds else _classified(name)
@@ -60,6 +68,14 @@ def user_line() -> Site | None:
                 library = frame
         frame = frame.f_back
     return None if library is None else _site(library.f_code, library.f_lasti, None)
+
+
+def user_place(frame: FrameType) -> Place:
+    """What `user_line(frame)` says, where `frame` is the user's in a form that takes a third of the time: `site_of`."""
+    code = frame.f_code
+    if _KINDS.get(code.co_filename) == USER:
+        return code, frame.f_lasti
+    return user_line(frame)
 
 
 def user_frame() -> FrameType | None:
@@ -91,7 +107,7 @@ def line_of(traceback: TracebackType | None) -> Site | None:
     return None if library is None else _site(*library, None)
 
 
-def site_of(place: Site | tuple[CodeType, int] | None) -> Site | None:
+def site_of(place: Place) -> Site | None:
     """A site from a code object and the offset of an instruction in it; what is a site, or nothing, stays as it is."""
     return _site(*place, None) if isinstance(place, tuple) else place
 

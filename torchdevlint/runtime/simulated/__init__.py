@@ -154,7 +154,7 @@ def install(
             raise
         if recorder is not None:
             recorder.created_at = created_at
-            recorder.used = lambda: any(memory.count_taken for memory in inner.simulation.driver.memory)
+            recorder.used = lambda: any(memory.taken for memory in inner.simulation.driver.memory)
         return inner.simulation
 
 

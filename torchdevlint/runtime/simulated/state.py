@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from torchdevlint.runtime.record.sites import Site, user_line
+from torchdevlint.runtime.record.sites import Place, Site, user_line
+from torchdevlint.runtime.simulated.driver.memory import block_of
 from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
 from torchdevlint.runtime.simulated.tensors.claims import CPU, AcceleratorClaim, Claim, nbytes_of, set_claim
 
@@ -52,13 +53,13 @@ class Simulation:
         nbytes: int,
         device: torch.device,
         how: str,
-        created: Site | None = None,
+        created: Place = None,
         moved: Site | None = None,
         pinned: bool = False,
     ) -> Claim:
         """A claim of `nbytes` on `device` (resolved), which are taken from the memory of an accelerator."""
         if device.type == self.kind:
-            return AcceleratorClaim(device, how, created, moved, nbytes, self.driver.memory[device.index])
+            return AcceleratorClaim(device, how, created, moved, block_of(nbytes), self.driver.memory[device.index])
         return Claim(device, how, created, moved, pinned)
 
     def claim(
@@ -66,7 +67,7 @@ class Simulation:
         tensor: torch.Tensor,
         device: torch.device,
         how: str,
-        created: Site | None = None,
+        created: Place = None,
         moved: Site | None = None,
         pinned: bool = False,
     ) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from torchdevlint.runtime.record.marks import marks_of
 from torchdevlint.runtime.record.recorder import OperandStory
-from torchdevlint.runtime.record.sites import Site
+from torchdevlint.runtime.record.sites import Place
 from torchdevlint.runtime.record.variables import named
 from torchdevlint.runtime.simulated.errors import not_simulated
 from torchdevlint.runtime.simulated.operators import OPERANDS
@@ -59,7 +59,7 @@ def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:
     raise reported(simulation, RuntimeError("Only dense CPU tensors can be pinned"), (), operation)
 
 
-def created_at(tensor: torch.Tensor) -> Site | None:
+def created_at(tensor: torch.Tensor) -> Place:
     """The line that made a tensor, as the recorder asks for it."""
     claim = claim_of(tensor)
     return None if claim is None else claim.created

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.simulated.driver.memory import DeviceMemory, PoisonedMemory
+from torchdevlint.runtime.simulated.driver.memory import DeviceMemory
 from torchdevlint.runtime.simulated.driver.stream_table import StreamTable
 from torchdevlint.runtime.simulated.errors import initialization_error, invalid_ordinal
 
@@ -156,7 +156,7 @@ class Driver:
         if self._poisons_forks:
             self.in_bad_fork = True
             for memory in self.memory:
-                memory.__class__ = PoisonedMemory  # for the claims that were inherited as well
+                memory.poison()  # for the claims that were inherited as well
 
     def refuse_bad_fork(self) -> None:
         """Raises what a forked child gets that reads tensors of its parent's accelerator."""

@@ -13,92 +13,92 @@ from torchdevlint.runtime.simulated.errors import initialization_error
 
 TOTAL = 40 * 1024**3
 _SEGMENT = 2 * 1024**2
+_SIZE, _COUNT = 128, 64
+_MASK = (1 << 64) - 1
+"""Where bytes of blocks and their number begin in a sum, so that no sum of a run flows over into its neighbour."""
+_BLOCKS: dict[int, int] = {}
+_REMEMBERED = 10_000
+
+
+def block_of(nbytes: int) -> int:
+    """What a tensor of `nbytes` takes, as one number that can be added: bytes of its block, blocks, bytes asked for."""
+    block = _BLOCKS.get(nbytes)
+    if block is None:
+        block = (((nbytes + 511) & -512) << _SIZE | 1 << _COUNT | nbytes) if nbytes > 0 else 0
+        if len(_BLOCKS) < _REMEMBERED:
+            _BLOCKS[nbytes] = block
+    return block
 
 
 class DeviceMemory:
-    """What is claimed on one accelerator.
+    """What is claimed on one accelerator, in sums of what `block_of` gives.
 
     `take` and `give` run for every tensor and without a lock: straight code without calls is not interrupted by
     another thread, nor by the garbage collector (CPython looks for those at calls and backward jumps). So they only
     add; what is there now is the difference. Peaks of blocks and of asked bytes are those at the peak of their size.
+    `enough` is what can be there without a new peak, and without that more has to be reserved.
     """
 
-    __slots__ = (
-        "asked_given",
-        "asked_peak",
-        "asked_taken",
-        "count_given",
-        "count_peak",
-        "count_taken",
-        "fraction",
-        "reserved",
-        "reserved_peak",
-        "reset",
-        "size_given",
-        "size_peak",
-        "size_taken",
-    )
+    __slots__ = ("enough", "fraction", "given", "peak", "reserved", "reserved_peak", "reset", "taken")
 
     def __init__(self) -> None:
-        self.count_taken = self.count_given = self.count_peak = 0
-        self.size_taken = self.size_given = self.size_peak = 0
-        self.asked_taken = self.asked_given = self.asked_peak = 0
+        self.taken = self.given = self.peak = self.enough = 0
         self.reserved = self.reserved_peak = 0
-        self.reset = (0, 0, 0, 0, 0, 0)
+        self.reset = (0, 0)
         self.fraction = 1.0
 
     def take(self, nbytes: int) -> None:
-        if nbytes > 0:
-            self.count_taken += 1
-            self.asked_taken += nbytes
-            self.size_taken = taken = self.size_taken + ((nbytes + 511) & -512)
-            size = taken - self.size_given
-            if size > self.size_peak:
-                self.size_peak = size
-                self.count_peak = self.count_taken - self.count_given
-                self.asked_peak = self.asked_taken - self.asked_given
-            if size > self.reserved:
-                self.reserved = (size + _SEGMENT - 1) & -_SEGMENT
-                if self.reserved > self.reserved_peak:
-                    self.reserved_peak = self.reserved
+        block = block_of(nbytes)
+        if block:
+            self.taken = taken = self.taken + block
+            now = taken - self.given
+            if now > self.enough:
+                self.grow(now)
+
+    def grow(self, now: int) -> None:
+        """As much as `now` is there, which was not enough."""
+        self.peak = max(self.peak, now)
+        size = now >> _SIZE
+        if size > self.reserved:
+            self.reserved = (size + _SEGMENT - 1) & -_SEGMENT
+            self.reserved_peak = max(self.reserved_peak, self.reserved)
+        self.enough = min(self.peak, self.reserved << _SIZE)
+
+    def poison(self) -> None:
+        """This is a forked child, which cannot use what it has inherited: from now on nothing is enough."""
+        self.__class__ = PoisonedMemory
+        self.enough = -1
 
     def give(self, nbytes: int) -> None:
-        if nbytes > 0:
-            self.count_given += 1
-            self.asked_given += nbytes
-            self.size_given += (nbytes + 511) & -512
+        block = block_of(nbytes)
+        self.given += block
 
     @property
     def allocated(self) -> int:
         """Bytes of the blocks that are claimed now."""
-        return self.size_taken - self.size_given
+        return (self.taken - self.given) >> _SIZE
 
     @property
     def free(self) -> int:
         return TOTAL - self.reserved
 
     def reset_peak(self) -> None:
-        self.count_peak = self.count_taken - self.count_given
-        self.size_peak = self.size_taken - self.size_given
-        self.asked_peak = self.asked_taken - self.asked_given
+        self.peak = self.taken - self.given
         self.reserved_peak = self.reserved
+        self.enough = min(self.peak, self.reserved << _SIZE)
 
     def reset_accumulated(self) -> None:
-        taken = (self.count_taken, self.size_taken, self.asked_taken)
-        self.reset = (*taken, self.count_given, self.size_given, self.asked_given)
+        self.reset = (self.taken, self.given)
 
     def empty_cache(self) -> None:
         self.reserved = (self.allocated + _SEGMENT - 1) & -_SEGMENT
+        self.enough = min(self.peak, self.reserved << _SIZE)
 
     def _figures(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Blocks, their bytes, and the bytes that were asked for."""
-        taken = (self.count_taken, self.size_taken, self.asked_taken)
-        given = (self.count_given, self.size_given, self.asked_given)
-        peaks = (self.count_peak, self.size_peak, self.asked_peak)
-        count, size, asked = (
-            _figure(taken[i] - given[i], peaks[i], taken[i] - self.reset[i], given[i] - self.reset[i + 3])
-            for i in range(3)
-        )
+        taken, given = self.taken, self.given
+        sums = (taken - given, self.peak, taken - self.reset[0], given - self.reset[1])
+        size, count, asked = (_figure(*parts) for parts in zip(*map(_parts, sums), strict=True))
         return count, size, asked
 
     def stats(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class DeviceMemory:
                 "total_size": self.reserved,
                 "allocated_size": self.allocated,
                 "active_size": self.allocated,
-                "requested_size": self.asked_taken - self.asked_given,
+                "requested_size": _parts(self.taken - self.given)[2],
                 "stream": 0,
                 "segment_type": "large",
                 "segment_pool_id": (0, 0),
@@ -154,11 +154,13 @@ class PoisonedMemory(DeviceMemory):
 
     __slots__ = ()
 
-    def take(self, nbytes: int) -> None:
+    def grow(self, now: int) -> None:
         raise initialization_error()
 
-    def give(self, nbytes: int) -> None:
-        """What the parent had claimed is not this process's."""
+
+def _parts(total: int) -> tuple[int, int, int]:
+    """Bytes of blocks, blocks, and bytes asked for."""
+    return total >> _SIZE, (total >> _COUNT) & _MASK, total & _MASK
 
 
 def host_stats() -> dict[str, Any]:

@@ -12,15 +12,19 @@ Every other call goes on to the mode as it was. `test_agreeing.py` holds that bo
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.utils import _python_dispatch
 
+from torchdevlint.runtime.record.sites import user_place
+from torchdevlint.runtime.simulated.driver.memory import block_of
 from torchdevlint.runtime.simulated.errors import refuse_without_kernel
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.tensors.claims import WITHOUT_STORAGE, Claim, storage_of
+from torchdevlint.runtime.simulated.tensors.claims import PLAIN, WITHOUT_STORAGE, AcceleratorClaim, Claim, storage_of
 from torchdevlint.runtime.simulated.tensors.mode import PlacementMode, claim_new
 
 _IN_PLACE = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_"}
@@ -37,7 +41,7 @@ ELEMENTWISE = {
 """Methods that are one element-wise ATen operator with TensorIterator's check, and the operator's name."""
 CELLS = ("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 
-_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+_Tensor = torch.Tensor
 _NUMBERS = frozenset((int, float, bool, type(None)))
 _STEPS = frozenset((int, type(None), type(Ellipsis)))
 _PYTHON = torch._C.DispatchKey.Python
@@ -59,11 +63,15 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
 
     def alone() -> bool:
         """Whether the mode of the simulation is all that looks on in this thread."""
-        if _modes() != 1 or _function_modes() or _hooks_on_saved(True) is not None:
+        if _modes() != 1 or _function_modes():
             return False
+        if not watched.others:
+            return True
         only = _mode_at(0)
-        return only is mode or only is follower
+        return (only is mode or only is follower) and _hooks_on_saved(True) is None
 
+    watched = _Watched(mode, follower)
+    yield from watched.patches()
     tensor = torch.Tensor
     yield tensor, "__setitem__", _setitem(tensor.__setitem__, alone)
     for name, operator in ELEMENTWISE.items():
@@ -75,6 +83,36 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
         cell = _composed(simulation, getattr(torch._C._VariableFunctions, name), name, alone)
         yield torch._VF, name, cell
         yield torch, name, cell
+
+
+class _Watched:
+    """Whether anything in this process has ever looked on that `alone` has to ask for.
+
+    To ask for a mode in the place of the simulation's, and for hooks on saved tensors, takes half a microsecond for
+    every operation, and most programs have neither. So it is not asked before the first.
+    """
+
+    def __init__(self, *modes: Any) -> None:
+        self._modes = modes
+        self.others = _hooks_on_saved is None or _hooks_on_saved(True) is not None
+
+    def patches(self) -> Iterator[Patch]:
+        """What is told of modes and hooks: through these functions they come."""
+        push, push_hooks = _python_dispatch._push_mode, torch._C._autograd._push_saved_tensors_default_hooks
+
+        @functools.wraps(push)
+        def push_mode(mode: Any) -> None:
+            if not self.others and mode not in self._modes and not _modes():
+                self.others = True
+            push(mode)
+
+        @functools.wraps(push_hooks)
+        def push_saved_tensors_default_hooks(*hooks: Any) -> None:
+            self.others = True
+            push_hooks(*hooks)
+
+        yield _python_dispatch, "_push_mode", push_mode
+        yield torch._C._autograd, "_push_saved_tensors_default_hooks", push_saved_tensors_default_hooks
 
 
 def _elementwise(
@@ -98,7 +136,7 @@ def _composed(
 
     @functools.wraps(original)
     def function(given: Any, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and args and alone() and not _operators_differ() and type(given) in _PLAIN:
+        if not kwargs and args and alone() and not _operators_differ() and type(given) in PLAIN:
             states = args[0] if isinstance(args[0], (tuple, list)) else args[:1]
             shared = _shared((given, *states, *args[1:])) if given.is_floating_point() else None
             if shared is not None:
@@ -116,6 +154,7 @@ def _operators_differ() -> bool:
 def _without_the_mode(
     simulation: Simulation, original: Callable[..., Any], name: str, shared: Claim, args: tuple[Any, ...]
 ) -> Any:
+    """Called by what replaces a function of torch, whose caller is the line that is remembered."""
     _leave_out(_PYTHON, True)
     try:
         made = original(*args)
@@ -124,14 +163,21 @@ def _without_the_mode(
         raise
     finally:
         _leave_out(_PYTHON, False)
-    claim_new(simulation, made, shared.device, shared, name)
+    if type(shared) is AcceleratorClaim and type(made) is _Tensor and not simulation.lacks_float64:
+        storage = storage_of(made)
+        if storage._torchdevlint_claim is None:
+            storage._torchdevlint_claim = AcceleratorClaim(
+                shared.device, name, user_place(sys._getframe(2)), None, block_of(storage.nbytes()), shared.ledger
+            )
+    else:
+        claim_new(simulation, made, shared.device, shared, name)
     return made
 
 
 def _setitem(original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
     @functools.wraps(original)
     def setitem(self: torch.Tensor, index: Any, value: Any) -> Any:
-        if type(self) in _PLAIN and _makes_a_view(index) and alone() and _shared((self, value)) is not None:
+        if type(self) in PLAIN and _makes_a_view(index) and alone() and _shared((self, value)) is not None:
             _leave_out(_PYTHON, True)
             try:
                 return original(self, index, value)
@@ -155,17 +201,18 @@ def _shared(operands: Sequence[Any]) -> Claim | None:
     """The first claim of operands that are plain tensors, all claimed to be on one device, and numbers; else None."""
     first: Claim | None = None
     for operand in operands:
-        if type(operand) in _PLAIN:
+        kind = type(operand)
+        if kind in PLAIN:
             try:
-                claim = storage_of(operand)._torchdevlint_claim
+                claim: Claim | None = storage_of(operand)._torchdevlint_claim
             except WITHOUT_STORAGE:
                 return None
-            if claim is None:
-                return None
             if first is None:
+                if claim is None:
+                    return None
                 first = claim
-            elif claim.device is not first.device:
+            elif claim is None or claim.device is not first.device:
                 return None
-        elif type(operand) not in _NUMBERS:
+        elif kind not in _NUMBERS:
             return None
     return first

@@ -19,7 +19,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from torchdevlint.runtime.record.sites import Site
+from torchdevlint.runtime.record.sites import Place, Site
 
 CPU = torch.device("cpu")
 ATTRIBUTE = "_torchdevlint_claim"
@@ -33,11 +33,16 @@ WITHOUT_STORAGE = (NotImplementedError, RuntimeError, ValueError)
 
 
 class Ledger(Protocol):
-    """Counts the claimed bytes of one accelerator, for its memory statistics."""
+    """Counts what is claimed on one accelerator in blocks (`driver.memory.block_of`), for its memory statistics.
 
-    def take(self, nbytes: int) -> None: ...
+    Claims add to it themselves, since they do for every tensor.
+    """
 
-    def give(self, nbytes: int) -> None: ...
+    taken: int
+    given: int
+    enough: int
+
+    def grow(self, now: int) -> None: ...
 
 
 class Claim:
@@ -54,7 +59,7 @@ class Claim:
         self,
         device: torch.device,
         how: str = "",
-        created: Site | None = None,
+        created: Place = None,
         moved: Site | None = None,
         pinned: bool = False,
     ) -> None:
@@ -67,17 +72,17 @@ class Claim:
 
 
 class AcceleratorClaim(Claim):
-    """A claim of bytes on an accelerator, which are given back when the storage dies."""
+    """A claim of a block on an accelerator, which is given back when the storage dies."""
 
-    __slots__ = ("ledger", "nbytes")
+    __slots__ = ("block", "ledger")
 
     def __init__(
         self,
         device: torch.device,
         how: str,
-        created: Site | None,
+        created: Place,
         moved: Site | None,
-        nbytes: int,
+        block: int,
         ledger: Ledger,
     ) -> None:
         self.device = device
@@ -86,16 +91,18 @@ class AcceleratorClaim(Claim):
         self.moved = moved
         self.pinned = False
         self.copy = None
-        self.nbytes = nbytes
+        self.block = 0
         self.ledger = ledger
-        ledger.take(nbytes)
-
-    def beside(self, nbytes: int, how: str, created: Site | None) -> AcceleratorClaim:
-        """A claim of new bytes on the same accelerator."""
-        return AcceleratorClaim(self.device, how, created, None, nbytes, self.ledger)
+        if block:  # no call between reading and writing, as in `DeviceMemory`
+            ledger.taken = taken = ledger.taken + block
+            self.block = block
+            now = taken - ledger.given
+            if now > ledger.enough:
+                ledger.grow(now)
 
     def __del__(self) -> None:
-        self.ledger.give(self.nbytes)
+        ledger = self.ledger
+        ledger.given += self.block
 
 
 def _has_functions(tensor: torch.Tensor) -> bool:

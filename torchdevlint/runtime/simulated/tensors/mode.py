@@ -17,6 +17,7 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.record.sites import user_line
+from torchdevlint.runtime.simulated.driver.memory import block_of
 from torchdevlint.runtime.simulated.errors import (
     out_of_memory,
     refuse_float64_on_mps,
@@ -325,7 +326,8 @@ def _claim_one(
     elif device is first.device and type(first) is AcceleratorClaim:
         if simulation.lacks_float64:
             refuse_float64_on_mps(device, made.dtype)
-        storage._torchdevlint_claim = first.beside(storage.nbytes(), name, user_line())
+        block = block_of(storage.nbytes())
+        storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, block, first.ledger)
     elif device.type == simulation.kind:
         refuse_float64_on_mps(device, made.dtype)
         storage._torchdevlint_claim = simulation.claim_for(storage.nbytes(), device, name, user_line())
