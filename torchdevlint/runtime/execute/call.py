@@ -12,10 +12,23 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.called import (
+    BEFORE,
+    FUNCTION,
+    INIT,
+    METHOD,
+    MODULE,
+    RECEIVER,
+    Callee,
+    Values,
+    as_call,
+    is_argument,
+)
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
+from torchdevlint.runtime.execute.search import at_first as likeliest
 from torchdevlint.runtime.execute.slots import Slot, slots_of
-from torchdevlint.runtime.execute.target import Place, Target, import_name, method_of
-from torchdevlint.runtime.execute.values import Setting, build
+from torchdevlint.runtime.execute.target import Place, Target, first_line, functions_of, import_name, method_of
+from torchdevlint.runtime.execute.values import Setting, arguments, build
 
 MOST_ITEMS = 4
 
@@ -33,9 +46,9 @@ class CallProgram:
         function = getattr(self.owner if self.owner is not None else module, place.function.name, None)
         if function is None:
             raise CannotBeginError(f"`{place.qualname}` is not there after the import")
-        self.function = function
+        self.function, self.module = function, str(module.__name__)
         self.slots = list(self._slots())
-        prefix = "init." if place.function.name == "__init__" else ""
+        prefix = INIT if place.function.name == "__init__" else ""
         self.spoken_of = {f"{prefix}{name}" for name in target.parameters_of(place.function)}
 
     def _slots(self) -> Iterator[Slot]:
@@ -47,9 +60,9 @@ class CallProgram:
         if self.on_instance and node.name not in ("__init__", "__new__"):
             assert owner is not None
             init = method_of(self.target.tree, owner, "__init__")
-            yield from slots_of(self.owner, init, "init.")  # type: ignore[arg-type]
+            yield from slots_of(self.owner, init, INIT)  # type: ignore[arg-type]
         if node.name == "__init__":
-            yield from slots_of(self.owner, node, "init.")  # type: ignore[arg-type]
+            yield from slots_of(self.owner, node, INIT)  # type: ignore[arg-type]
         elif isinstance(self.function, property):
             return
         else:
@@ -60,17 +73,12 @@ class CallProgram:
         torch.manual_seed(0)
         is_module = self.owner is not None and issubclass(self.owner, torch.nn.Module)
         at_first = setting.before_the_move if is_module else setting
-        given = {
-            slot.key: build(values[slot.key], at_first if slot.key.startswith("init.") else setting)
-            for slot in self.slots
-            if values[slot.key]["is"] != "default"
-        }
-        arguments = {key: one for key, one in given.items() if not key.startswith("init.")}
+        told = {key: one for key, one in values.items() if one["is"] != "default"}
         instance = None
         call = self.function
         if self.on_instance:
             assert self.owner is not None
-            instance = self.owner(**{key[5:]: one for key, one in given.items() if key.startswith("init.")})
+            instance = self._instance(told, at_first)
             if isinstance(instance, torch.nn.Module):
                 instance.to(setting.modules)
             name = self.place.function.name
@@ -78,11 +86,64 @@ class CallProgram:
                 return instance, instance
             if isinstance(self.function, property):
                 return getattr(instance, name), instance
-            call = instance if name == "forward" and isinstance(instance, torch.nn.Module) else getattr(instance, name)
-        result = call(**arguments) if not _positional_only(call) else call(*arguments.values())
+            call = _method(instance, name)
+            for each in (one for key, one in told.items() if key.startswith(BEFORE)):
+                listed, named = arguments(each, setting)
+                _method(instance, each["method"])(*listed, **named)
+        listed, named = arguments(as_call({key: one for key, one in told.items() if is_argument(key)}), setting)
+        result = call(*listed, **named) if not _positional_only(call) else call(*listed, *named.values())
         if inspect.isgenerator(result):
             result = list(itertools.islice(result, MOST_ITEMS))
         return result, instance
+
+    def _instance(self, told: Values, setting: Setting) -> Any:
+        """One that was seen in use, or one that is constructed from the values of its slots."""
+        if RECEIVER in told:
+            return build(told[RECEIVER], setting)
+        assert self.owner is not None
+        return self.owner(
+            **{key.removeprefix(INIT): build(one, setting) for key, one in told.items() if key.startswith(INIT)}
+        )
+
+    @property
+    def callee(self) -> str:
+        """``module:Class.method``, as calls that were seen are told by."""
+        owner = self.place.owner
+        name = self.place.function.name
+        if owner is not None and name == "forward" and self.owner is not None:
+            name = owner.name if issubclass(self.owner, torch.nn.Module) else f"{owner.name}.{name}"
+        elif owner is not None:
+            name = f"{owner.name}.{name}"
+        return f"{self.module}:{name}"
+
+    def seen(self, told: Mapping[str, Any]) -> list[Values]:
+        """Values of calls that were seen, and instances that were, with the likeliest arguments for the call.
+
+        A constructor has only what it was seen to get.
+        """
+        class_path = f"{self.module}:{self.place.owner.name}" if self.place.owner is not None else ""
+        made = told["made"].get(class_path, []) if self.on_instance else []
+        if self.place.function.name == "__init__":
+            return [{RECEIVER: one} for one in made]
+        rest = {key: one for key, one in likeliest(self.slots).items() if not key.startswith(INIT)}
+        return [*told["calls"].get(self.callee, ()), *({RECEIVER: one, **rest} for one in made)]
+
+
+def callees(target: Target, module: Any) -> Iterator[Callee]:
+    """What of the file can be called: its functions and methods."""
+    for owner, function in functions_of(target.tree):
+        name = function.name if owner is None else f"{owner.name}.{function.name}"
+        kind = FUNCTION if owner is None else METHOD
+        if owner is not None and function.name == "forward":
+            found = getattr(module, owner.name, None)
+            if inspect.isclass(found) and issubclass(found, torch.nn.Module):
+                name, kind = owner.name, MODULE
+        yield Callee(module.__name__, name, kind, str(target.path), first_line(function))
+
+
+def _method(instance: Any, name: str) -> Any:
+    of_module = isinstance(instance, torch.nn.Module) and name == "forward"
+    return instance if of_module or name == "__call__" else getattr(instance, name)
 
 
 def _positional_only(function: Any) -> bool:

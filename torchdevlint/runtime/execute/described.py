@@ -6,6 +6,7 @@ constructed it, which somebody has to have seen (`made`).
 
 from __future__ import annotations
 
+import argparse
 import enum
 import math
 import sys
@@ -22,6 +23,7 @@ MOST_NUMBERS = 32
 MOST_ITEMS = 16
 LONGEST_TEXT = 200
 _STRIDED = torch.strided
+_NAMESPACES = (types.SimpleNamespace, argparse.Namespace)
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 Made = Callable[[Any], "Description | None"]
@@ -58,10 +60,19 @@ def described(one: Any, made: Made, depth: int = 4) -> Description:
         return _container(one, made, depth - 1)
     if (description := made(one)) is not None:
         return description
+    return _of_fields(one, made, depth - 1)
+
+
+def _of_fields(one: Any, made: Made, depth: int) -> Description:
+    """What is constructed from its fields alone: a named tuple, a namespace."""
     if isinstance(one, tuple) and hasattr(one, "_fields"):
-        fields = {name: described(each, made, depth - 1) for name, each in zip(one._fields, one, strict=True)}
-        return {"is": "instance", "of": path_of(type(one)), "with": fields}
-    raise UndescribedError(f"a {type(one).__name__}")
+        given = dict(zip(one._fields, one, strict=True))
+    elif type(one) in _NAMESPACES:
+        given = vars(one)
+    else:
+        raise UndescribedError(f"a {type(one).__name__}")
+    fields = {name: described(each, made, depth) for name, each in given.items()}
+    return {"is": "instance", "of": path_of(type(one)), "with": fields}
 
 
 def _container(one: Any, made: Made, depth: int) -> Description:

@@ -186,7 +186,12 @@ class _Wrapper(ast.NodeTransformer):
         return self._call("inside", node, ast.Constant(number), node)
 
     def _visit_parts(self, node: ast.AST) -> None:
-        if isinstance(node, (ast.JoinedStr, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        if isinstance(node, ast.JoinedStr):
+            return
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            outer, self.within = self.within, None  # it may run later, and often; what is flagged in it is
+            self.generic_visit(node)
+            self.within = outer
             return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # a bound method is no value to look at
             node.func.value = self.visit(node.func.value)

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import torch
 
-from torchdevlint.runtime.execute import call, example, observe, slices, statements
+from torchdevlint.runtime.execute import call, example, observe, own_examples, slices, statements
+from torchdevlint.runtime.execute.called import INIT, RECEIVER
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.instrument import row_of
@@ -22,7 +23,7 @@ from torchdevlint.runtime.execute.observe import Observation
 from torchdevlint.runtime.execute.search import MOST_RUNS, Run, search
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.target import Target, read_target
-from torchdevlint.runtime.execute.values import Setting, describe
+from torchdevlint.runtime.execute.values import DEFAULT, Setting, describe
 from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
 PARAMETERS = 1_000
@@ -84,12 +85,22 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
             reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")
             continue
         share = (MOST_RUNS - runs) // (len(programs) - number)
-        found = search(program.slots, run, _wanted(program, watch), share)
+        seen = program.seen(request["seen"]) if isinstance(program, call.CallProgram) and request.get("seen") else ()
+        found = search(program.slots, run, _wanted(program, watch), share, seen)
         runs += found.runs
         if found.values is not None:
             return {"program": number, "values": found.values, "runs": runs}
         reasons.append(found.why)
     return {"program": None, "why": "; ".join(dict.fromkeys([*reasons, *why_no_more])), "runs": runs}
+
+
+def examples(request: dict[str, Any]) -> dict[str, Any]:
+    """On the control: the calls that the file of a finding makes of its own functions, in examples and as a script."""
+    target = read_target(request["finding"])
+    control(2)
+    module = call.load(target)
+    callees = list(call.callees(target, module))
+    return own_examples.calls_of_file(module.__name__, target.tree, callees, str(target.path.parent))
 
 
 def _all_programs(request: dict[str, Any], target: Target) -> tuple[list[Program], list[str]]:
@@ -112,7 +123,9 @@ def _wanted(program: Program, watch: Watch) -> list[frozenset[int]]:
 
 def _given(program: Program, values: Mapping[str, Any]) -> set[int]:
     """The rows of the parameters that the finding speaks of, without those that are left at their default."""
-    return {row for key, row in _rows_of_parameters(program).items() if values[key]["is"] != "default"}
+    inside = values.get(RECEIVER, DEFAULT).get("with", {})
+    given = {**{f"{INIT}{key}": one for key, one in inside.items()}, **values}
+    return {row for key, row in _rows_of_parameters(program).items() if given.get(key, DEFAULT)["is"] != "default"}
 
 
 def _rows_of_parameters(program: Program) -> dict[str, int]:
@@ -149,9 +162,9 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     if request["rung"] == "slice" and shown.symptom is not None:
         shown = _of_a_slice(program, values, shown)
     inputs = {
-        slot.key.removeprefix("init."): describe(values[slot.key], setting)
-        for slot in program.slots
-        if values[slot.key]["is"] != "default"
+        key.removeprefix(INIT): describe(one, setting)
+        for key, one in values.items()
+        if one["is"] not in ("default", "call")
     }
     return {**shown.to_json(), "inputs": inputs}
 

@@ -185,3 +185,34 @@ class _Reader(ast.NodeVisitor):
         self.stored |= {each.arg for each in node.args.args}
         self.visit(node.body)
         self.stored = before
+
+
+def shows_its_use(text: str) -> bool:
+    """Whether a file may use what it defines: in examples, as a script, or in a function that needs no argument."""
+    return ">>>" in text or "__main__" in text or bool(without_arguments(ast.parse(text)))
+
+
+def as_script(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of ``if __name__ == "__main__":``."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__main__" in ast.unparse(node.test):
+            yield from node.body
+
+
+def without_arguments(tree: ast.Module) -> list[str]:
+    """The functions of a file that need no argument and call something that the file defines."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    defined = {node.name for node in tree.body if isinstance(node, kinds)}
+    found = []
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list or _needs_arguments(node.args):
+            continue
+        called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+        if called & defined:
+            found.append(node.name)
+    return found
+
+
+def _needs_arguments(arguments: ast.arguments) -> bool:
+    by_place = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return bool(by_place) or any(default is None for default in arguments.kw_defaults)

@@ -12,12 +12,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from torchdevlint.runtime.execute.called import INIT, RECEIVER, Description
 from torchdevlint.runtime.execute.errors import told
 from torchdevlint.runtime.execute.repair import changed, repairs
 from torchdevlint.runtime.execute.slots import Slot
-from torchdevlint.runtime.execute.values import DEFAULT, Description
+from torchdevlint.runtime.execute.values import DEFAULT
 
 MOST_RUNS = 150
+SEEN = 100_000
+"""What it is worth that values were seen in use: more than all lines that others come to."""
 
 Values = Mapping[str, Description]
 
@@ -45,13 +48,20 @@ class Found:
 
 
 def search(
-    slots: Sequence[Slot], run: Callable[[Values], Run], wanted: Sequence[frozenset[int]], most: int = MOST_RUNS
+    slots: Sequence[Slot],
+    run: Callable[[Values], Run],
+    wanted: Sequence[frozenset[int]],
+    most: int = MOST_RUNS,
+    seen: Sequence[Values] = (),
 ) -> Found:
     """Values with which `run` ends without an error and comes to every one of the `wanted` statements (their rows).
 
-    If there are none, those with which it ends without an error and comes to most of them.
+    If there are none, those with which it ends without an error and comes to most of them. What was `seen` in use is
+    run first, in its order.
     """
     frontier = Frontier(at_first(slots))
+    for number, values in enumerate(seen):
+        frontier.extend([(number, values)], 0, SEEN)
     runs = 0
     nearest: tuple[int, int, BaseException | None] = (-1, -1, None)
     quiet: tuple[int, Values | None] = (-1, None)
@@ -66,7 +76,8 @@ def search(
             quiet = (hit, values)
         if (hit, len(outcome.rows)) > nearest[:2]:
             nearest = (hit, len(outcome.rows), outcome.error)
-        frontier.extend(changes(slots, values, outcome.error), cost, hit * 1000 + len(outcome.rows))
+        changed = [slot for slot in slots if RECEIVER not in values or not slot.key.startswith(INIT)]
+        frontier.extend(changes(changed, values, outcome.error), max(cost, 0), hit * 1000 + len(outcome.rows))
     hit, _, error = nearest
     if quiet[1] is not None:
         return Found(quiet[1], runs, "no values were found with which it comes to the flagged expression", False)

@@ -227,7 +227,13 @@ def _here(request: dict[str, Any]) -> dict[str, Any]:
     from torchdevlint.runtime import worker
     from torchdevlint.runtime.execute import perform
 
-    ways = {"find": perform.find, "execute": perform.execute, "call": worker.answered, "hunt": _hunt}
+    ways = {
+        "find": perform.find,
+        "execute": perform.execute,
+        "examples": perform.examples,
+        "call": worker.answered,
+        "hunt": _hunt,
+    }
     sys.path[:0] = [path for path in dict.fromkeys(request["paths"]) if path not in sys.path]
     try:
         value = ways[request["do"]](request)

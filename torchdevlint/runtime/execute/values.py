@@ -1,8 +1,8 @@
 """Values for the slots of a program: described as JSON, so that two processes build the same, and the report can tell.
 
 A description is a dict with ``is``, the kind: ``tensor``, ``value``, ``device``, ``module``, ``function``, ``list``,
-``dict``, ``loader``, ``optimizer``, ``instance``, ``namespace``, ``generator``, or ``default``, which leaves the slot
-out. Tensors are random of a fixed seed.
+``dict``, ``loader``, ``optimizer``, ``instance``, ``namespace``, ``generator``, ``name``, which is a class or function
+by its path, or ``default``, which leaves the slot out. Tensors are random of a fixed seed if no more was seen of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 
 import torch
 
-Description = dict[str, Any]
+from torchdevlint.runtime.execute import called
+
+Description = called.Description
 CPU = torch.device("cpu")
 SIZE = 8
 """All sizes are the same unless something says otherwise, so that shapes meet."""
@@ -86,10 +88,12 @@ def describe(description: Description, setting: Setting) -> str:
     if kind == "dict":
         return "{" + ", ".join(f"{key!r}: {describe(each, setting)}" for key, each in description["of"].items()) + "}"
     if kind == "instance":
-        given = ", ".join(
-            f"{name}={describe(each, setting)}" for name, each in description["with"].items() if each["is"] != "default"
-        )
+        listed = [describe(each, setting) for each in description.get("args", ())]
+        named = {name: each for name, each in description["with"].items() if each["is"] != "default"}
+        given = ", ".join([*listed, *(f"{name}={describe(each, setting)}" for name, each in named.items())])
         return f"{description['of'].rpartition(':')[2]}({given})"
+    if kind == "name":
+        return str(description["of"]).rpartition(":")[2]
     if kind == "module":
         return str(description["make"])
     return {"namespace": "an object with plausible attributes", "default": "its default"}.get(kind, f"a {kind}")
@@ -98,7 +102,13 @@ def describe(description: Description, setting: Setting) -> str:
 def _tensor(description: Description, setting: Setting) -> torch.Tensor:
     dtype, shape = getattr(torch, description["dtype"]), description["shape"]
     generator = torch.Generator().manual_seed(len(shape))
-    if description.get("fill") == "ones":
+    if "data" in description:
+        made = torch.tensor(description["data"], dtype=dtype, device=CPU).reshape(shape)
+    elif "low" in description and dtype != torch.bool:
+        made = _between(description["low"], description["high"], shape, dtype, generator)
+    elif description.get("fill") == "normal":
+        made = torch.randn(shape, generator=generator, dtype=dtype, device=CPU)
+    elif description.get("fill") == "ones":
         made = torch.ones(shape, dtype=dtype, device=CPU)
     elif description.get("fill") == "lengths":
         made = torch.full(shape, SIZE, dtype=dtype, device=CPU)
@@ -112,15 +122,30 @@ def _tensor(description: Description, setting: Setting) -> torch.Tensor:
     return made.requires_grad_() if description.get("grad") else made
 
 
+def _between(low: Any, high: Any, shape: list[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    """Numbers from `low` to `high`, both included."""
+    if low == high:
+        return torch.full(shape, low, dtype=dtype, device=CPU)
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.rand(shape, generator=generator, device=CPU).mul(high - low).add(low).to(dtype)
+    return torch.randint(low, high + 1, shape, generator=generator, device=CPU).to(dtype)
+
+
 def _module(description: Description, setting: Setting) -> torch.nn.Module:
     made: torch.nn.Module = eval(description["make"], {"nn": torch.nn, "torch": torch})  # noqa: S307 (of our own tables)
     return made.to(setting.modules)
 
 
 def _instance(description: Description, setting: Setting) -> Any:
-    given = {name: build(each, setting) for name, each in description["with"].items() if each["is"] != "default"}
-    made = named(description["of"])(**given)
+    listed, given = arguments(description, setting)
+    made = named(description["of"])(*listed, **given)
     return made.to(setting.modules) if isinstance(made, torch.nn.Module) else made
+
+
+def arguments(description: Description, setting: Setting) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call or a construction: those that are given by their place, and those by their name."""
+    listed = [build(each, setting) for each in description.get("args", ())]
+    return listed, {name: build(each, setting) for name, each in description["with"].items() if each["is"] != "default"}
 
 
 def named(path: str) -> Any:
@@ -189,6 +214,12 @@ def _optimizer(_description: Description, setting: Setting) -> Any:
     return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1, device=setting.modules))], lr=0.1)
 
 
+def _numpy(description: Description, setting: Setting) -> Any:
+    if "tensor" in description:
+        return _tensor(description["tensor"], setting.before_the_move).numpy()
+    return torch.rand(description["shape"], device=CPU).numpy()
+
+
 _BUILDERS: dict[str, Any] = {
     "tensor": _tensor,
     "value": lambda description, _setting: description["value"],
@@ -203,7 +234,8 @@ _BUILDERS: dict[str, Any] = {
     "instance": _instance,
     "namespace": lambda _description, _setting: Namespace(),
     "generator": lambda _description, setting: torch.Generator(device=setting.device).manual_seed(0),
-    "numpy": lambda description, _setting: torch.rand(description["shape"], device=CPU).numpy(),
+    "numpy": _numpy,
+    "name": lambda description, _setting: named(description["of"]),
 }
 
 

@@ -19,18 +19,20 @@ from typing import Any
 import torch
 from msgspec.structs import replace
 
+from torchdevlint.runtime.execute import own_examples
+from torchdevlint.runtime.execute.called import INIT, METHOD, MODULE, RECEIVER, Values
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import SIMULATED
 from torchdevlint.runtime.execute.slots import Slot, slots_of
 from torchdevlint.runtime.execute.target import functions_of
 from torchdevlint.runtime.execute.values import tensors_in
-from torchdevlint.runtime.hunt import compare, examples, script
+from torchdevlint.runtime.hunt import compare, script
 from torchdevlint.runtime.hunt.explore import explore
 from torchdevlint.runtime.hunt.keep import keep_away
 from torchdevlint.runtime.hunt.survey import brought, survey
-from torchdevlint.runtime.hunt.targets import METHOD, MODULE, Target
-from torchdevlint.runtime.hunt.written import INIT, RECEIVER, Values, can_be_written, imported, leaves
+from torchdevlint.runtime.hunt.targets import Target
+from torchdevlint.runtime.hunt.written import can_be_written, imported, leaves
 from torchdevlint.runtime.record import recorder as recording
 from torchdevlint.runtime.record import sites
 from torchdevlint.runtime.record.recorder import UNSUPPORTED, Recorder, cut, plain, story_of
@@ -68,7 +70,7 @@ def answer(request: dict[str, Any]) -> Any:
         return _search(request)
     if what == "examples":
         targets = [Target(*row) for row in request["targets"]]
-        return examples.calls_of(request["modules"], targets, request["root"])
+        return own_examples.calls_of(request["modules"], targets, request["root"])
     return [_run(text, request["name"], request["root"]) for text in request["texts"]]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torchdevlint.runtime.hunt.seen import Seen
+from torchdevlint.runtime.execute.seen import Seen
 from torchdevlint.runtime.hunt.targets import Target
 
 SECONDS = 1.0

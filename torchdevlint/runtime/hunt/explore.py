@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from torchdevlint.runtime.execute.called import INIT, RECEIVER, Values
 from torchdevlint.runtime.execute.errors import told
 from torchdevlint.runtime.execute.lines import LineWatch, Row
 from torchdevlint.runtime.execute.search import Frontier, at_first, changes
 from torchdevlint.runtime.execute.slots import Slot
-from torchdevlint.runtime.hunt.written import INIT, RECEIVER, Values
 
 MOST_VARIANTS = 4
 MOST_QUIET = 3

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from torchdevlint.runtime.execute.called import METHOD, MODULE
 from torchdevlint.runtime.hunt import placements
 from torchdevlint.runtime.hunt.findings import ALONE, BUG, CONTRACT, FOR_CPU, LIMIT, Place
 from torchdevlint.runtime.hunt.script import Call, Script
-from torchdevlint.runtime.hunt.targets import METHOD, MODULE
 
 Shown = Mapping[str, Any]
 """What a child says of a run."""

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import Struct
 
 from torchdevlint.runtime.child import GIB, Limits
+from torchdevlint.runtime.execute.called import Values
 from torchdevlint.runtime.execute.values import Description
 from torchdevlint.runtime.hunt.modes import MODES
 from torchdevlint.runtime.hunt.targets import Project, Target
-from torchdevlint.runtime.hunt.written import Values
 from torchdevlint.runtime.verify.server import Answer, Server
 
 FLAT, SIMULATED = "flat", "simulated"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchdevlint.runtime.execute.called import MODULE
 from torchdevlint.runtime.hunt.script import Call, Script, called, called_at, has_one_form, made, plain, setting_up
-from torchdevlint.runtime.hunt.targets import MODULE
 
 CALL, SECOND, EVAL, BACKWARD = "call", "second-device", "eval", "backward"
 DEEPCOPY, BACK, STATE_DICT, PARALLEL, AUTOCAST = "deepcopy", "to-and-back", "state-dict", "data-parallel", "autocast"

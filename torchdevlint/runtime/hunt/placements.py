@@ -12,9 +12,10 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
+from torchdevlint.runtime.execute.called import INIT, RECEIVER
 from torchdevlint.runtime.execute.values import DEFAULT, Description, value
 from torchdevlint.runtime.hunt.script import Call
-from torchdevlint.runtime.hunt.written import INIT, RECEIVER, is_constructed_with, leaves
+from torchdevlint.runtime.hunt.written import is_constructed_with, leaves
 
 MOST = 16
 _SWITCH = re.compile(r"(^|_)(cuda|gpus?)(_|$)")

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from torchdevlint.runtime.hunt.targets import METHOD, MODULE, Target
-from torchdevlint.runtime.hunt.written import BEFORE, INIT, RECEIVER, Values, Writer, imported, is_argument
+from torchdevlint.runtime.execute.called import BEFORE, INIT, METHOD, MODULE, RECEIVER, Values, is_argument
+from torchdevlint.runtime.hunt.targets import Target
+from torchdevlint.runtime.hunt.written import Writer, imported
 
 _TAKEN = frozenset({"torch", "sys", "io", "copy", "device", "second", "module", "thing", "result", "arguments", "same"})
 

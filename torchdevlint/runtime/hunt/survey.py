@@ -5,25 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.alarm import Alarm, TooLongError
+from torchdevlint.runtime.execute.called import FUNCTION, METHOD, MODULE
 from torchdevlint.runtime.execute.errors import told
-from torchdevlint.runtime.hunt.targets import FUNCTION, METHOD, MODULE, PROGRESS
+from torchdevlint.runtime.hunt.targets import PROGRESS
 
 SECONDS = 60
 """What one module may take to be imported."""
-
-
-class TooLongError(BaseException):
-    """An import takes too long; not an `Exception`, so that few handlers swallow it."""
 
 
 def survey(modules: Sequence[tuple[str, str]], root: str) -> dict[str, Any]:
@@ -70,26 +67,6 @@ def brought(name: str, folder: str) -> ModuleType | str:
         return f"importing it fails: {told(error)}"
     except BaseException as error:  # noqa: BLE001 (`sys.exit()` at import is an answer as well)
         return f"importing it fails: {told(error)}"
-
-
-class Alarm:
-    """Raises `TooLongError` in the main thread after some seconds, where the system has such a signal."""
-
-    def __init__(self, seconds: int) -> None:
-        self.seconds = seconds if hasattr(signal, "SIGALRM") else 0
-
-    def __enter__(self) -> None:
-        if self.seconds:
-            signal.signal(signal.SIGALRM, _ring)
-            signal.alarm(self.seconds)
-
-    def __exit__(self, *_exc_info: object) -> None:
-        if self.seconds:
-            signal.alarm(0)
-
-
-def _ring(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise TooLongError
 
 
 def _targets(module: ModuleType, root: str) -> Iterator[list[Any]]:

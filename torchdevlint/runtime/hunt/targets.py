@@ -13,36 +13,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from torchdevlint.runtime.execute.called import Callee
 from torchdevlint.runtime.execute.target import import_name
 
 PROGRESS = "progress"
 """The file of the harness's folder that names the module which is being imported."""
-FUNCTION, METHOD, MODULE = "function", "method", "module"
 _LEFT_OUT = frozenset({"setup.py", "conftest.py", "__main__.py", "noxfile.py", "versioneer.py"})
 _FOLDERS_LEFT_OUT = frozenset({"test", "tests", "testing", "docs", "doc", "build"})
 
 
-class Target(Struct, frozen=True, order=True):
-    """One function, Module or method, and where it is defined. `kind` is ``function``, ``method`` or ``module``.
+class Target(Callee, frozen=True, order=True):
+    """What is called. What is `exported` is given by a package under its own name as well."""
 
-    What is `exported` is given by a package under its own name as well, and so meant for users of the package.
-    """
-
-    module: str
-    qualname: str
-    kind: str
-    filename: str
-    line: int
     exported: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.module}:{self.qualname}"
-
-    @property
-    def owner(self) -> str:
-        """``module:Class`` of what has a class."""
-        return f"{self.module}:{self.qualname.partition('.')[0]}"
 
     @property
     def row(self) -> list[Any]:

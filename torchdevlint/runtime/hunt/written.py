@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from torchdevlint.runtime.execute.values import PUBLIC, SIZE, Description
+from torchdevlint.runtime.execute.called import INIT, RECEIVER, Description, Values
+from torchdevlint.runtime.execute.values import PUBLIC, SIZE
 
-Values = Mapping[str, Description]
-INIT = "init."
-"""What the keys of a constructor's arguments begin with."""
-RECEIVER = "self"
-"""The key of an instance that was seen in use, with its constructor's arguments."""
-BEFORE = "before."
-"""What the keys of the calls begin with that the instance got before."""
 DOTTED = frozenset(PUBLIC)
 """What is written with its module, which ``import torch`` brings."""
-
-
-def is_argument(key: str) -> bool:
-    """Whether a key is one of the call's own arguments."""
-    return key != RECEIVER and not key.startswith((INIT, BEFORE))
 
 
 def is_constructed_with(path: str) -> bool:

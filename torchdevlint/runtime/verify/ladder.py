@@ -12,6 +12,7 @@ from torchdevlint import rules
 from torchdevlint.model import Diagnostic, Span
 from torchdevlint.runtime.backends import CPU, SIMULATED
 from torchdevlint.runtime.child import GIB, Limits
+from torchdevlint.runtime.execute.reading import shows_its_use
 from torchdevlint.runtime.verify.probe import Probe, read
 from torchdevlint.runtime.verify.server import Answer, Server
 from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict
@@ -85,6 +86,8 @@ def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: S
             "examples": dict(order.examples or {}),
             "paths": [str(order.root or Path.cwd()), str(Path.cwd())],
         }
+        if rung is Rung.SYNTHESISED:
+            request["seen"] = _seen(request, server)
         shown, spent, whys = _shown(request, spent, order, server)
         reasons += whys
         if shown is not None:
@@ -132,6 +135,21 @@ def _shown(
         reasons.append(_why(answer, "the run on the accelerator", "reason"))
         if answer.ended == "timed out":
             return None, spent, reasons
+
+
+def _seen(request: dict[str, Any], server: Server) -> Any:
+    """The calls that the file of the finding shows of its own use; None for none. They are asked for once a file."""
+    path = request["finding"]["path"]
+    try:
+        key = (path, Path(path).read_text(encoding="utf-8"))
+        if key not in server.shown:
+            server.shown[key] = None
+            if shows_its_use(key[1]):
+                answer = server.ask({**request, "do": "examples", "memory": request["memory"] or 8 * GIB})
+                server.shown[key] = answer.value if answer.ended == "returned" else None
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return None
+    return server.shown[key]
 
 
 def _why(answer: Answer, what: str, key: str) -> str:

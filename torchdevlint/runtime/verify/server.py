@@ -53,6 +53,8 @@ class Server:
         self.folder: Path | None = None
         self.rest = b""
         self.closed = False
+        self.shown: dict[tuple[str, str], Any] = {}
+        """By the path and text of a file, the calls that it shows of its own use (`runtime.verify.ladder`)."""
         self.changing, self.asking = threading.RLock(), threading.RLock()
 
     def __enter__(self) -> Server:

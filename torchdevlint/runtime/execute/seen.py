@@ -22,10 +22,9 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.called import BEFORE, METHOD, MODULE, RECEIVER, Callee, Description, Values, as_call
 from torchdevlint.runtime.execute.described import UndescribedError, described, path_of
-from torchdevlint.runtime.execute.values import Description, named
-from torchdevlint.runtime.hunt.targets import METHOD, MODULE, Target
-from torchdevlint.runtime.hunt.written import BEFORE, RECEIVER, Values
+from torchdevlint.runtime.execute.values import named
 
 FROM_OUTSIDE, FROM_INSIDE = 3, 2
 """Calls that are kept of one target: those that code outside of the project makes, and its own."""
@@ -60,9 +59,9 @@ class _Kept:
 class Seen:
     """While entered, remembers the calls of targets; a context manager."""
 
-    def __init__(self, targets: Sequence[Target], root: str) -> None:
+    def __init__(self, targets: Sequence[Callee], root: str) -> None:
         self.root = root
-        self._targets: dict[tuple[str, int], list[Target]] = {}
+        self._targets: dict[tuple[str, int], list[Callee]] = {}
         for target in targets:
             self._targets.setdefault((os.path.realpath(target.filename), target.line), []).append(target)
         self._packages = {target.module.partition(".")[0] for target in targets}
@@ -140,7 +139,7 @@ class Seen:
         kept = self._objects[id(one)] = _Object(holder, None)
         function = inspect.unwrap(cls.__init__)  # type: ignore[misc]
         given = self._given(frame, 1, function if getattr(function, "__code__", None) is code else None)
-        description: Description = {"is": "instance", "of": path_of(cls), **_as_call(given)}
+        description: Description = {"is": "instance", "of": path_of(cls), **as_call(given)}
         if isinstance(one, torch.nn.Module):
             description["module"] = True
         kept.description = description
@@ -164,7 +163,7 @@ class Seen:
             return {"is": "instance", "of": path_of(cls), "with": {}}
         return None
 
-    def _call(self, frame: FrameType, targets: Sequence[Target]) -> None:
+    def _call(self, frame: FrameType, targets: Sequence[Callee]) -> None:
         code = frame.f_code
         self._looks[code] += 1
         if self._looks[code] > MOST_LOOKS:
@@ -190,9 +189,9 @@ class Seen:
             self._keep(target, {**values, **before, **given}, outside)
         if known is not None and outside and len(known.before) < MOST_BEFORE:
             method = target.qualname.partition(".")[2] or "forward"
-            known.before.append({"is": "call", "method": method, **_as_call(given)})
+            known.before.append({"is": "call", "method": method, **as_call(given)})
 
-    def _chosen(self, frame: FrameType, targets: Sequence[Target]) -> tuple[Target, Any, Any] | None:
+    def _chosen(self, frame: FrameType, targets: Sequence[Callee]) -> tuple[Callee, Any, Any] | None:
         """The target that is called, its function, and the receiver if it has one."""
         first = targets[0]
         if first.kind not in (METHOD, MODULE):
@@ -244,7 +243,7 @@ class Seen:
             ours = self._ours[path] = os.path.realpath(path).startswith(self.root)
         return not ours
 
-    def _keep(self, target: Target, values: Values, outside: bool) -> None:
+    def _keep(self, target: Callee, values: Values, outside: bool) -> None:
         text = json.dumps(values)
         if len(text) > LONGEST:
             return
@@ -262,19 +261,6 @@ def _attribute(module: Any, qualname: str) -> Any:
     for part in qualname.split("."):
         found = getattr(found, part, None)
     return found
-
-
-def _as_call(given: Values) -> dict[str, Any]:
-    """Arguments as those of an expression: by place up to what ``*args`` takes, then by name."""
-    keys = list(given)
-    starred = next((number for number, key in enumerate(keys) if key.startswith("*") and key[1] != "*"), -1)
-    listed: list[Description] = []
-    for key in keys[: starred + 1]:
-        listed += given[key]["of"] if key.startswith("*") else [given[key]]
-    with_names: dict[str, Description] = {}
-    for key in keys[starred + 1 :]:
-        with_names |= given[key]["of"] if key.startswith("**") else {key: given[key]}
-    return {**({"args": listed} if listed else {}), "with": with_names}
 
 
 def _defaults(function: Any) -> Mapping[str, Any]:

@@ -1,10 +1,12 @@
-"""In a child process: runs the examples of docstrings, and gives the calls of targets that they make.
+"""In a child process: runs what a module shows of its own use, and gives the calls of targets that come of it.
 
-What an example prints does not count, and one that raises ends nothing: what it has called until then was seen.
+That is the examples of its docstrings, and what it does if it is run as a script. What is printed does not count, and
+one that raises ends nothing: what it has called until then was seen.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import random
 import sys
@@ -13,17 +15,18 @@ from typing import Any
 
 import torch
 
-from torchdevlint.runtime.hunt.seen import Seen
-from torchdevlint.runtime.hunt.survey import Alarm
-from torchdevlint.runtime.hunt.targets import Target
+from torchdevlint.runtime.execute.alarm import Alarm
+from torchdevlint.runtime.execute.called import Callee
+from torchdevlint.runtime.execute.reading import as_script, without_arguments
+from torchdevlint.runtime.execute.seen import Seen
 
 SECONDS = 10
 """What one example may take."""
 MOST_FAILURES = 3
 
 
-def calls_of(modules: Sequence[str], targets: Sequence[Target], root: str) -> dict[str, Any]:
-    """The calls that the examples of modules make, as `Seen` tells them."""
+def calls_of(modules: Sequence[str], targets: Sequence[Callee], root: str) -> dict[str, Any]:
+    """The calls that the examples in docstrings of modules make, as `Seen` tells them."""
     seen = Seen(targets, root)
     for name in modules:
         module = sys.modules.get(name)
@@ -31,6 +34,23 @@ def calls_of(modules: Sequence[str], targets: Sequence[Target], root: str) -> di
             continue
         for steps in _examples(module, name):
             _run(steps, {**vars(module), "__name__": "__main__"}, seen)
+    return seen.told()
+
+
+def calls_of_file(name: str, tree: ast.Module, targets: Sequence[Callee], root: str) -> dict[str, Any]:
+    """The calls that a file makes of its own: in docstrings, as a script, and in functions that need no argument.
+
+    Of such functions those count that construct a class of the file, or call a function of it: ``def resnet18()``.
+    """
+    seen = Seen(targets, root)
+    module = sys.modules[name]
+    names = {**vars(module), "__name__": "__main__"}
+    for steps in _examples(module, name):
+        _run(steps, dict(names), seen)
+    sys.argv = [name]
+    _run([ast.unparse(each) for each in as_script(tree)], dict(names), seen)
+    for function in without_arguments(tree):
+        _run([f"{function}()"], dict(names), seen)
     return seen.told()
 
 
