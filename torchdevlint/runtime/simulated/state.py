@@ -29,6 +29,10 @@ class Simulation:
         self.flat = flat
         self.lacks_float64 = kind == "mps"
         self.default_type_device: torch.device | None = None
+        self.graphs_differ = False
+        """Whether backward passes have to go through the mode (`tensors.backward`)."""
+        self.last_backward: Site | None = None
+        """The line of the last one that did not."""
 
     def resolve(self, device: torch.device) -> torch.device:
         """`device` with an index, as the driver sees it: one object for each, which claims compare by identity first.

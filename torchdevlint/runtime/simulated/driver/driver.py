@@ -43,6 +43,7 @@ class Driver:
         self._devices: tuple[torch.device, ...] = ()
         self._poisons_forks = False
         self.in_bad_fork = False
+        self.memory_was_asked = False
         self._thread = _Thread()
         _watch_forks()
         _drivers.add(self)
@@ -169,6 +170,7 @@ class Driver:
         """Of a visible device; raises what the caching allocator does for another (`assertValidDevice`)."""
         if not 0 <= index < self.visible():
             raise RuntimeError(f"Invalid device argument {index}: did you call init?")
+        self.memory_was_asked = True
         return self.memory[index]
 
     def empty_cache(self) -> None:

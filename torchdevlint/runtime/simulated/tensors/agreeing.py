@@ -24,8 +24,10 @@ from torchdevlint.runtime.simulated.driver.memory import block_of
 from torchdevlint.runtime.simulated.errors import refuse_without_kernel
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.tensors import backward
 from torchdevlint.runtime.simulated.tensors.claims import PLAIN, WITHOUT_STORAGE, AcceleratorClaim, Claim, storage_of
-from torchdevlint.runtime.simulated.tensors.mode import PlacementMode, claim_new
+from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
+from torchdevlint.runtime.simulated.tensors.results import claim_new
 
 _IN_PLACE = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_"}
 _OPERATORS = ("add", "sub", "mul", "gt", "ge", "lt", "le", "ne", "eq", "neg")
@@ -72,6 +74,7 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
 
     watched = _Watched(mode, follower)
     yield from watched.patches()
+    yield from backward.patches(simulation, alone)
     tensor = torch.Tensor
     yield tensor, "__setitem__", _setitem(tensor.__setitem__, alone)
     for name, operator in ELEMENTWISE.items():

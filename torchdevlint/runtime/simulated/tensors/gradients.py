@@ -25,6 +25,7 @@ from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.tensors.backward import HOW, within_the_mode
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 
 _Tensor = torch.Tensor
@@ -82,6 +83,7 @@ def _place(output: Any) -> torch.device | None:
 def _claiming(original: Callable[..., Any]) -> Callable[..., Any]:
     """What the engine calls (python_function.cpp, `PyNode::apply`), which makes zeros with the device of an output."""
 
+    @within_the_mode
     def apply(self: Any, *gradients: Any) -> Any:
         active = state.active
         for gradient, place in zip(gradients, getattr(self, _PLACES, ()), strict=False):
@@ -124,14 +126,17 @@ def _register_hook(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def register_hook(self: torch.Tensor, hook: Callable[..., Any]) -> Any:
-        return original(self, hook if getattr(hook, "__module__", "") == __name__ else _checked(hook))
+        return original(self, hook if getattr(hook, "__module__", "") == __name__ else _checked(hook, _place(self)))
 
     return register_hook
 
 
-def _checked(hook: Callable[..., Any]) -> Callable[..., Any]:
+def _checked(hook: Callable[..., Any], place: torch.device | None) -> Callable[..., Any]:
     @functools.wraps(hook)
+    @within_the_mode
     def checked(gradient: torch.Tensor) -> Any:
+        if place is not None and state.active is not None and claim_of(gradient) is None:
+            state.active.claim(gradient, place, HOW, state.active.last_backward)
         given = hook(gradient)
         if isinstance(given, _Tensor) and state.active is not None:
             before, after = _place(gradient), _place(given)

@@ -16,11 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchdevlint.runtime.record.sites import user_line
-from torchdevlint.runtime.simulated.driver.memory import block_of
 from torchdevlint.runtime.simulated.errors import (
     out_of_memory,
-    refuse_float64_on_mps,
     refuse_without_kernel,
 )
 from torchdevlint.runtime.simulated.operators import Rule, placement, placements, rule_for, waits
@@ -30,7 +27,6 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     PLAIN,
     WITHOUT_STORAGE,
-    AcceleratorClaim,
     Claim,
     claim_of,
     device_of,
@@ -40,6 +36,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.kernels import as_on_cuda
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
+from torchdevlint.runtime.simulated.tensors.results import adopt, claim_new
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
@@ -72,6 +69,7 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         self, func: Overload, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if types and any(map(takes_operations_apart, types)):
+            self._simulation.graphs_differ = True
             if any(issubclass(kind, _WITH_A_MODE) for kind in types):
                 return func(*args, **(kwargs or {}))  # the mode of their tracer comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first
@@ -133,6 +131,7 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well."""
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            self._simulation.graphs_differ = True
             body = body_of(self._simulation, definition, list(tensors_in(args, kwargs)))
             with self:
                 return body(*args, **kwargs)
@@ -188,8 +187,8 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         generator = kwargs.get("generator")
         if generator is not None and first is not None:
             check_generator(simulation, generator, first.device, name)
-        if rule.syncs and simulation.recorder is not None and waits(rule, args, kwargs, device_of):
-            simulation.recorder.synced(name)
+        if rule.syncs and simulation.recorder is not None:
+            _tell_if_it_waits(simulation, rule, args, kwargs)
         if ours:
             places = simulation.resolve(wanted)
             kwargs = {**kwargs, "device": CPU}
@@ -212,6 +211,13 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         return made
 
     return run
+
+
+def _tell_if_it_waits(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if simulation.recorder is not None and waits(rule, args, kwargs, device_of):
+        simulation.recorder.synced(rule.schema.base)
+        if any(tensor.requires_grad for tensor in tensors_in(args, kwargs)):
+            simulation.graphs_differ = True  # it may wait again in backward
 
 
 def _has_own_claim(made: Any) -> bool:
@@ -296,52 +302,8 @@ def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dic
     except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
         raise refused(simulation, error, rule.schema.base) from None
     for tensor in tensors_in(args, kwargs):
-        if tensor.dim() == 0 and tensor.requires_grad:
-            returns_to(tensor, claimed(tensor))
+        if tensor.requires_grad:
+            simulation.graphs_differ = True
+            if tensor.dim() == 0:
+                returns_to(tensor, claimed(tensor))
     return places
-
-
-def claim_new(simulation: Simulation, made: Any, places: Any, first: Claim | None, name: str) -> None:
-    """Claim outputs that have no claim yet: `places` is the device of all, or a tuple by position."""
-    if isinstance(made, _Tensor):
-        _claim_one(simulation, made, places[0] if isinstance(places, tuple) else places, first, name)
-    elif isinstance(made, _SEQUENCES):
-        for number, item in enumerate(made):
-            claim_new(simulation, item, places[number] if isinstance(places, tuple) else places, first, name)
-
-
-def _claim_one(
-    simulation: Simulation, made: torch.Tensor, device: torch.device, first: Claim | None, name: str
-) -> None:
-    try:
-        storage = storage_of(made)
-    except WITHOUT_STORAGE:
-        created, moved = (first.created, first.moved) if first is not None else (None, None)
-        simulation.claim(made, device, name, created, moved)
-        return
-    if storage._torchdevlint_claim is not None:
-        return
-    if first is None:
-        simulation.claim(made, device, name)
-    elif device is first.device and type(first) is AcceleratorClaim:
-        if simulation.lacks_float64:
-            refuse_float64_on_mps(device, made.dtype)
-        block = block_of(storage.nbytes())
-        storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, block, first.ledger)
-    elif device.type == simulation.kind:
-        refuse_float64_on_mps(device, made.dtype)
-        storage._torchdevlint_claim = simulation.claim_for(storage.nbytes(), device, name, user_line())
-    else:
-        shared = first.device is device and not first.pinned  # what is computed of pinned memory is not pinned
-        storage._torchdevlint_claim = first if shared else Claim(device, name, first.created)
-
-
-def adopt(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], first: Claim) -> None:
-    """A tensor without a claim that was written with claimed operands is where they are."""
-    for argument in rule.schema.tensors:
-        if not argument.written:
-            continue
-        value = args[argument.index] if argument.index < len(args) else kwargs.get(argument.name)
-        for tensor in tensors_in((value,), {}):
-            if claim_of(tensor) is None:
-                simulation.claim(tensor, first.device, "", first.created, first.moved)

@@ -17,6 +17,7 @@ from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import reported
+from torchdevlint.runtime.simulated.tensors.backward import gradient_of
 from torchdevlint.runtime.simulated.tensors.claims import CPU, claim_of, device_of
 from torchdevlint.runtime.simulated.tensors.factories import inheriting
 from torchdevlint.runtime.simulated.tensors.legacy import DTYPES
@@ -317,7 +318,7 @@ def patches() -> Iterator[Patch]:
     """What replaces attributes of `torch.Tensor`."""
     tensor = torch.Tensor
     yield tensor, "device", _attribute(device_of)
-    yield tensor, "grad", property(_grad.__get__, _set_grad, _grad.__delete__)
+    yield tensor, "grad", property(gradient_of, _set_grad, _grad.__delete__)
     for kind in ("cuda", "cpu", "xpu", "mps"):
         yield tensor, f"is_{kind}", _is(kind)
     for name, method in {

@@ -62,6 +62,7 @@ def _copy(simulation: Simulation, func: Any) -> Any:
             simulation.claim(args[0], source.device, "copy_", source.created, source.moved)
         elif source is not None and target is not None and source.device != target.device:
             blocking = not (args[2] if len(args) > 2 else kwargs.get("non_blocking"))
+            simulation.graphs_differ = True
             returns_to(args[1], source.device)
             moved(simulation, args[1], source.device, target.device, blocking)
         return made
