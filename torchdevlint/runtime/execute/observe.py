@@ -38,6 +38,10 @@ class Observation:
     exception: str | None = None
     traceback: str | None = None
     observed: dict[str, Any] = field(default_factory=dict)
+    passed: tuple[int, ...] = ()
+    """The lines of other device errors, which came first and were let pass."""
+    comes_later: bool = False
+    """Another device error came first, so that letting it pass may show more."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -46,6 +50,7 @@ class Observation:
             "exception": self.exception,
             "traceback": self.traceback,
             "observed": self.observed,
+            "passed": list(self.passed),
         }
 
 
@@ -67,12 +72,14 @@ def of_error(error: BaseException, watch: Watch, setting: Setting) -> Observatio
     elsewhere = [operand for operand in operands if operand["device"] != str(setting.device)]
     if operands and not elsewhere and not is_of_places(text):
         return Observation(None, f"the accelerator refuses it for another reason than its place: {told[:300]}", told)
-    if any(_is_of(operand, watch) for operand in elsewhere or operands):
+    tainted = any(operand["marks"] & watch.tainted for operand in operands)
+    if any(_is_of(operand, watch) for operand in elsewhere or operands) and not tainted:
         return Observation(True, "", told, steps, observed)
     if not operands and raised and _is_at_work(watch, raised[-1]):
         return Observation(True, "", told, steps, observed)
     where = f"line {raised[-1]}" if raised else "other code"
-    return Observation(None, f"another device error comes first, at {where}: {told[:300]}", told, steps, observed)
+    reason = f"another device error comes first, at {where}: {told[:300]}"
+    return Observation(None, reason, told, steps, observed, comes_later=True)
 
 
 def _is_of(operand: dict[str, Any], watch: Watch) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -157,6 +158,8 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     values = request["values"]
     for setting in machine.settings(target.code):
         shown = _observed(program, values, mode, machine, setting, watch)
+        if shown.comes_later:
+            shown = _past_others(shown, watch, partial(_observed, program, values, mode, machine, setting, watch))
         if shown.symptom:
             break
     if request["rung"] == "slice" and shown.symptom is not None:
@@ -169,6 +172,22 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
     return {**shown.to_json(), "inputs": inputs}
 
 
+def _past_others(shown: Observation, watch: Watch, run: Callable[[], Observation]) -> Observation:
+    """What another run shows in which device errors of other operands are let pass: the symptom, or nothing."""
+    from torchdevlint.runtime.simulated import current
+
+    simulation = current()
+    if simulation is None:
+        return shown
+    simulation.lets_pass = watch.lets_pass
+    try:
+        later = run()
+    finally:
+        simulation.lets_pass = None
+    later.passed = tuple(sorted(watch.passed))
+    return later if later.symptom else shown
+
+
 def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation) -> Observation:
     """What a slice shows counts if what it has left out cannot put the finding right; nothing is refuted by it."""
     doubts = list(getattr(program, "doubts", ()))
@@ -178,7 +197,7 @@ def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation) ->
         doubts.append("a stand-in for an unknown function took part")
     if not doubts:
         return shown
-    return Observation(None, doubts[0], shown.exception, shown.traceback, shown.observed)
+    return Observation(None, doubts[0], shown.exception, shown.traceback, shown.observed, shown.passed)
 
 
 def _observed(

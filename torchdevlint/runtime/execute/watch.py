@@ -18,6 +18,7 @@ from torchdevlint.runtime.execute.imported import Finder
 from torchdevlint.runtime.execute.instrument import WATCH, Flagged, flagged, row_of
 from torchdevlint.runtime.execute.target import Target
 from torchdevlint.runtime.record.marks import Following, mark, marks_of
+from torchdevlint.runtime.record.sites import user_line
 
 _NOTHING_IN_IT = (ModuleType, FunctionType, BuiltinFunctionType, type, str, bytes, int, float, bool)
 MOST_TENSORS = 256
@@ -68,6 +69,9 @@ class Watch:
         self.followed: set[int] = set()
         self.bits = sum(1 << (self.shift + number) for number in self.told.at)
         self.following = Following(self.operated)
+        self.tainted = 1 << (self.shift + len(self.told.regions))
+        """The mark of what took part in an operation that was let pass, and of what came of it."""
+        self.passed: set[int] = set()
 
     def install(self) -> None:
         """From now on the file of the finding is imported with its expressions wrapped."""
@@ -120,6 +124,20 @@ class Watch:
             self._mark(tensor, number)
         return value
 
+    def lets_pass(self, given: Sequence[torch.Tensor]) -> bool:
+        """Whether a device error is none of the finding's. What met a parameter on the accelerator has to go there, so
+        that nothing is unknown of the result; otherwise the right result may be elsewhere.
+        """
+        if any(self.is_ours(marks_of(tensor)) for tensor in given):
+            return False
+        site = user_line()
+        self.passed.add(0 if site is None else site.line)
+        if not any(_is_of_parameter(tensor) and self._is_there(tensor) for tensor in given):
+            for tensor in given:
+                if not self._is_there(tensor):
+                    mark(tensor, self.tainted)
+        return True
+
     # What is asked afterwards.
 
     def is_met(self, alone: bool) -> bool:
@@ -165,6 +183,11 @@ class Watch:
         for number in self.told.at - self.followed:
             if any(marks_of(tensor) >> (self.shift + number) & 1 for tensor in given):
                 self.followed.add(number)
+
+
+def _is_of_parameter(tensor: torch.Tensor) -> bool:
+    """Whether it is a parameter, or a view of one, as ``weight.t()`` in `linear`."""
+    return isinstance(tensor, torch.nn.Parameter) or isinstance(tensor._base, torch.nn.Parameter)
 
 
 def held(value: Any, depth: int = 3) -> Iterator[torch.Tensor]:

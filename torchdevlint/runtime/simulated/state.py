@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,6 +30,10 @@ class Simulation:
         self.flat = flat
         self.lacks_float64 = kind == "mps"
         self.default_type_device: torch.device | None = None
+        self.lets_pass: Callable[[Sequence[torch.Tensor]], bool] | None = None
+        """Asked with the operands of a device error before it is raised: True lets the operation run all the same, with
+        its result where an accelerator is. `verify` looks so for what comes after it.
+        """
         self.graphs_differ = False
         """Whether backward passes have to go through the mode (`tensors.backward`)."""
         self.last_backward: Site | None = None

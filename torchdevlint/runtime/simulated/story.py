@@ -36,6 +36,13 @@ def refused(simulation: Simulation, error: Error, operation: str) -> Error:
     return reported(simulation, error, operands, operation)
 
 
+def passes(simulation: Simulation, error: BaseException) -> bool:
+    """Whether an `error` of one of the checks of `operators` is let pass by somebody who looks for what comes later."""
+    if simulation.lets_pass is None:
+        return False
+    return simulation.lets_pass([operand.tensor for operand in getattr(error, OPERANDS, ())])
+
+
 def body_of(simulation: Simulation, operator: Any, tensors: Sequence[torch.Tensor]) -> Callable[..., Any]:
     """The body that an operator of `torch.library.custom_op` runs for these operands.
 

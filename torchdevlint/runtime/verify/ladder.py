@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: S
         if shown is not None:
             verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
             given = (shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
-            reason = _reason(verdict, rung, mode, spent, count == 0)
+            reason = _reason(verdict, rung, mode, spent, count == 0) + _after(shown["passed"])
             backend = device.partition(":")[0]
             return Judgement(verdict, rung, backend, order.torch, reason, "", Evidence(*given)), ""
     return None, "; ".join(dict.fromkeys(filter(None, reasons)))
@@ -176,6 +176,13 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
     runs_there = f"run{'' if some else 's'} where every accelerator is the CPU"
     found = runs_there if rung is Rung.EXAMPLE else f"{runs_there} ({tries})"
     return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
+
+
+def _after(passed: Sequence[int]) -> str:
+    if not passed:
+        return ""
+    lines = ", ".join(map(str, passed))
+    return f"; the device errors that come first (line{'s' if len(passed) > 1 else ''} {lines}) were let pass for it"
 
 
 def finding_of(diagnostic: Diagnostic) -> dict[str, Any]:

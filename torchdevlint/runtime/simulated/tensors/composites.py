@@ -15,7 +15,7 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 from torchdevlint.runtime.simulated.operators import COMPOSITE, texts
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
-from torchdevlint.runtime.simulated.story import refused, reported
+from torchdevlint.runtime.simulated.story import passes, refused, reported
 from torchdevlint.runtime.simulated.tensors.claims import (
     ATTRIBUTE,
     CPU,
@@ -160,7 +160,8 @@ def _checked(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 check(args, kwargs, lambda tensor: likely if (claim := claim_of(tensor)) is None else claim.device)
             except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
-                raise refused(simulation(), error, name) from None
+                if not passes(simulation(), error):
+                    raise refused(simulation(), error, name) from None
         return original(*args, **kwargs)
 
     return checked

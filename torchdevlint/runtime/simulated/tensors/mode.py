@@ -22,7 +22,7 @@ from torchdevlint.runtime.simulated.errors import (
 )
 from torchdevlint.runtime.simulated.operators import Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import body_of, refuse_pinning, refused
+from torchdevlint.runtime.simulated.story import body_of, passes, refuse_pinning, refused
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     PLAIN,
@@ -300,6 +300,8 @@ def where(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dic
         ask = placements if rule.outputs == "each" else placement
         places = ask(rule.overload, args, kwargs, claimed)
     except Exception as error:  # noqa: BLE001 (the accelerator's exceptions are of many classes)
+        if passes(simulation, error):
+            return likely
         raise refused(simulation, error, rule.schema.base) from None
     for tensor in tensors_in(args, kwargs):
         if tensor.requires_grad:

@@ -199,7 +199,8 @@ def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
     claim = claim_of(self)
     if claim is None or claim.device.type == "cpu":
         return _numpy(self, force=force)
-    if not force:
+    passed = simulation().lets_pass
+    if not force and not (passed is not None and passed([self])):
         error = TypeError(
             f"can't convert {claim.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
             "memory first."
