@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -145,6 +146,48 @@ HOSTILE = {
         def dies(x: torch.Tensor) -> torch.Tensor:
             os.abort()
     """,
+    "constructs.py": """
+        import os
+        import sys
+        import time
+
+        import torch
+        from torch import nn
+
+
+        class Built(nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x * torch.ones(8)
+
+
+        class Forks(Built):
+            def __init__(self) -> None:
+                super().__init__()
+                if os.fork() == 0:
+                    time.sleep(1000)
+
+
+        class Exits(Built):
+            def __init__(self) -> None:
+                sys.exit("no")
+
+
+        class Hangs(Built):
+            def __init__(self) -> None:
+                time.sleep(1000)
+
+
+        class Writes(Built):
+            def __init__(self) -> None:
+                with open(os.path.join(os.path.dirname(__file__), "left.txt"), "w"):
+                    pass
+
+
+        class Asks(Built):
+            def __init__(self) -> None:
+                super().__init__()
+                self.answer = input("Download? ")
+    """,
 }
 
 
@@ -214,6 +257,69 @@ SHOWN = {
             if like is not None:
                 x = x.to(like)
             return x * torch.full((3,), 201.168)
+    """,
+}
+
+
+ASKING = {
+    "choices.py": """
+        import enum
+
+        import torch
+        from torch import nn
+
+
+        class Side(enum.Enum):
+            LEFT = 1
+            RIGHT = 2
+
+
+        def of_an_enumeration(x: torch.Tensor, side: Side) -> torch.Tensor:
+            return x if side is Side.LEFT else x * torch.ones(8)
+
+
+        def of_words(x: torch.Tensor, name: str) -> torch.Tensor:
+            known = ["alpha", "beta"]
+            if name not in [*known]:
+                raise ValueError(f"expected one of {known}, not {name!r}")
+            return x * torch.ones(8)
+
+
+        class Base(nn.Module):
+            def __init__(self, num_classes, embedding_size):
+                super().__init__()
+                self.layer = nn.Linear(embedding_size, num_classes)
+
+            def forward(self, x):
+                return self.layer(x)
+
+
+        class Derived(Base):
+            def __init__(self, scale=1.0, **kwargs):
+                super().__init__(**kwargs)
+                self.scale = scale
+
+            def forward(self, x):
+                return super().forward(x) * torch.ones(8)
+
+
+        class Activated(nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.activation = getattr(nn.functional, settings.hidden_act)
+
+            def forward(self, x):
+                return self.activation(x)
+
+
+        class Configured(nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.activated = Activated(config)
+                self.layer = nn.Linear(config.hidden_size, 8)
+
+            def forward(self, x):
+                return self.layer(x) + torch.ones(8)
     """,
 }
 
@@ -341,7 +447,25 @@ def test_values_come_from_examples_and_from_a_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_forked")
-def test_what_does_harm_ends_with_a_line(tmp_path: Path) -> None:
+def test_what_a_target_asks_for_is_given(tmp_path: Path) -> None:
+    package = project(tmp_path, "asking", ASKING)
+    _, report = hunted(package, "--mode", "call", "--max-tries", "16")
+    found = {bug["failure"]["target"]["qualname"] for bug in report["bugs"]}
+    assert found == {"of_an_enumeration", "of_words", "Derived", "Configured"}
+    assert not [one["target"]["qualname"] for one in report["targets"] if one["why"] and one["modes"]]
+
+
+def test_little_time_is_spent_on_what_is_exported_and_on_all_modules() -> None:
+    one, other, third, exported = (
+        Target(module, name, "function", "file.py", 1, name == "d")
+        for module, name in (("a", "a"), ("a", "b"), ("b", "c"), ("b", "d"))
+    )
+    assert hunter.in_turn([one, other, third, exported]) == [exported, one, third, other]
+
+
+@pytest.mark.usefixtures("_forked")
+def test_what_does_harm_ends_with_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     package = project(tmp_path, "hostile", HOSTILE)
     _, report = hunted(package, "--mode", "call", "--timeout", "1")
 
@@ -354,8 +478,27 @@ def test_what_does_harm_ends_with_a_line(tmp_path: Path) -> None:
     assert "no programs are started" in reasons["starts"]
     assert "no end after" in reasons["hangs"]
     assert "SIGABRT" in reasons["dies"]
-    assert [bug["failure"]["target"]["qualname"] for bug in report["bugs"]] == ["reads"], "the rest is done"
+    assert "SystemExit" in reasons["Exits"]
+    assert "no end after" in reasons["Hangs"]
+    assert "nothing is written outside of its folder" in reasons["Writes"]
+    assert "EOF" in reasons["Asks"]
+    found = {bug["failure"]["target"]["qualname"] for bug in report["bugs"]}
+    assert found <= {"reads", "Built", "Forks"}, "the rest is done"
+    assert "reads" in found
+    assert not _at_work_in(tmp_path), "what a constructor forks is ended"
     assert sorted(path.name for path in package.iterdir() if path.is_file()) == sorted(["__init__.py", *HOSTILE])
+
+
+def _at_work_in(folder: Path) -> list[str]:
+    """The processes whose working folder is, or was, below a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str((process / "cwd").readlink()).startswith(str(folder)):
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
 
 
 @pytest.mark.usefixtures("_forked")
@@ -368,6 +511,15 @@ def test_a_baseline_hides_a_bug_and_sarif_tells_of_it(tmp_path: Path) -> None:
     assert result["properties"]["rule"] == "TDL014"
     code, report = hunted(package, *flags, "--baseline", str(known))
     assert (code, report["bugs"]) == (0, [])
+
+
+@pytest.mark.usefixtures("_forked")
+def test_what_is_not_begun_in_time_is_told_and_not_recorded(tmp_path: Path) -> None:
+    package, record = project(tmp_path, "late", {"one.py": SEEDED["right.py"]}), tmp_path / "record"
+    code, report = hunted(package, "--stop-after", "0.001", "--record", str(record))
+    assert code == 2
+    assert {one["why"] for one in report["targets"]} == {hunter.NOT_REACHED}
+    assert len(record.read_bytes().splitlines()) == 1, "the head alone"
 
 
 @pytest.mark.usefixtures("_forked")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,12 @@ from torchdevlint.runtime.verify import UnusableError, require_torch
     type=click.FloatRange(min=0, min_open=True),
     default=30.0,
     help="Seconds for one execution.  [default: 30]",
+)
+@click.option(
+    "--stop-after",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Begin no further target after so many seconds.  [default: all are executed]",
 )
 @click.option("--jobs", type=click.IntRange(1), help="How many targets at a time.  [default: cores, up to 4]")
 @click.option(
@@ -124,7 +132,8 @@ def _order(path: Path, files: tuple[str, ...], flags: dict[str, Any]) -> Order:
     root = path.resolve() if path.is_dir() else path.resolve().parent
     limits, only = Limits(flags["timeout"]), tuple(flags["only"]) or MODES
     jobs, command = at_once(flags["jobs"]), flags["with_command"]
-    return Order(project_of(files, root), flags["max_tries"], limits, jobs, only, command)
+    until = math.inf if flags["stop_after"] is None else time.monotonic() + flags["stop_after"]
+    return Order(project_of(files, root), flags["max_tries"], limits, jobs, only, command, until)
 
 
 def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> Hunt:

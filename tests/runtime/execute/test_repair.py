@@ -241,8 +241,58 @@ def test_every_change_leads_to_what_can_be_built() -> None:
         ("Shape dimension mismatch: expected 4 dimensions, got 2.", [8, 8, 8, 8]),
         ("Shape mismatch at dimension 1: expected 2, got 8. Expected shape: ['*', '2']", [8, 2]),
         ("Invalid img2 shape, we expect BxCxHxW. Got: torch.Size([8, 8])", [8, 8, 8, 8]),
+        ("points must have shape (N, 2)", [8, 2]),
+        ("expected a tensor of shape [B, 3, H, W], not [8, 8]", [8, 3, 8, 8]),
+        ("Input tensor shape: torch.Size([8, 8]). Wrong shape: expected 3 dims. Received 2-dim tensor.", [8, 8, 8]),
     ],
 )
 def test_what_libraries_say_of_shapes(text: str, shape: list[int]) -> None:
     path, first = next(iter(repairs(ValueError(text), {"x": MATRIX})))
     assert (path, first["shape"]) == (("x",), shape)
+
+
+def test_what_is_unpacked_into_fewer_is_shorter_or_a_tuple() -> None:
+    found = [one for _, one in repairs(ValueError("too many values to unpack (expected 4)"), {"x": MATRIX})]
+    assert tensor(4, 8) in found[:MOST]
+    assert {"is": "tuple", "of": [MATRIX] * 4} in found[:MOST]
+
+
+KINDS = {"x": MATRIX, "**more": {"is": "default"}, "*rest": {"is": "default"}, "config": {"is": "namespace"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("'Tensor' object has no attribute 'lower'", "x", value("x")),
+        ("'Tensor' object has no attribute 'keys'", "x", {"is": "dict", "of": {}}),
+        ("'Tensor' object has no attribute 'append'", "x", {"is": "list", "of": [MATRIX, MATRIX]}),
+        ("'Tensor' object has no attribute 'astype'", "x", {"is": "numpy", "shape": [8, 8]}),
+        ("torch.FloatTensor is not a Module subclass", "x", {"is": "module", "make": "nn.Linear(8, 8)"}),
+        ("'types.SimpleNamespace' object has no attribute 'width'", "config", {"is": "namespace", "asked": ["width"]}),
+        (
+            "Base.__init__() missing 2 required positional arguments: 'num_classes' and 'weights'",
+            "**more",
+            {"is": "dict", "of": {"num_classes": value(8), "weights": MATRIX}},
+        ),
+        ("f() missing 1 required positional argument: 'size'", "*rest", {"is": "tuple", "of": [value(8)]}),
+    ],
+)
+def test_other_kinds_of_values(text: str, path: str, expected: Description) -> None:
+    suggested = [(key, one) for key, one in repairs(TypeError(text), KINDS) if key == (path,)]
+    assert suggested[0] == ((path,), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("mode must be one of ['mean', 'sum'], not 'how'", {"mode": value("how")}, ["mean", "sum"]),
+        ('unknown `how`, choose from "mean", "sum"', {"mode": value("how")}, ["mean", "sum"]),
+        ("expected one of 'mean', 'sum'", {"mode": MATRIX}, ["mean", "sum"]),
+        ("mode must be one of ['mean', 'sum']", {"mode": value("sum")}, ["mean"]),
+        ("'Tensor' object has no member 'mean'", {"mode": MATRIX}, []),
+        ("it isn't one, and can't be", {"mode": value("how")}, []),
+        ("mode must be one of ['mean', 'sum']", {"mode": value(3)}, []),
+    ],
+)
+def test_words_that_an_exception_lists(text: str, values: dict[str, Description], expected: list[str]) -> None:
+    assert [one["value"] for _, one in repairs(ValueError(text), values) if one["is"] == "value"] == expected

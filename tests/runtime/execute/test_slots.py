@@ -22,6 +22,7 @@ from torchdevlint.runtime.execute.values import DEFAULT, Description, tensor, va
 EMPTY = inspect.Parameter.empty
 MATRIX, LABELS = tensor(8, 8), tensor(8, dtype="int64")
 HERE = sys.modules[__name__]
+WORDS = {"up": 1, "down": 2}
 
 
 class Width(enum.Enum):
@@ -104,6 +105,9 @@ def test_a_tensor_of_a_type_is_of_that_type_only(text: str, dtype: str) -> None:
         ("DataLoader", [{"is": "loader", "of": [MATRIX, LABELS]}]),
         ("torch.optim.Optimizer", [{"is": "optimizer"}]),
         ("torch.Generator", [{"is": "generator"}]),
+        ("Literal['mean', 'sum']", [value("mean"), value("sum")]),
+        ("Optional[Literal[1, -1]]", [value(1), value(-1)]),
+        ("Width", [{"is": "name", "of": f"{__name__}:Width.NARROW"}, {"is": "name", "of": f"{__name__}:Width.WIDE"}]),
     ],
 )
 def test_annotations(text: str, expected: list[Description]) -> None:
@@ -119,7 +123,7 @@ def test_an_array_is_none_of_torch() -> None:
     assert [each["is"] for each in by_annotation("np.ndarray")] == ["numpy", "numpy"]
 
 
-@pytest.mark.parametrize("text", ["Any", "object", "torch.dtype", "Literal['mean', 'sum']", "Nosuch", "Width"])
+@pytest.mark.parametrize("text", ["Any", "object", "torch.dtype", "Nosuch"])
 def test_what_an_annotation_does_not_tell_is_taken_from_the_uses(text: str) -> None:
     assert by_annotation(text) == candidates_for("thing", "", Usage(), {}, EMPTY, HERE) != []
 
@@ -135,6 +139,37 @@ def test_a_literal_is_tried_as_what_it_is_compared_with() -> None:
                 return x + 1
         """
     assert slots(text)["reduction"].candidates[:2] == (value("avg"), value("sum"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if how not in ('up', 'down'): raise KeyError",
+        "if how in WORDS: pass",
+        "if how not in WORDS.keys(): raise KeyError",
+        "return {'up': 1, 'down': 2}[how]",
+        "if how == 'up' or how == 'down': pass",
+        "match how:\n    case 'up' | 'down': pass",
+    ],
+)
+@pytest.mark.parametrize("annotation", ["", "str"])
+def test_words_are_those_that_the_body_knows(body: str, annotation: str) -> None:
+    uses = usages(ast.parse(body).body)
+    found = candidates_for("how", annotation, uses["how"], uses, EMPTY, HERE)
+    assert found[:2] == [value("up"), value("down")]
+
+
+def test_words_of_the_body_come_after_a_default() -> None:
+    text = """
+        def f(x, how="mean"):
+            return x if how == "mean" else x + 1 if how == "sum" else x - 1
+        """
+    assert slots(text)["how"].candidates == (DEFAULT, value("mean"), value("sum"))
+
+
+def test_what_is_looked_for_in_a_tensor_is_no_word() -> None:
+    uses = usages(ast.parse("x.sum(); y = 'a' in x; z = x in table").body)
+    assert candidates_for("x", "", uses["x"], uses, EMPTY, HERE)[0] == MATRIX
 
 
 def test_a_class_of_the_module_is_constructed() -> None:
@@ -163,7 +198,7 @@ def test_constructors_are_followed_so_far_and_no_further() -> None:
         ("hidden_size", value(8)),
         ("num_things", value(8)),
         ("use_bias", value(True)),
-        ("config", {"is": "namespace"}),
+        ("config", {"is": "namespace", "asked": []}),
         ("criterion", {"is": "module", "make": "nn.CrossEntropyLoss()"}),
         ("optimizer", {"is": "optimizer"}),
         ("model", {"is": "module", "make": MODELS[0]}),

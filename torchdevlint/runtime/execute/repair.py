@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from torchdevlint.runtime.execute import asked
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.values import SIZE, Description, tensor
 
@@ -22,10 +23,13 @@ Change = tuple[Path, Description]
 def repairs(error: BaseException, values: Values) -> Iterator[Change]:
     """Changes of one slot that `error` suggests, the likeliest first."""
     text = text_of(error)
+    leaves = list(_leaves(values))
+    yield from asked.for_kinds(text, leaves)
     for pattern, suggest in _RULES:
         found = pattern.search(text)
         if found is not None:
             yield from suggest(found, values)
+    yield from asked.for_words(text, leaves)
 
 
 def changed(values: Values, path: Path, description: Description) -> dict[str, Description]:
@@ -124,6 +128,26 @@ def _told_size(found: re.Match[str], values: Values) -> Iterator[Change]:
         shape = description["shape"]
         if place < len(shape) and shape[place] != size:
             yield key, {**description, "shape": [*shape[:place], size, *shape[place + 1 :]]}
+
+
+def _told_shape(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``points must have shape (N, 2)``: a letter is any size."""
+    wanted = [int(each) if each.isdigit() else SIZE for each in re.split(r"\s*[,x]\s*", found[1].strip(" ,"))]
+    for key, description in _tensors(values):
+        if description["shape"] != wanted:
+            yield key, {**description, "shape": wanted}
+
+
+def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``too many values to unpack (expected 3)``: of its sizes, or of itself."""
+    number = int(found[1])
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        if len(shape) > number:
+            yield key, {**description, "shape": shape[:number]}
+        if shape and shape[0] != number:
+            yield key, {**description, "shape": [number, *shape[1:]]}
+            yield key, {"is": "tuple", "of": [description] * number}
 
 
 def _number_in(found: re.Match[str]) -> int:
@@ -236,6 +260,9 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
         ),
         (r"expected (\d) dimensions,? got \d", _told_rank),
         (r"at dimension (\d+): expected (\d+), got \d+", _told_size),
+        (r"expected (\d) dims|number of subscripts in the equation \((\d)\) does not match", _told_rank),
+        (r"shape (?:of )?[\[(]((?:[A-Z*]\w*|\d+)(?:(?:, ?|x)(?:[A-Z*]\w*|\d+))*,?)[\])]", _told_shape),
+        (r"too many values to unpack \(expected (\d)\)", _unpacked),
         (r"B ?x ?C ?x ?H ?x ?W|\([BN], ?C, ?H, ?W\)|'B', 'C', 'H', 'W'", _rank(4)),
         (
             r"Expected (\d)D.*input|expected (?:to be )?(\d)D|Expected.*?(\d)-?[dD]",

@@ -6,6 +6,7 @@ Evidence, in this order: the annotation, the default, how the body uses the name
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 import re
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torchdevlint.runtime.execute import words
 from torchdevlint.runtime.execute.target import FunctionNode, dotted
 from torchdevlint.runtime.execute.usage import Usage, usages
 from torchdevlint.runtime.execute.values import DEFAULT, SIZE, Description, by_name, tensor, value
@@ -112,12 +114,14 @@ def candidates_for(
         return [{"is": "device"}]
     told = _by_annotation(annotation, name, usage, module, depth)
     if told:
-        return told
+        return _unique([*words.of_body(usage, module), *told]) if words.are_all(told) else told
     if isinstance(default, bool):
         return [value(not default)]
-    if isinstance(default, (int, float, str)):
+    if isinstance(default, str):
+        return _unique([value(default), *words.of_body(usage, module)])
+    if isinstance(default, (int, float)):
         return [value(default)]
-    return _unique([*_by_use_and_name(name, usage, around), *_anything(name, usage)])
+    return _unique([*_by_use_and_name(name, usage, around, module), *_anything(name, usage)])
 
 
 def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
@@ -144,6 +148,8 @@ def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
         return _tensors(name, usage, {"LongTensor": "int64", "IntTensor": "int32", "BoolTensor": "bool"}.get(head))
     if head in ("int", "float", "bool", "str", "complex"):
         return _plain(head, name)
+    if head == "Literal":
+        return words.of_literal(contents)
     if head in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Collection") and contents:
         kind = "tuple" if head.lower() == "tuple" else "list"
         each = [part for part in contents if part.strip() != "..."]
@@ -173,14 +179,11 @@ def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
 
 def _by_class(text: str, module: Any, depth: int) -> list[Description]:
     """An annotation that names a class of the module: one is constructed, from values for its own parameters."""
-    found: Any = module
-    for part in text.partition("[")[0].split("."):
-        found = getattr(found, part, None)
+    found = words.attribute(module, text.partition("[")[0])
     if not inspect.isclass(found) or found.__module__ in ("builtins", "typing") or depth >= DEEPEST:
         return []
-    options = getattr(found, "__members__", None)
-    if options:
-        return []
+    if issubclass(found, enum.Enum):
+        return words.of_enumeration(found)
     return [instance_of(found, depth)]
 
 
@@ -190,7 +193,9 @@ def instance_of(made: type, depth: int = 0) -> Description:
     return {"is": "instance", "of": f"{made.__module__}:{made.__qualname__}", "with": inside}
 
 
-def _by_use_and_name(name: str, usage: Usage, around: Mapping[str, Usage]) -> list[Description]:  # noqa: C901
+def _by_use_and_name(  # noqa: C901
+    name: str, usage: Usage, around: Mapping[str, Usage], module: Any
+) -> list[Description]:
     """Without an annotation or a telling default."""
     if usage.device:
         return [{"is": "device"}]
@@ -212,11 +217,13 @@ def _by_use_and_name(name: str, usage: Usage, around: Mapping[str, Usage]) -> li
     if _MODEL.search(name) and not usage.tensor:
         return [{"is": "module", "make": make} for make in MODELS]
     if _CONFIG.search(name) and not usage.tensor:
-        return [{"is": "namespace"}]
-    if "keys" in usage.attributes or "items" in usage.attributes:
+        return [{"is": "namespace", "asked": sorted(usage.attributes)}]
+    if {"keys", "values", "items"} & usage.attributes:
         return [{"is": "dict", "of": {key: tensor(SIZE, SIZE) for key in ("input", "target")}}]
     if usage.sized and not usage.tensor:
         return [value(by_name(name) if by_name(name) is not None else SIZE)]
+    if (known_words := words.of_body(usage, module)) and not usage.tensor:
+        return known_words
     if usage.compared and not usage.tensor and (constants := [each for each in usage.compared if each is not None]):
         return [value(each) for each in dict.fromkeys(constants)]
     if _LENGTHS.search(name):

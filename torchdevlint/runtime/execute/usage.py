@@ -36,7 +36,9 @@ class Usage:
     elements: list[ast.expr] = field(default_factory=list)
     """The targets of loops over it."""
     compared: list[object] = field(default_factory=list)
-    """The constants that it is compared with."""
+    """The constants that it is compared with, or looked for among; the keys of a dict that it chooses from."""
+    members: list[str] = field(default_factory=list)
+    """The dotted paths of what it is looked for in: ``if mode in MODES``."""
     torch_argument: bool = False
     counts: bool = False
     """It is what a loop over `range` counts, or the number that `enumerate` gives."""
@@ -87,6 +89,8 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
                     each for each in node.slice.elts if not (isinstance(each, ast.Constant) and each.value is None)
                 ]
                 usage.at_least = max(usage.at_least, len(plain))
+        if isinstance(node.value, ast.Dict) and (usage := evidence(node.slice)):
+            usage.compared += _constants(node.value.keys)
         shape = node.value
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and (usage := evidence(shape.value)):
             _index(usage, node.slice)
@@ -102,11 +106,33 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
         if (counter := counter_of(node)) and (usage := evidence(counter)):
             usage.counts = True
     elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
-        usage, other = evidence(node.left), node.comparators[0]
-        if usage and isinstance(other, ast.Constant):
-            usage.compared.append(other.value)
+        if usage := evidence(node.left):
+            _look_at_comparison(usage, node.ops[0], node.comparators[0])
+    elif isinstance(node, ast.Match) and (usage := evidence(node.subject)):
+        values = [
+            each.value for case in node.cases for each in ast.walk(case.pattern) if isinstance(each, ast.MatchValue)
+        ]
+        usage.compared += _constants(values)
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         _look_at_unpacking(node, evidence)
+
+
+def _look_at_comparison(usage: Usage, how: ast.cmpop, other: ast.expr) -> None:
+    if isinstance(other, ast.Constant) and not isinstance(how, (ast.In, ast.NotIn)):
+        usage.compared.append(other.value)
+    elif isinstance(other, (ast.Tuple, ast.List, ast.Set)):
+        usage.compared += _constants(other.elts)
+    elif isinstance(other, ast.Dict):
+        usage.compared += _constants(other.keys)
+    elif isinstance(how, (ast.In, ast.NotIn)):
+        while isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and not other.args:
+            other = other.func.value  # ``MODES.keys()``
+        if path := dotted(other):
+            usage.members.append(path)
+
+
+def _constants(nodes: Iterable[ast.expr | None]) -> list[object]:
+    return [each.value for each in nodes if isinstance(each, ast.Constant)]
 
 
 def _look_at_call(node: ast.Call, evidence: Evidence) -> None:

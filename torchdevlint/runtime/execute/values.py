@@ -173,6 +173,12 @@ class _Loader(list):  # type: ignore[type-arg]
         return list(range(SIZE * len(self)))
 
 
+def plausible(name: str) -> Any:
+    """A value for an attribute of a configuration."""
+    known, flag = by_name(name), name.startswith(("use_", "is_", "has_", "do_", "no_", "with_"))
+    return known if known is not None else False if flag else SIZE
+
+
 class Namespace:
     """A configuration: answers every attribute by its name, with a size if the name says nothing."""
 
@@ -183,8 +189,7 @@ class Namespace:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self.asked:
-            known, flag = by_name(name), name.startswith(("use_", "is_", "has_", "do_", "no_", "with_"))
-            self.asked[name] = known if known is not None else False if flag else SIZE
+            self.asked[name] = plausible(name)
         return self.asked[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -233,9 +238,9 @@ _BUILDERS: dict[str, Any] = {
     "optimizer": _optimizer,
     "instance": _instance,
     "namespace": lambda _description, _setting: Namespace(),
+    "name": lambda description, _setting: named(description["of"]),
     "generator": lambda _description, setting: torch.Generator(device=setting.device).manual_seed(0),
     "numpy": _numpy,
-    "name": lambda description, _setting: named(description["of"]),
 }
 
 

@@ -155,7 +155,24 @@ def _slots(target: Target, call: script.Call, owner: Any, function: Any) -> Iter
     on_instance = owner is not None and not call.static
     if on_instance:
         yield from slots_of(owner, _node(owner.__init__), INIT)
+        yield from _open_ended(owner, INIT)
     yield from slots_of(function, _node(function), skip=1 if on_instance else 0)
+    yield from _open_ended(function, "")
+
+
+def _open_ended(function: Any, prefix: str) -> Iterator[Slot]:
+    """``*args`` and ``**kwargs``, which are given nothing until an exception says what is missing.
+
+    A constructor's ``*args`` are left out, since what is missing there can be given by its name as well.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    for one in parameters:
+        stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
+        if stars and not (prefix and stars == "*"):
+            yield Slot(f"{prefix}{stars}{one.name}", one.name, (), optional=True)
 
 
 def _node(function: Any) -> Any:

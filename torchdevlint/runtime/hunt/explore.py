@@ -17,7 +17,7 @@ from torchdevlint.runtime.execute.slots import Slot
 
 MOST_VARIANTS = 4
 MOST_QUIET = 3
-"""Variants with another switch, which may choose within a line."""
+"""Variants with another switch or word, which may choose within a line."""
 AFTERWARDS = 24
 """Runs that are spent on other ways through a target, once it has run."""
 
@@ -133,5 +133,10 @@ class _Search:
         return Explored([], self.runs, f"no values were found ({self.runs} tries): {told(error)}")
 
 
-def _switches(values: Values) -> list[str]:
-    return [key for key, one in values.items() if one["is"] == "value" and one["value"] is True]
+def _switches(values: Values) -> list[tuple[str, object]]:
+    """What chooses: True, a word, a member of an enumeration."""
+    return [
+        (key, one["of"] if one["is"] == "name" else one["value"])
+        for key, one in values.items()
+        if one["is"] == "name" or (one["is"] == "value" and (one["value"] is True or isinstance(one["value"], str)))
+    ]

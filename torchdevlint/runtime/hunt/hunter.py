@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -34,6 +36,7 @@ from torchdevlint.runtime.verify.server import Server
 
 SURVEY_SECONDS = 600.0
 NOTHING = Recorded()
+NOT_REACHED = "the time was up (--stop-after)"
 DIFFERENT = "another result"
 """Stands for the exception where there is none."""
 
@@ -79,7 +82,8 @@ def hunt(
 ) -> list[Hunted]:
     """What becomes of each target, in their order. `done` is called after each one, by one thread at a time.
 
-    `recorded` are calls that were seen; those that the examples of the targets' modules make come to them.
+    `recorded` are calls that were seen; those that the examples of the targets' modules make come to them. For what is
+    not begun in time (`order.until`), `done` is not called.
     """
     if not targets:
         return []
@@ -93,7 +97,12 @@ def hunt(
             idle.put(stack.enter_context(Machines(order, modules, fresh)))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
 
+        now = time.monotonic()
+        looking_until = now + (order.until - now) / 3
+
         def examples(module: str) -> Recorded:
+            if time.monotonic() > looking_until:
+                return NOTHING
             machines = idle.get()
             try:
                 return machines.examples([module], surveyed.targets)
@@ -104,6 +113,8 @@ def hunt(
         seen = reduce(Recorded.joined, pool.map(examples, of_interest), recorded)
 
         def work(target: Target) -> Hunted:
+            if time.monotonic() > order.until:
+                return Hunted(target, why=NOT_REACHED)
             machines = idle.get()
             try:
                 hunted = _hunted(target, order, machines, seen)
@@ -113,7 +124,18 @@ def hunt(
                 done(hunted)
             return hunted
 
-        return list(pool.map(work, targets))
+        hunted = {one.target: one for one in pool.map(work, in_turn(targets))}
+        return [hunted[target] for target in targets]
+
+
+def in_turn(targets: Sequence[Target]) -> list[Target]:
+    """What packages export first, and one of each module after the other: what little time comes to is of all kinds."""
+    turns = Counter[tuple[str, bool]]()
+    keyed = []
+    for target in targets:
+        keyed.append((not target.exported, turns[target.module, target.exported], target))
+        turns[target.module, target.exported] += 1
+    return [target for *_, target in sorted(keyed)]
 
 
 def _hunted(target: Target, order: Order, machines: Machines, seen: Recorded) -> Hunted:

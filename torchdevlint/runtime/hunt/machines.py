@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +35,8 @@ class Order(Struct, frozen=True):
     modes: tuple[str, ...] = MODES
     command: str = ""
     """A command of the user's, whose calls are hunted first."""
+    until: float = math.inf
+    """When no further target is begun, by `time.monotonic`. A third of the time that is left is for examples."""
 
 
 class Recorded(Struct, frozen=True):

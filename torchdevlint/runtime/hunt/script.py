@@ -105,7 +105,8 @@ def made(call: Call) -> str:
         for key, one in call.values.items()
         if key.startswith(INIT) and one["is"] != "default"
     }
-    return f"{_first_name(call)}({', '.join(f'{name}={text}' for name, text in given.items())})"
+    each = (f"{name[:2]}{text}" if name.startswith("**") else f"{name}={text}" for name, text in given.items())
+    return f"{_first_name(call)}({', '.join(each)})"
 
 
 def _before(call: Call, name: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from torchdevlint.runtime.execute.called import INIT, RECEIVER, Description, Values
-from torchdevlint.runtime.execute.values import PUBLIC, SIZE
+from torchdevlint.runtime.execute.values import PUBLIC, SIZE, plausible
 
 DOTTED = frozenset(PUBLIC)
 """What is written with its module, which ``import torch`` brings."""
@@ -69,6 +69,8 @@ def imported(values: Values) -> set[tuple[str, str]]:
             module, _, name = description["of"].partition(":")
             if module not in DOTTED:
                 found.add((module, name.partition(".")[0]))
+        if description["is"] == "namespace":
+            found.add(("types", "SimpleNamespace"))
         found |= imported(dict(_parts("", description)))
     return found
 
@@ -186,7 +188,14 @@ def _numpy(description: Description) -> str:
     return f"torch.rand({tuple(description['shape'])!r}).numpy()"
 
 
+def _namespace(description: Description) -> str:
+    """A configuration with the attributes that were asked for."""
+    asked = (f"{name}={plain(plausible(name))}" for name in description.get("asked", ()))
+    return f"SimpleNamespace({', '.join(asked)})"
+
+
 _OTHERS: dict[str, Any] = {
+    "namespace": _namespace,
     "value": lambda description: plain(description["value"]),
     "name": lambda description: _name(description["of"]),
     "device": lambda _description: "torch.device(device)",
