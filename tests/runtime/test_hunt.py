@@ -17,7 +17,7 @@ from tests.runtime.conftest import Offline
 from torchdevlint.cli import cli
 from torchdevlint.cli.hunt import hunt as command
 from torchdevlint.runtime.execute import described
-from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, placements, script, written
+from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, order, placements, script, written
 from torchdevlint.runtime.hunt.targets import Target, project_of
 
 pytest.importorskip("torch")
@@ -455,12 +455,34 @@ def test_what_a_target_asks_for_is_given(tmp_path: Path) -> None:
     assert not [one["target"]["qualname"] for one in report["targets"] if one["why"] and one["modes"]]
 
 
-def test_little_time_is_spent_on_what_is_exported_and_on_all_modules() -> None:
-    one, other, third, exported = (
-        Target(module, name, "function", "file.py", 1, name == "d")
-        for module, name in (("a", "a"), ("a", "b"), ("b", "c"), ("b", "d"))
-    )
-    assert hunter.in_turn([one, other, third, exported]) == [exported, one, third, other]
+def test_what_makes_tensors_without_a_device_is_hunted_first(tmp_path: Path) -> None:
+    text = """
+        import torch
+
+        def moves(x): return x.cpu()
+        def makes(x): return x + torch.ones(3)
+        def makes_there(x): return x + torch.ones(3, device=x.device)
+        def exported(x): return x
+
+        class Net(torch.nn.Module):
+            def mask(self): return torch.zeros(3)
+            def forward(self, x): return x + self.mask()
+    """
+    file = tmp_path / "one.py"
+    file.write_text(dedent(text).lstrip(), encoding="utf-8")
+    lines = file.read_text("utf-8").splitlines()
+
+    def target(module: str, name: str, kind: str = "function") -> Target:
+        line = next(number for number, each in enumerate(lines, 1) if f" {name}" in f" {each.strip()} "[3:])
+        return Target(module, name, kind, str(file), line, name == "exported")
+
+    every = [
+        target("one", "moves"), target("one", "makes_there"), target("two", "moves"), target("two", "exported"),
+        target("two", "makes"), target("two", "Net", "module"),
+    ]  # fmt: skip
+    assert [one.qualname for one in order.in_turn(every)] == [
+        "makes", "Net", "exported", "moves", "moves", "makes_there"
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("_forked")

@@ -10,6 +10,7 @@ import inspect
 import linecache
 import os
 import random
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -238,6 +239,7 @@ def _told(error: BaseException, root: str) -> dict[str, Any]:
             frames.append([code.co_filename, step.tb_lineno, getattr(code, "co_qualname", code.co_name)])
         step = step.tb_next
     unsupported = type(error).__name__ == UNSUPPORTED
+    frames = frames or _in_a_replica(text_of(error), root)
     return {
         "ended": "limit" if unsupported else "raised",
         "exception": type(error).__name__,
@@ -247,6 +249,12 @@ def _told(error: BaseException, root: str) -> dict[str, Any]:
         "frames": frames,
         "trace": "".join(traceback.format_exception(type(error), error, _from_script(error)))[-6000:],
     }
+
+
+def _in_a_replica(text: str, root: str) -> list[list[Any]]:
+    """The frames of the project where another thread raised, of which `torch.nn.DataParallel` tells as text."""
+    found = re.findall(r'^ +File "(.+)", line (\d+), in (.+)$', text, re.MULTILINE)
+    return [[file, int(line), name] for file, line, name in found if os.path.realpath(file).startswith(root)]
 
 
 def _from_script(error: BaseException) -> Any:

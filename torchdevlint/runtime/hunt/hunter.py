@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -31,6 +30,7 @@ from torchdevlint.runtime.hunt.machines import (
     request,
     why,
 )
+from torchdevlint.runtime.hunt.order import in_turn
 from torchdevlint.runtime.hunt.targets import PROGRESS, Target
 from torchdevlint.runtime.verify.server import Server
 
@@ -128,16 +128,6 @@ def hunt(
         return [hunted[target] for target in targets]
 
 
-def in_turn(targets: Sequence[Target]) -> list[Target]:
-    """What packages export first, and one of each module after the other: what little time comes to is of all kinds."""
-    turns = Counter[tuple[str, bool]]()
-    keyed = []
-    for target in targets:
-        keyed.append((not target.exported, turns[target.module, target.exported], target))
-        turns[target.module, target.exported] += 1
-    return [target for *_, target in sorted(keyed)]
-
-
 def _hunted(target: Target, order: Order, machines: Machines, seen: Recorded) -> Hunted:
     answer = machines.search(target, seen)
     if answer.ended != "returned":
@@ -179,12 +169,16 @@ def _outcomes(calls: Sequence[script.Call], order: Order, machines: Machines) ->
 def _executed(
     scripts: Sequence[tuple[str, script.Script]], machines: Machines
 ) -> Iterator[tuple[str, script.Script, Shown, Shown]]:
-    """The scripts that run on the control, with what they do there and on the accelerator."""
+    """The scripts that run on the control, with what they do there and on the accelerator.
+
+    What fails after others in one process is executed alone: a store of the project's may hold what they left.
+    """
     controls = machines.run_all([one.text for _, one in scripts], FLAT)
     able = [(*each, control) for each, control in zip(scripts, controls, strict=True) if control["ended"] == "ran"]
     shown = machines.run_all([one.text for _, one, _ in able], SIMULATED)
-    for (mode, one, control), there in zip(able, shown, strict=True):
-        yield mode, one, control, there
+    for number, ((mode, one, control), there) in enumerate(zip(able, shown, strict=True)):
+        failed_after_others = number > 0 and there["ended"] == "raised"
+        yield mode, one, control, machines.run(one.text, SIMULATED) if failed_after_others else there
 
 
 def _failure(mode: str, one: script.Script, control: Shown, shown: Shown, machines: Machines) -> Failure | None:
