@@ -4,6 +4,8 @@
     python benchmarks/found/run.py execute --only pyro --device cuda     on a GPU in place of simulated accelerators
     python benchmarks/found/run.py execute --store         write what happened to executed.jsonl
     python benchmarks/found/run.py page --write docs/found.md     or --check: from found.jsonl, executed.jsonl, scripts/
+    python benchmarks/found/run.py hunted --add NAME REPORT.json  a hunt's JSON report, to hunted.jsonl
+    python benchmarks/found/run.py hunted --write docs/hunt.md    or --check: from hunted.jsonl
 
 A script shows its bug if it ends well with the argument `cpu`, and with a device error, or with the error that its
 record names, on an accelerator. The libraries have to be installed (`pip install --no-deps` is enough for most);
@@ -17,6 +19,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,6 +27,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
 
 import command  # noqa: E402
+import hunted  # noqa: E402
 import shown  # noqa: E402
 import tables  # noqa: E402
 from trophies import load_executed, load_found, page, store  # noqa: E402
@@ -60,6 +64,24 @@ def write(options: argparse.Namespace) -> int:
     return 0
 
 
+def hunts(options: argparse.Namespace) -> int:
+    if options.add:
+        package, report = options.add
+        installed = version(package)
+        hunted.add(HERE, hunted.row_of(package, installed, Path(report), options.seconds, options.tests))
+        return 0
+    text = hunted.page(hunted.load(HERE))
+    if options.check:
+        return tables.check(
+            options.check, "hunted", text, f"python benchmarks/found/run.py hunted --write {options.check}"
+        )
+    if options.write:
+        tables.refresh(options.write, "hunted", text)
+    else:
+        print(text)
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -70,6 +92,16 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--jobs", type=int, default=1, help="how many are executed at a time; default: 1")
     running.add_argument("--store", action="store_true", help="write what happened to executed.jsonl")
     running.set_defaults(run=execute)
+    hunting = commands.add_parser("hunted")
+    what = hunting.add_mutually_exclusive_group()
+    what.add_argument("--add", nargs=2, metavar=("PACKAGE", "REPORT"), help="what the JSON report of a hunt says")
+    what.add_argument("--write", type=Path, metavar="PAGE", help="between the markers of a page")
+    what.add_argument("--check", type=Path, metavar="PAGE", help="whether it stands there")
+    hunting.add_argument("--seconds", type=int, default=0, help="with --add: what the hunt took of the CPU")
+    hunting.add_argument(
+        "--tests", action="store_true", help="with --add: it had a command that runs the project's tests"
+    )
+    hunting.set_defaults(run=hunts)
     writing = commands.add_parser("page")
     where = writing.add_mutually_exclusive_group()
     where.add_argument("--write", type=Path, metavar="PAGE", help="between the markers of a page")

@@ -66,6 +66,15 @@ SEEDED = {
                 if self.mask is None:
                     self.mask = torch.ones(x.shape, device=x.device)
                 return self.layer(x) * self.mask
+
+
+        class Reads(nn.Module):
+            def __init__(self, dim: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(dim, dim)
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return self.layer(x).to(next(self.parameters()).dtype)
     """,
     "right.py": """
         import torch
@@ -90,6 +99,25 @@ SEEDED = {
 
         def random(x: torch.Tensor) -> torch.Tensor:
             return x * torch.rand_like(x)
+
+
+        class OfOneImage(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = nn.Conv2d(8, 8, 1)
+
+            def forward(self, image: torch.Tensor) -> torch.Tensor:
+                channels, height, width = image.shape
+                return self.layer(image)
+
+
+        class GivesAnObject(nn.Module):
+            def __init__(self, dim: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(dim, dim)
+
+            def forward(self, x: torch.Tensor) -> torch.distributions.Normal:
+                return torch.distributions.Normal(self.layer(x), 1.0)
 
 
         class Registers(nn.Module):
@@ -362,6 +390,7 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
         ("another_result", modes.CALL): None,
         ("Branch", modes.CALL): "TDL003",
         ("Remembers", modes.BACK): None,
+        ("Reads", modes.PARALLEL): None,
     }
     by_target = {bug["failure"]["target"]["qualname"]: bug for bug in report["bugs"]}
     assert ["seeded.bugs:calls_factory", modes.CALL] in by_target["factory"]["reached"]
@@ -378,7 +407,11 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
         "on_the_host": "for the CPU",
         "lengths_belong_on_the_cpu": "contract",
         "says_where": "contract",
+        "OfOneImage": "contract",
     }
+    ran = {one["target"]["qualname"]: one["modes"] for one in report["targets"]}
+    assert modes.PARALLEL in ran["Registers"]
+    assert modes.PARALLEL not in ran["GivesAnObject"], "nothing puts its results together"
     _each_script_shows_its_bug(scripts, len(found))
     _the_record_spares_a_second_hunt(package, record, report)
 

@@ -223,6 +223,7 @@ def _run(text: str, name: str, root: str) -> dict[str, Any]:
         answer.update(_told(error, root))
     else:
         answer["result"] = compare.summary(names.get("result"))
+        answer["gathered"] = compare.is_gathered(names.get("result"))
         answer["held"] = sum(_on_accelerator(value) for key, value in names.items() if key != "result")
     answer["limits"] = list(recorder.limitations)
     return answer

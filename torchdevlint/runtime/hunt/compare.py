@@ -21,6 +21,15 @@ def summary(value: Any) -> list[dict[str, Any]]:
     return found
 
 
+def is_gathered(value: Any) -> bool:
+    """Whether `torch.nn.DataParallel` can put a result together: tensors, alone or in lists, tuples and dicts."""
+    if isinstance(value, dict):
+        return all(map(is_gathered, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(is_gathered, value))
+    return value is None or isinstance(value, torch.Tensor)
+
+
 def _leaves(value: Any, path: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (torch.Tensor, bool, int, float, str)):
         yield path, value

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torchdevlint.runtime.hunt import compare, judge, modes, script
-from torchdevlint.runtime.hunt.findings import BUG, UNREPRODUCED, Failure, Hunted, Place
+from torchdevlint.runtime.hunt.findings import BUG, CONTRACT, UNREPRODUCED, Failure, Hunted, Place
 from torchdevlint.runtime.hunt.machines import (
     FLAT,
     SCRIPT,
@@ -161,7 +161,9 @@ def _outcomes(calls: Sequence[script.Call], order: Order, machines: Machines) ->
     if works is None:
         return
     paths = tuple(one["path"] for one in works[1]["result"] if one.get("grad"))
-    others = [(mode, one) for mode, one in modes.scripts(works[0], paths) if mode in order.modes and mode != modes.CALL]
+    left_out = {modes.CALL, *(() if works[1]["gathered"] else (modes.PARALLEL,))}
+    wanted = [mode for mode in order.modes if mode not in left_out]
+    others = [(mode, one) for mode, one in modes.scripts(works[0], paths) if mode in wanted]
     for mode, one, control, shown in _executed(others, machines):
         yield mode, _failure(mode, one, control, shown, machines)
 
@@ -189,6 +191,8 @@ def _failure(mode: str, one: script.Script, control: Shown, shown: Shown, machin
         text = next((each.text for name, each in modes.scripts(call, one.paths) if name == mode), "")
         return machines.run(text, SIMULATED)
 
+    if mode == modes.PARALLEL and machines.run(modes.halved(one.call).text, FLAT)["ended"] != "ran":
+        return _of_shown(mode, one, shown, CONTRACT, "it takes no half of its arguments, so that none can be scattered")
     sort, reason = judge.sort_of(one, shown, SCRIPT, again if mode in modes.SIMPLE else None, control)
     failure = _of_shown(mode, one, shown, sort, reason)
     return _confirmed(failure, machines) if sort == BUG else failure

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchdevlint.runtime.execute.called import MODULE
-from torchdevlint.runtime.hunt.script import Call, Script, called, called_at, has_one_form, made, plain, setting_up
+from torchdevlint.runtime.execute.called import MODULE, is_argument
+from torchdevlint.runtime.execute.values import Description
+from torchdevlint.runtime.hunt.script import (
+    Call,
+    Script,
+    called,
+    called_at,
+    has_one_form,
+    made,
+    plain,
+    setting_up,
+    variables,
+)
 
 CALL, SECOND, EVAL, BACKWARD = "call", "second-device", "eval", "backward"
 DEEPCOPY, BACK, STATE_DICT, PARALLEL, AUTOCAST = "deepcopy", "to-and-back", "state-dict", "data-parallel", "autocast"
@@ -65,10 +76,27 @@ def _of_module(call: Call, name: str) -> Iterator[tuple[str, Script]]:
             second="cuda:1",
             as_function=True,
         )
-    yield of(
-        PARALLEL,
-        *ready,
-        'module = torch.nn.DataParallel(module, [0, 1] if device != "cpu" else None)',
-        f"result = {called(call)}",
-    )
+    if all(_is_scattered(one) for key, one in call.values.items() if is_argument(key)):
+        yield of(
+            PARALLEL,
+            *ready,
+            'module = torch.nn.DataParallel(module, [0, 1] if device != "cpu" else None)',
+            f"result = {called(call)}",
+        )
     yield of(AUTOCAST, *ready, "with torch.autocast(device, torch.float16):", f"    result = {called(call)}")
+
+
+def _is_scattered(description: Description) -> bool:
+    """Whether a replica of `DataParallel` gets its part of an argument; a device, or an object, stays as it is."""
+    of = description.get("of", ())
+    if description["is"] in ("list", "tuple", "dict"):
+        return all(_is_scattered(each) for each in (of.values() if isinstance(of, dict) else of))
+    return description["is"] in ("tensor", "value", "default", "name", "function")
+
+
+def halved(call: Call) -> Script:
+    """The call with the first half of each argument, as a replica of `DataParallel` gets it."""
+    given = "".join(f"{each}, " for each in variables(call)).rstrip()
+    half = f"torch.utils._pytree.tree_map_only(torch.Tensor, lambda one: one.chunk(2)[0], ({given}))"
+    body = (*setting_up(call), *([f"{given} = {half}"] if given else []), f"result = {called(call)}")
+    return Script(call, f"{call.target.name}, half of it", "cuda", body)

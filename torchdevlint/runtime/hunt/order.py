@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from torchdevlint.runtime.execute.called import MODULE
 from torchdevlint.runtime.execute.target import dotted, first_line, functions_of
-from torchdevlint.runtime.hunt.targets import MODULE, Target
+from torchdevlint.runtime.hunt.targets import Target
 
 _FACTORIES = frozenset(
     "arange as_tensor empty eye from_numpy full linspace logspace normal ones rand randint randn randperm tensor zeros"

@@ -139,6 +139,11 @@ def _given(call: Call) -> dict[str, str]:
     return found
 
 
+def variables(call: Call) -> list[str]:
+    """The variables of the arguments that are given."""
+    return list(_given(call).values())
+
+
 def _first_name(call: Call) -> str:
     return call.target.qualname.partition(".")[0]
 
