@@ -30,6 +30,17 @@ TRAIN = HEAD + """
         out = model(x){after}
         return (out * torch.ones(8)).sum()
 """
+BUFFER = HEAD + """
+    class Buffer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.{kept}
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.scale * x.cpu().mul(2)
+            return y @ torch.zeros(8, 8) + self.layer(x)
+"""
 SCALED = HEAD + """
     class Scaled(nn.Module):
         def __init__(self):
@@ -53,6 +64,17 @@ def test_what_met_a_parameter_goes_there(bench: Bench) -> None:
     found = bench.judgement(bench.finding(TRAIN.format(after="")))
     assert (found.verdict, found.rung) == (Verdict.CONFIRMED, Rung.SYNTHESISED)
     assert "(line 13) were let pass" in found.reason
+
+
+@pytest.mark.parametrize("is_buffer", [True, False])
+def test_what_met_a_buffer_goes_there(bench: Bench, is_buffer: bool) -> None:
+    """The finding is made by hand. Another attribute that is moved by hand may as well be left on the CPU."""
+    kept = 'register_buffer("scale", torch.ones(8))' if is_buffer else 'scale = torch.ones(8, device="cuda")'
+    found = by_hand(bench.write(BUFFER.format(kept=kept)), "TDL003", "torch.zeros(8, 8)")
+    if is_buffer:
+        assert bench.judgement(found).verdict is Verdict.CONFIRMED
+    else:
+        assert "another device error comes first" in bench.reasons(found)[Rung.SYNTHESISED]
 
 
 def test_what_may_be_elsewhere_once_the_first_is_right_confirms_nothing(bench: Bench) -> None:

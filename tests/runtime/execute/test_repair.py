@@ -46,6 +46,17 @@ def joined(x: Any) -> Any:
     return [torch.ones(1)] + x  # noqa: RUF005 (it is the message of this form)
 
 
+def area(size: Any) -> Any:
+    height, width = size
+    return torch.zeros(height, width)
+
+
+def filled(x: Any) -> Any:
+    made = torch.zeros(3)
+    made[0] = x
+    return made
+
+
 def gradient(x: Any) -> Any:
     return x.sum().backward()
 
@@ -146,6 +157,12 @@ BROKEN: dict[str, tuple[Program, dict[str, Description]]] = {
     "the inverse of a vector": (torch.linalg.inv, {"A": tensor(8)}),
     "a view of another size": (lambda x: x.view(8, 64), {"x": MATRIX}),
     "bincount of floats": (torch.bincount, {"input": tensor(8)}),
+    "two names for a number": (area, {"size": value(8)}),
+    "two names for three numbers": (area, {"size": {"is": "tuple", "of": [value(8)] * 3}}),
+    "a number that is indexed": (lambda n: torch.zeros(n[0], n[1]), {"n": value(8)}),
+    "the length of a number": (lambda n: torch.zeros(len(n), n[0]), {"n": value(8)}),
+    "a list that is too short": (lambda x: x[2], {"x": {"is": "list", "of": [MATRIX, MATRIX]}}),
+    "an element that is no number": (filled, {"x": MATRIX}),
     "a shift of floats": (lambda x: x << 1, {"x": MATRIX}),
 }
 GAPS = frozenset(

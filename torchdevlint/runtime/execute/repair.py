@@ -18,6 +18,8 @@ Values = Mapping[str, Description]
 Path = tuple[Any, ...]
 """The key of a slot, and the way to what is changed inside of its description."""
 Change = tuple[Path, Description]
+MOST_ITEMS = 6
+"""Of a list that is made longer."""
 
 
 def repairs(error: BaseException, values: Values) -> Iterator[Change]:
@@ -43,6 +45,25 @@ def changed(values: Values, path: Path, description: Description) -> dict[str, D
         holder = holder[step]
     holder[inside[-1]] = description
     return {**values, key: outer}
+
+
+def other_sizes(values: Values) -> Iterator[Change]:
+    """Tensors, all of one list at once, whose last or first dimension is smaller."""
+    for path, description in _leaves(values):
+        of = description.get("of")
+        if description["is"] == "tensor" and description["shape"]:
+            yield from ((path, each) for each in _smaller(description))
+        elif isinstance(of, list) and of and all(one["is"] == "tensor" and one["shape"] for one in of):
+            for each in zip(*map(_smaller, of), strict=True):
+                yield path, {**description, "of": list(each)}
+
+
+def _smaller(description: Description) -> list[Description]:
+    """Without what was seen of its numbers."""
+    shape = description["shape"]
+    sizes = ([*shape[:-1], max(shape[-1] // 2, 1)], [1, *shape[1:]])
+    plain = {key: one for key, one in description.items() if key != "data"}
+    return [{**plain, "shape": each} for each in sizes]
 
 
 def _leaves(values: Values) -> Iterator[tuple[Path, Description]]:
@@ -191,6 +212,45 @@ def _to_list(_found: re.Match[str], values: Values) -> Iterator[Change]:
             yield key, {"is": "list", "of": [item, item]}
 
 
+def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``h, w = size`` and ``b, n = x.shape``: as many as there are names for."""
+    count = _number_in(found)
+    for key, description in _leaves(values):
+        if description["is"] in ("list", "tuple") and 0 < len(description["of"]) != count:
+            items = [*description["of"], *[description["of"][-1]] * count][:count]
+            yield key, {**description, "of": items}
+        elif _is_number(description):
+            yield key, {"is": "tuple", "of": [description] * count}
+    yield from _rank(count)(found, values)
+
+
+def _to_numbers(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``size[0]``, ``len(size)``, ``h, w = size``: several numbers instead of one."""
+    for key, description in _leaves(values):
+        if _is_number(description):
+            yield from ((key, {"is": "tuple", "of": [description] * count}) for count in (2, 3))
+
+
+def _longer(_found: re.Match[str], values: Values) -> Iterator[Change]:
+    for key, description in _leaves(values):
+        if description["is"] in ("list", "tuple") and 0 < len(description["of"]) < MOST_ITEMS:
+            yield key, {**description, "of": [*description["of"], description["of"][-1]]}
+
+
+def _is_number(description: Description) -> bool:
+    return description["is"] == "value" and type(description["value"]) is int
+
+
+def _told_sizes(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``Shape mismatch, 8 != 64``: one of the sizes is the other."""
+    one, other = int(found[1]), int(found[2])
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        for at in reversed(range(len(shape))):
+            if shape[at] in (one, other):
+                yield key, {**description, "shape": [*shape[:at], one + other - shape[at], *shape[at + 1 :]]}
+
+
 def _to_number(_found: re.Match[str], values: Values) -> Iterator[Change]:
     for key, description in _leaves(values):
         if description["is"] in ("tensor", "list", "namespace", "module", "function"):
@@ -258,7 +318,15 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             r"\(expected (\d), got \d\)|\(expected (\d)\)",
             _told_rank,
         ),
-        (r"expected (\d) dimensions,? got \d", _told_rank),
+        (r"[Ee]xpected (\d) dimensions,? got \d", _told_rank),
+        (r"to unpack \(expected (\d+)", _unpacked),
+        (
+            r"cannot unpack non-iterable int|'int' object is not (?:subscriptable|iterable)|'int' has no len",
+            _to_numbers,
+        ),
+        (r"(?:list|tuple) index out of range", _longer),
+        (r"expand\(torch.*size=\[\]\)", _rank(0)),
+        (r"[Ss]hape mismatch, (\d+) != (\d+)", _told_sizes),
         (r"at dimension (\d+): expected (\d+), got \d+", _told_size),
         (r"expected (\d) dims|number of subscripts in the equation \((\d)\) does not match", _told_rank),
         (r"shape (?:of )?[\[(]((?:[A-Z*]\w*|\d+)(?:(?:, ?|x)(?:[A-Z*]\w*|\d+))*,?)[\])]", _told_shape),

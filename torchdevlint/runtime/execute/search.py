@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from torchdevlint.runtime.execute.called import INIT, RECEIVER, Description
 from torchdevlint.runtime.execute.errors import told
-from torchdevlint.runtime.execute.repair import changed, repairs
+from torchdevlint.runtime.execute.repair import changed, other_sizes, repairs
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.values import DEFAULT
 
@@ -76,8 +76,10 @@ def search(
             quiet = (hit, values)
         if (hit, len(outcome.rows)) > nearest[:2]:
             nearest = (hit, len(outcome.rows), outcome.error)
-        changed = [slot for slot in slots if RECEIVER not in values or not slot.key.startswith(INIT)]
-        frontier.extend(changes(changed, values, outcome.error), max(cost, 0), hit * 1000 + len(outcome.rows))
+        if outcome.error is None:
+            frontier.extend(resized(slots, values), max(cost, 0), hit * 1000 + len(outcome.rows))
+        free = [slot for slot in slots if RECEIVER not in values or not slot.key.startswith(INIT)]
+        frontier.extend(changes(free, values, outcome.error), max(cost, 0), hit * 1000 + len(outcome.rows))
     hit, _, error = nearest
     if quiet[1] is not None:
         return Found(quiet[1], runs, "no values were found with which it comes to the flagged expression", False)
@@ -108,6 +110,13 @@ class Frontier:
             if key not in self._seen:
                 self._seen.add(key)
                 heapq.heappush(self._queue, (cost + extra - worth, cost + extra, len(self._seen), values))
+
+
+def resized(slots: Sequence[Slot], values: Values) -> Iterator[tuple[int, Values]]:
+    """Neighbours of values that run: tensors of other sizes, which may choose another branch."""
+    ours = {slot.key: values[slot.key] for slot in slots if slot.key in values}
+    for number, (path, description) in enumerate(other_sizes(ours)):
+        yield 4 + number, {**values, **changed(ours, path, description)}
 
 
 def at_first(slots: Sequence[Slot]) -> Values:

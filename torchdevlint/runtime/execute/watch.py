@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import gc
 import inspect
 import sys
 import threading
@@ -126,13 +127,13 @@ class Watch:
 
     def lets_pass(self, given: Sequence[torch.Tensor]) -> bool:
         """Whether a device error is none of the finding's. What met a parameter on the accelerator has to go there, so
-        that nothing is unknown of the result; otherwise the right result may be elsewhere.
+        that nothing is unknown of the result, and a buffer is as good; otherwise the right result may be elsewhere.
         """
         if any(self.is_ours(marks_of(tensor)) for tensor in given):
             return False
         site = user_line()
         self.passed.add(0 if site is None else site.line)
-        if not any(_is_of_parameter(tensor) and self._is_there(tensor) for tensor in given):
+        if not any(_is_of_module(tensor) and self._is_there(tensor) for tensor in given):
             for tensor in given:
                 if not self._is_there(tensor):
                     mark(tensor, self.tainted)
@@ -185,9 +186,13 @@ class Watch:
                 self.followed.add(number)
 
 
-def _is_of_parameter(tensor: torch.Tensor) -> bool:
-    """Whether it is a parameter, or a view of one, as ``weight.t()`` in `linear`."""
-    return isinstance(tensor, torch.nn.Parameter) or isinstance(tensor._base, torch.nn.Parameter)
+def _is_of_module(tensor: torch.Tensor) -> bool:
+    """Whether it is a parameter or buffer of a Module, or a view of one, as ``weight.t()`` in `linear`."""
+    whole = tensor if tensor._base is None else tensor._base
+    if isinstance(whole, torch.nn.Parameter):
+        return True
+    held_by = (one for one in gc.get_objects() if issubclass(type(one), torch.nn.Module))
+    return any(whole is buffer for module in held_by for buffer in module.__dict__.get("_buffers", {}).values())
 
 
 def held(value: Any, depth: int = 3) -> Iterator[torch.Tensor]:
