@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("torch", reason="values for the parameters are built with torch")
 
+from torchdevlint.runtime.execute.documented import annotation
 from torchdevlint.runtime.execute.slots import MODELS, Slot, candidates_for, slots_of
 from torchdevlint.runtime.execute.usage import Usage, usages
 from torchdevlint.runtime.execute.values import DEFAULT, Description, tensor, value
@@ -306,3 +307,68 @@ def test_no_candidate_is_tried_twice() -> None:
     for name in ("thing", "labels", "mask", "n", "model", "x", "lengths", "config"):
         found: list[Any] = candidates_for(name, "", Usage(), {})
         assert all(each not in found[:place] for place, each in enumerate(found)), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("int", "int"),
+        ("`tuple`", "tuple"),
+        ("list of Tensors, optional", "list[Tensor]"),
+        ("list(str)", "list[str]"),
+        ("tuple of ints", "tuple[int, ...]"),
+        (":class:`torch.Tensor`, default: None", "torch.Tensor"),
+        ("int or float, *optional*", "int | float"),
+        ("is instance of `torch.nn.Module`", "torch.nn.Module"),
+        ("Tensor, shape (N, 2)", "Tensor"),
+        ("Dict[str, Tensor]", "Dict[str, Tensor]"),
+        ("numpy array", "ndarray"),
+        ("optional", ""),
+    ],
+)
+def test_a_documented_type_is_read_as_an_annotation(kind: str, expected: str) -> None:
+    assert annotation(kind) == expected
+
+
+SPHINX = """
+    :param int rows: how many
+    :param names: which
+    :type names: list of strings
+"""
+GOOGLE = """
+    Args:
+        rows (int): how many
+        names (list of strings, optional): which (not all)
+"""
+NUMPY = """
+    Parameters
+    ----------
+    rows : int
+        How many.
+    names : list of strings, optional
+"""
+
+
+@pytest.mark.parametrize("text", [SPHINX, GOOGLE, NUMPY])
+def test_without_an_annotation_the_docstring_is_believed_first(text: str) -> None:
+    """Not alone: what comes without it comes after; and an annotation is believed more."""
+    found = slots(f"def f(rows, names, other: str):\n    '''{text}'''\n    return rows")
+    bare = slots("def f(rows, names, other: str):\n    return rows")
+    words = {"is": "list", "of": [value("names"), value("names")]}
+    assert found["names"].candidates == (words, *bare["names"].candidates)
+    assert found["rows"].candidates[0] == value(8)
+    assert found["other"] == bare["other"]
+
+
+class Documented:
+    """
+    :type rows: int
+    """
+
+    def __init__(self, rows):  # type: ignore[no-untyped-def]
+        self.rows = rows
+
+
+@pytest.mark.parametrize("made", [Documented, Documented.__init__])
+def test_a_class_documents_its_constructor(made: Any) -> None:
+    assert {slot.name: slot for slot in slots_of(made, None)}["rows"].candidates[0] == value(8)

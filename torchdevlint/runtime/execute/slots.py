@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torchdevlint.runtime.execute import words
+from torchdevlint.runtime.execute.documented import documented
 from torchdevlint.runtime.execute.target import FunctionNode, dotted
 from torchdevlint.runtime.execute.usage import Usage, usages
 from torchdevlint.runtime.execute.values import DEFAULT, SIZE, Description, by_name, tensor, value
@@ -80,6 +81,7 @@ def slots_of(
     evidence = usages(node.body) if node is not None else {}
     annotations = _annotations(node) if node is not None else {}
     module = sys.modules.get(getattr(function, "__module__", "") or "")
+    told = documented(function)
     found = []
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -89,6 +91,10 @@ def slots_of(
         candidates = candidates_for(
             parameter.name, text, evidence.get(parameter.name, Usage()), evidence, parameter.default, module, depth
         )
+        if not text and parameter.name in told:  # a docstring is believed first, and not alone
+            usage = evidence.get(parameter.name, Usage())
+            by_text = _by_annotation(told[parameter.name], parameter.name, usage, module, depth)
+            candidates = _unique([*by_text, *candidates])
         if optional:
             placed = bool(candidates) and candidates[0]["is"] == "device"
             if None in evidence.get(parameter.name, Usage()).compared:
