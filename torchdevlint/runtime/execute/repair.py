@@ -159,18 +159,6 @@ def _told_shape(found: re.Match[str], values: Values) -> Iterator[Change]:
             yield key, {**description, "shape": wanted}
 
 
-def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
-    """``too many values to unpack (expected 3)``: of its sizes, or of itself."""
-    number = int(found[1])
-    for key, description in _tensors(values):
-        shape = description["shape"]
-        if len(shape) > number:
-            yield key, {**description, "shape": shape[:number]}
-        if shape and shape[0] != number:
-            yield key, {**description, "shape": [number, *shape[1:]]}
-            yield key, {"is": "tuple", "of": [description] * number}
-
-
 def _number_in(found: re.Match[str]) -> int:
     return int(next(text for text in found.groups() if text))
 
@@ -213,7 +201,7 @@ def _to_list(_found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
-    """``h, w = size`` and ``b, n = x.shape``: as many as there are names for."""
+    """``h, w = size``, ``b, n = x.shape`` and ``first, second = x``: as many as there are names for."""
     count = _number_in(found)
     for key, description in _leaves(values):
         if description["is"] in ("list", "tuple") and 0 < len(description["of"]) != count:
@@ -221,7 +209,13 @@ def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
             yield key, {**description, "of": items}
         elif _is_number(description):
             yield key, {"is": "tuple", "of": [description] * count}
-    yield from _rank(count)(found, values)
+    for key, description in _tensors(values):
+        shape = description["shape"]
+        if len(shape) != count:
+            yield key, {**description, "shape": _of_rank(shape, count)}
+        if shape and shape[0] != count:
+            yield key, {**description, "shape": [count, *shape[1:]]}
+            yield key, {"is": "tuple", "of": [description] * count}
 
 
 def _to_numbers(_found: re.Match[str], values: Values) -> Iterator[Change]:
@@ -330,7 +324,6 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
         (r"at dimension (\d+): expected (\d+), got \d+", _told_size),
         (r"expected (\d) dims|number of subscripts in the equation \((\d)\) does not match", _told_rank),
         (r"shape (?:of )?[\[(]((?:[A-Z*]\w*|\d+)(?:(?:, ?|x)(?:[A-Z*]\w*|\d+))*,?)[\])]", _told_shape),
-        (r"too many values to unpack \(expected (\d)\)", _unpacked),
         (r"B ?x ?C ?x ?H ?x ?W|\([BN], ?C, ?H, ?W\)|'B', 'C', 'H', 'W'", _rank(4)),
         (
             r"Expected (\d)D.*input|expected (?:to be )?(\d)D|Expected.*?(\d)-?[dD]",
