@@ -62,8 +62,9 @@ that the library has for it. It is unsafe: calling a method through `.module` go
 Wrappers that were made in another file, wrappers of other libraries, an `Accelerator` that is an argument, and models
 that are wrapped by one method of a class and read by another one when it is not sure which of them runs first. Names
 that begin with an underscore are reported only where the class of the model is known to have them; `wrapped.device` is
-left to TDL107. It is silent where the function asks with `hasattr`, or by a function that does, or catches the
-`AttributeError`, and where the file puts such an attribute on a wrapper.
+left to TDL107. Several attributes that a file reads of one wrapped model are one finding. It is silent where the
+function asks with `hasattr`, or by a function that does, or catches the `AttributeError`, and where the file puts such
+an attribute on a wrapper.
 
 ## References
 - [torch.nn.DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
@@ -172,6 +173,7 @@ def _note_read(event: AttributeRead) -> None:
             conditional,
             machine.span_of(node.value),
             *_unwrap(frame, made_at),
+            shared=f"{machine.text_of(node.value)} wrapped at {machine.span_of(made_at)}",
         ),
         state,
     )

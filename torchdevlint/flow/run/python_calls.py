@@ -9,10 +9,11 @@ from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.loaders import forget_if_written, next_of
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, is_number, sequence
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import emptied, with_field
 from torchdevlint.flow.state.values import (
@@ -58,6 +59,22 @@ def _first(arguments: Arguments) -> Value:
 
 def _abs(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     return _first(arguments) if isinstance(_first(arguments), Tensor) else NUMBER
+
+
+def _len(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """A number that is known of a list that this function was given with its items, and does not change."""
+    value, function = _first(arguments), frame.function
+    if isinstance(value, Seq) and value.items and frame.depth and function is not None:
+        name = dotted_path(node.args[0]) if node.args else None
+        if name in argument_names(function) and not _is_changed(function, name):
+            return Const(len(value.items))
+    return NUMBER
+
+
+def _is_changed(function: FunctionNode, name: str) -> bool:
+    """Whether a function binds a parameter again, or may make what it was given longer or shorter."""
+    bound_again = any(bound for _, bound, _ in bindings_in(function).get(name, ()))
+    return bound_again or name in stored_into(function) or bool(uses_in(function)[name].attributes)
 
 
 def _range(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -195,6 +212,7 @@ def _sum(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Va
 
 _BUILTINS: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "abs": _abs,
+    "len": _len,
     "range": _range,
     "str": _text,
     "repr": _text,
