@@ -139,8 +139,13 @@ def _combine(
         return NUMBER if all(is_number(value) for value in values) else of_unknown(values)
     if len(tensors) > 1:
         frame.machine.arrivals.note_operands(frame.function, (value for _, value in tensors))
-    for one, other in combinations(tensors[:MAX_OPERANDS], 2):
+    pairs = combinations(tensors[:MAX_OPERANDS], 2)
+    ends = [
         check(frame, state, node, operation, one, other, strict, in_place and one[1] is operands[0][1])
+        for one, other in pairs
+    ]
+    if any(ends):
+        return Tensor(TOP, _result_ndim([value for _, value in tensors], with_unknown=False))
     if in_place and isinstance(operands[0][1], Tensor):
         return operands[0][1]
     with_unknown = any(isinstance(value, Unknown) for _, value in operands)
@@ -203,8 +208,10 @@ def check(
     other: tuple[ast.expr, Tensor],
     strict: bool = False,
     writes_one: bool = False,
-) -> None:
+) -> bool:
     """Record the operation if its two operands surely sit on different devices and torch refuses that.
+
+    The answer is whether every run ends here: one of them is on an accelerator that is named, and so is never moved.
 
     A 0-dim CPU tensor may be an input of an elementwise operation, not its output; where the number of
     dimensions is unknown, nothing is said. Two accelerators that differ never go together. What was made empty stands
@@ -213,18 +220,19 @@ def check(
     known = relation(one[1].device, other[1].device)
     frame.machine.emit(Met(frame, state, node, one, other, known))
     if known is not Relation.DIFFER:
-        return
+        return False
     stayed, moved = (one, other) if stays_behind(one[1].device) else (other, one)
     written = writes_one and stayed[1] is one[1]
     if stays_behind(stayed[1].device) and not strict and not written and not stayed[1].ndim:
-        return
+        return False
     if operation in _OPERATORS and is_made_empty(stayed[1]):
-        return
+        return False
     if stayed[1].device.origin is Origin.KEPT and frame.entry.kind == "init":
-        return
+        return False
     if stayed[1].device == CPU and moved[1].device == MODEL and frame.context != "forward":
-        return
+        return False
     frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
+    return moved[1].device.origin is Origin.LITERAL
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:
