@@ -148,6 +148,8 @@ def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:
     named = [each.value for each in made.keywords if each.arg == "device"] or made.args[:1]
     if not named:
         return TOP if made.keywords else DEFAULT
+    if isinstance(named[0], ast.Call) and frame.evaluate(named[0].func, state) == Ref("torch.get_default_device"):
+        return DEFAULT
     here = made in nodes_in(frame.function or frame.machine.tree, ast.Call)
     if not here and not isinstance(named[0], ast.Constant):
         return TOP
