@@ -306,3 +306,23 @@ def test_patterns_find_what_has_a_suffix_of_its_own(tmp_path: Path) -> None:
     assert reported(project(tmp_path, first=first, train=train)) == ["first.py", "found.py"]
     assert reported(project(tmp_path, train=write.replace(".rows", ".lines"))) == []
     assert reported(project(tmp_path, write=write.replace(".rows", ".lines"))) == ["first.py", "found.py"]
+
+
+FILLS = """import torch
+from storage import Storage
+
+def resume(objects, path):
+    saved = torch.load(path)
+    for key, value in objects.items():
+        value.load_state_dict(saved[key])
+"""
+KEEPS = "class Storage:\n    def load_state_dict(self, state_dict):\n        self.kept = state_dict\n"
+
+
+@pytest.mark.parametrize(("storage", "sure"), [(KEEPS, "unsafe"), ("class Storage:\n    pass\n", "safe")])
+def test_a_class_that_is_imported_may_keep_the_tensors_of_a_state_dict(tmp_path: Path, storage: str, sure: str) -> None:
+    (tmp_path / "storage.py").write_text(storage)
+    (tmp_path / "resume.py").write_text(FILLS)
+    (found,) = lint(tmp_path).diagnostics
+    assert found.fix is not None
+    assert found.fix.applicability.value == sure

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.fed_loads import only_fed
 from torchdevlint.flow.scope.names import argument_names, dotted_path, has_stars, positional_names
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     UNKNOWN,
@@ -33,6 +33,8 @@ from torchdevlint.flow.state.values import (
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import nodes_in
 
+_FILLS_ITSELF = "def load_state_dict("
+"""How a class begins to say itself what becomes of a state dict."""
 _RANK_WORDS = frozenset({"init_process_group", "DistributedDataParallel", "local_rank", "LOCAL_RANK"})
 
 
@@ -102,7 +104,7 @@ def _record_load(
             machine.span_of(node),
             name,
             machine.text_of(node),
-            node in only_fed(machine.tree),
+            _is_copied(machine, node),
             bool(_RANK_WORDS & machine.words),
             parameter,
             None if given is None else machine.span_of(given[0]),
@@ -111,6 +113,18 @@ def _record_load(
             frame.scope,
         ),
     )
+
+
+def _is_copied(machine: Machine, node: ast.Call) -> bool:
+    """Whether what is loaded only goes into parameters, by a `load_state_dict` that keeps none of the tensors.
+
+    One that a file which is imported here defines may be asked, and may keep them.
+    """
+    if node not in only_fed(machine.tree):
+        return False
+    project = machine.others.project if machine.others is not None else None
+    imported = (project.text_of(path) for path in project.imported(project.path)) if project is not None else ()
+    return not any(each is not None and _FILLS_ITSELF in each.text for each in imported)
 
 
 def _note_return(event: FunctionReturned) -> None:
