@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch", reason="torch raises the errors")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from torchdevlint.runtime.execute.repair import Change, changed, repairs  # noqa: E402
+from torchdevlint.runtime.execute.changes import Change, changed  # noqa: E402
+from torchdevlint.runtime.execute.repair import repairs  # noqa: E402
 from torchdevlint.runtime.execute.values import Description, Setting, build, tensor, value  # noqa: E402
 
 CPU = torch.device("cpu")

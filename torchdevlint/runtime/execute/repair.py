@@ -5,19 +5,15 @@ The texts are those of PyTorch and of Python's interpreter.
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from torchdevlint.runtime.execute import asked
+from torchdevlint.runtime.execute.changes import Change, Values, leaves_of, tensors_of
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.values import SIZE, Description, tensor
 
-Values = Mapping[str, Description]
-Path = tuple[Any, ...]
-"""The key of a slot, and the way to what is changed inside of its description."""
-Change = tuple[Path, Description]
 MOST_ITEMS = 6
 """Of a list that is made longer."""
 
@@ -25,7 +21,7 @@ MOST_ITEMS = 6
 def repairs(error: BaseException, values: Values) -> Iterator[Change]:
     """Changes of one slot that `error` suggests, the likeliest first."""
     text = text_of(error)
-    leaves = list(_leaves(values))
+    leaves = list(leaves_of(values))
     yield from asked.for_kinds(text, leaves)
     for pattern, suggest in _RULES:
         found = pattern.search(text)
@@ -34,78 +30,25 @@ def repairs(error: BaseException, values: Values) -> Iterator[Change]:
     yield from asked.for_words(text, leaves)
 
 
-def changed(values: Values, path: Path, description: Description) -> dict[str, Description]:
-    """`values` with one description in place of another."""
-    key, *inside = path
-    if not inside:
-        return {**values, key: description}
-    outer = copy.deepcopy(values[key])
-    holder: Any = outer
-    for step in inside[:-1]:
-        holder = holder[step]
-    holder[inside[-1]] = description
-    return {**values, key: outer}
-
-
-def other_sizes(values: Values) -> Iterator[Change]:
-    """Tensors, all of one list at once, whose last or first dimension is smaller."""
-    for path, description in _leaves(values):
-        of = description.get("of")
-        if description["is"] == "tensor" and description["shape"]:
-            yield from ((path, each) for each in _smaller(description))
-        elif isinstance(of, list) and of and all(one["is"] == "tensor" and one["shape"] for one in of):
-            for each in zip(*map(_smaller, of), strict=True):
-                yield path, {**description, "of": list(each)}
-
-
-def _smaller(description: Description) -> list[Description]:
-    """Without what was seen of its numbers."""
-    shape = description["shape"]
-    sizes = ([*shape[:-1], max(shape[-1] // 2, 1)], [1, *shape[1:]])
-    plain = {key: one for key, one in description.items() if key != "data"}
-    return [{**plain, "shape": each} for each in sizes]
-
-
-def _leaves(values: Values) -> Iterator[tuple[Path, Description]]:
-    for key, description in values.items():
-        yield from _inside((key,), description)
-
-
-def _inside(path: Path, description: Description) -> Iterator[tuple[Path, Description]]:
-    yield path, description
-    of = description.get("of")
-    if isinstance(of, (dict, list)):
-        for step, each in of.items() if isinstance(of, dict) else enumerate(of):
-            yield from _inside((*path, "of", step), each)
-    for step, each in description.get("with", {}).items():
-        yield from _inside((*path, "with", step), each)
-
-
-def _tensors(values: Values, integer: bool | None = None) -> Iterator[tuple[Path, Description]]:
-    for path, description in _leaves(values):
-        if description["is"] == "tensor" and integer in (None, not description["dtype"].startswith("float")):
-            yield path, description
-
-
 def _to_integers(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values, integer=False):
+    for key, description in tensors_of(values, integer=False):
         yield key, {**description, "dtype": "int64"}
 
 
 def _to_floats(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values, integer=True):
+    for key, description in tensors_of(values, integer=True):
         yield key, {**description, "dtype": "float32"}
 
 
 def _to_booleans(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         if description["dtype"] != "bool":
             yield key, {**description, "dtype": "bool"}
 
 
 def _rank(rank: int) -> Callable[[re.Match[str], Values], Iterator[Change]]:
     def suggest(_found: re.Match[str], values: Values) -> Iterator[Change]:
-        for key, description in _tensors(values):
+        for key, description in tensors_of(values):
             if len(description["shape"]) != rank:
                 yield key, {**description, "shape": _of_rank(description["shape"], rank)}
 
@@ -121,7 +64,7 @@ def _of_rank(shape: list[int], rank: int) -> list[int]:
 
 
 def _other_rank(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         rank = len(description["shape"])
         for other in (rank + 1, rank - 1):
             if 0 < other < 6:
@@ -129,7 +72,7 @@ def _other_rank(_found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _higher(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         if len(description["shape"]) < 5:
             yield key, {**description, "shape": [*description["shape"], SIZE]}
 
@@ -137,7 +80,7 @@ def _higher(_found: re.Match[str], values: Values) -> Iterator[Change]:
 def _last(found: re.Match[str], values: Values) -> Iterator[Change]:
     """The last dimension has to be the number that is told."""
     size = _number_in(found)
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         if description["shape"] and description["shape"][-1] != size:
             yield key, {**description, "shape": [*description["shape"][:-1], size]}
 
@@ -145,7 +88,7 @@ def _last(found: re.Match[str], values: Values) -> Iterator[Change]:
 def _told_size(found: re.Match[str], values: Values) -> Iterator[Change]:
     """``Shape mismatch at dimension 1: expected 2, got 8``"""
     place, size = int(found[1]), int(found[2])
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         shape = description["shape"]
         if place < len(shape) and shape[place] != size:
             yield key, {**description, "shape": [*shape[:place], size, *shape[place + 1 :]]}
@@ -154,7 +97,7 @@ def _told_size(found: re.Match[str], values: Values) -> Iterator[Change]:
 def _told_shape(found: re.Match[str], values: Values) -> Iterator[Change]:
     """``points must have shape (N, 2)``: a letter is any size."""
     wanted = [int(each) if each.isdigit() else SIZE for each in re.split(r"\s*[,x]\s*", found[1].strip(" ,"))]
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         if description["shape"] != wanted:
             yield key, {**description, "shape": wanted}
 
@@ -165,7 +108,7 @@ def _number_in(found: re.Match[str]) -> int:
 
 def _channels(found: re.Match[str], values: Values) -> Iterator[Change]:
     size = _number_in(found)
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         shape = description["shape"]
         if len(shape) > 1 and shape[1] != size:
             yield key, {**description, "shape": [shape[0], size, *shape[2:]]}
@@ -176,7 +119,7 @@ def _channels(found: re.Match[str], values: Values) -> Iterator[Change]:
 def _dimension(found: re.Match[str], values: Values) -> Iterator[Change]:
     """``The size of tensor a (8) must match the size of tensor b (3) at non-singleton dimension 1``."""
     one, other, place = int(found[1]), int(found[2]), int(found[3])
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         shape = description["shape"]
         for wanted in (one, other, 1):
             for at in dict.fromkeys((place, len(shape) - 1, 0)):
@@ -185,7 +128,7 @@ def _dimension(found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _larger(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values, integer=False):
+    for key, description in tensors_of(values, integer=False):
         shape = description["shape"]
         if len(shape) >= 3 and max(shape[-2:]) < 64:
             head = shape[:-2] if len(shape) > 3 else shape[:-1]
@@ -194,7 +137,7 @@ def _larger(_found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _to_list(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("tensor", "value"):
             item = description if description["is"] == "tensor" else tensor(SIZE, SIZE)
             yield key, {"is": "list", "of": [item, item]}
@@ -203,13 +146,13 @@ def _to_list(_found: re.Match[str], values: Values) -> Iterator[Change]:
 def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
     """``h, w = size``, ``b, n = x.shape`` and ``first, second = x``: as many as there are names for."""
     count = _number_in(found)
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("list", "tuple") and 0 < len(description["of"]) != count:
             items = [*description["of"], *[description["of"][-1]] * count][:count]
             yield key, {**description, "of": items}
         elif _is_number(description):
             yield key, {"is": "tuple", "of": [description] * count}
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         shape = description["shape"]
         if len(shape) != count:
             yield key, {**description, "shape": _of_rank(shape, count)}
@@ -220,13 +163,13 @@ def _unpacked(found: re.Match[str], values: Values) -> Iterator[Change]:
 
 def _to_numbers(_found: re.Match[str], values: Values) -> Iterator[Change]:
     """``size[0]``, ``len(size)``, ``h, w = size``: several numbers instead of one."""
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if _is_number(description):
             yield from ((key, {"is": "tuple", "of": [description] * count}) for count in (2, 3))
 
 
 def _longer(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("list", "tuple") and 0 < len(description["of"]) < MOST_ITEMS:
             yield key, {**description, "of": [*description["of"], description["of"][-1]]}
 
@@ -238,7 +181,7 @@ def _is_number(description: Description) -> bool:
 def _told_sizes(found: re.Match[str], values: Values) -> Iterator[Change]:
     """``Shape mismatch, 8 != 64``: one of the sizes is the other."""
     one, other = int(found[1]), int(found[2])
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         shape = description["shape"]
         for at in reversed(range(len(shape))):
             if shape[at] in (one, other):
@@ -246,33 +189,33 @@ def _told_sizes(found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _to_number(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("tensor", "list", "namespace", "module", "function"):
             yield key, {"is": "value", "value": SIZE}
 
 
 def _to_tensor(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("value", "list", "namespace", "function", "module"):
             yield key, tensor(SIZE, SIZE)
 
 
 def _to_callable(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("tensor", "value", "namespace"):
             yield key, {"is": "function"}
             yield key, {"is": "module", "make": "nn.Linear(8, 8)"}
 
 
 def _with_gradient(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values, integer=False):
+    for key, description in tensors_of(values, integer=False):
         if not description.get("grad"):
             yield key, {**description, "grad": True}
 
 
 def _missing_key(found: re.Match[str], values: Values) -> Iterator[Change]:
     missing = found[1] or found[2]
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] == "dict" and missing not in description["of"]:
             yield key, {"is": "dict", "of": {**description["of"], missing: tensor(SIZE, SIZE)}}
         elif description["is"] in ("tensor", "namespace"):
@@ -280,13 +223,13 @@ def _missing_key(found: re.Match[str], values: Values) -> Iterator[Change]:
 
 
 def _to_namespace(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _leaves(values):
+    for key, description in leaves_of(values):
         if description["is"] in ("tensor", "value", "function", "list"):
             yield key, {"is": "namespace"}
 
 
 def _one_number(_found: re.Match[str], values: Values) -> Iterator[Change]:
-    for key, description in _tensors(values):
+    for key, description in tensors_of(values):
         yield key, {**description, "shape": []}
     yield from _to_number(_found, values)
 

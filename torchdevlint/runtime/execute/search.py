@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from torchdevlint.runtime.execute.called import INIT, RECEIVER, Description
+from torchdevlint.runtime.execute.changes import changed, other_sizes
 from torchdevlint.runtime.execute.errors import told
-from torchdevlint.runtime.execute.repair import changed, other_sizes, repairs
+from torchdevlint.runtime.execute.repair import repairs
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.values import DEFAULT
 
