@@ -12,21 +12,53 @@ from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.record.sites import site_of
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.tensors import agreeing
-from torchdevlint.runtime.simulated.tensors.agreeing import CELLS, ELEMENTWISE
+from torchdevlint.runtime.simulated.tensors.agreeing import CELLS, ELEMENTWISE, FUNCTIONS, VIEWS
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
 from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 
 
 def _operands(name: str, device: str) -> tuple[Any, ...]:
     tensor = torch.rand(3, 4, generator=torch.Generator().manual_seed(0)).to(device)
+    if name.endswith("where"):
+        return (tensor > 0.5, tensor, tensor + 1) if name == "torch.where" else (tensor, tensor > 0.5, tensor + 1)
+    name = name.removeprefix("torch.")
     if name == "clamp":
         return tensor, 0.25, 0.5
-    binary = ("add", "sub", "mul", "div", "gt", "ge", "lt", "le", "ne", "eq")
+    binary = ("add", "sub", "mul", "div", "gt", "ge", "lt", "le", "ne", "eq", "maximum", "minimum", "pow")
     return (tensor, tensor + 1) if ELEMENTWISE[name].removesuffix("_") in binary else (tensor,)
 
 
 def _elementwise(name: str, device: str) -> Any:
-    return getattr(torch.Tensor, name)(*_operands(name, device))
+    owner, _, method = name.rpartition(".")
+    return getattr(torch if owner else torch.Tensor, method)(*_operands(name, device))
+
+
+_SIZES: dict[str, tuple[Any, ...]] = {
+    "view": (4, 3), "reshape": ((2, 6),), "transpose": (0, 1), "permute": (1, 0), "unsqueeze": (0,),
+    "expand": (2, 3, 4), "select": (0, 1), "narrow": (1, 1, 2), "chunk": (2,),
+}
+
+
+def _viewed(name: str, device: str) -> Any:
+    tensor = torch.arange(12.0).to(device).view(3, 4)
+    sizes = (tensor + 1,) if name.endswith("_as") else _SIZES.get(name, ())
+    made = getattr(tensor, name)(*sizes)
+    return (*(made if isinstance(made, (tuple, list)) else (made,)), tensor.t().reshape(-1))
+
+
+def _indexed(device: str) -> Any:
+    table, rows = torch.arange(12.0, device=device).view(3, 4), torch.tensor([2, 0], device=device)
+    mixed = (table[1], table[:, 1:3], table[..., None, 0], table[rows], table[rows, 1], table[rows, 1:], table[1, 2])
+    return (*mixed, table[table > 4], table[table[:, 0] > 1, 1:], table[[0, 2]], table[True], table[rows[0]])
+
+
+def _assigned(device: str) -> Any:
+    table, rows = torch.zeros(3, 4, device=device), torch.tensor([2, 0], device=device)
+    table[rows] = torch.ones(2, 4, device=device)
+    table[table > 0] = 3.0
+    table[rows, 1] = table[1, 1]
+    table[rows[0]] = 7.0
+    return table
 
 
 def _cell(name: str, device: str) -> Any:
@@ -51,6 +83,10 @@ def _written(device: str) -> Any:
 PROGRAMS: dict[str, Callable[[str], Any]] = {
     **{name: lambda device, name=name: _elementwise(name, device) for name in ELEMENTWISE},
     **{name: lambda device, name=name: _cell(name, device) for name in CELLS},
+    **{f"torch.{name}": lambda device, name=name: _elementwise(f"torch.{name}", device) for name in FUNCTIONS},
+    **{f".{name}": lambda device, name=name: _viewed(name, device) for name in VIEWS},
+    "[..]": _indexed,
+    "[rows] =": _assigned,
     "linear": _linear,
     "[..] =": _written,
 }
@@ -116,12 +152,46 @@ def test_the_mode_is_left_out_where_operands_agree_and_asked_again_afterwards(
         doubled = tensor + tensor
         doubled[0] = 1.0
         assert seen == []
-        tensor.cos()
+        tensor.cumsum(0)
         with pytest.raises(RuntimeError, match="The size of tensor"):
             tensor + torch.ones(3, device="cuda")
         seen.clear()
-        tensor.cos()
+        tensor.cumsum(0)
         assert len(seen) == 1
+
+
+def test_masks_wait_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits() -> dict[str, int]:
+        recorder = Recorder()
+        with simulate(1, recorder=recorder):
+            table = torch.zeros(4, device="cuda")
+            table[table > 1]
+            table[table > 1] = 2.0
+            table.cpu()[torch.tensor([True] * 4)]
+            table[torch.tensor([1], device="cuda")]
+        return {operation: count for (_, operation), (_, count) in recorder.syncs.items()}
+
+    short = waits()
+    _long(monkeypatch)
+    assert short == waits()
+    assert short["index"] == 1
+
+
+def test_c_takes_a_tensor_for_no_sequence() -> None:
+    with simulate(1):
+
+        class Below(torch.Tensor): ...
+
+        class Own(torch.Tensor):
+            def __getitem__(self, index: Any) -> Any:
+                return super().__getitem__(index)
+
+        for kind in (torch.Tensor, torch.nn.Parameter, Below):
+            one = torch.ones(3).as_subclass(kind)[0]  # type: ignore[arg-type]
+            assert torch.tensor([one.detach(), one.detach()]).tolist() == [1.0, 1.0]
+        assert torch.ones(3).as_subclass(Own)[1:].shape == (2,)
+    assert "__getitem__" not in vars(torch.Tensor)
+    assert torch.tensor([torch.ones(3).as_subclass(Below)[0]]).tolist() == [1.0]
 
 
 def test_a_transfer_by_assignment_is_recorded() -> None:

@@ -16,17 +16,17 @@ _SEGMENT = 2 * 1024**2
 _SIZE, _COUNT = 128, 64
 _MASK = (1 << 64) - 1
 """Where bytes of blocks and their number begin in a sum, so that no sum of a run flows over into its neighbour."""
-_BLOCKS: dict[int, int] = {}
+BLOCKS: dict[int, int] = {}
 _REMEMBERED = 10_000
 
 
 def block_of(nbytes: int) -> int:
     """What a tensor of `nbytes` takes, as one number that can be added: bytes of its block, blocks, bytes asked for."""
-    block = _BLOCKS.get(nbytes)
+    block = BLOCKS.get(nbytes)
     if block is None:
         block = (((nbytes + 511) & -512) << _SIZE | 1 << _COUNT | nbytes) if nbytes > 0 else 0
-        if len(_BLOCKS) < _REMEMBERED:
-            _BLOCKS[nbytes] = block
+        if len(BLOCKS) < _REMEMBERED:
+            BLOCKS[nbytes] = block
     return block
 
 

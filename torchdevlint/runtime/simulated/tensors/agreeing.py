@@ -20,18 +20,30 @@ import torch
 from torch.utils import _python_dispatch
 
 from torchdevlint.runtime.record.sites import user_place
-from torchdevlint.runtime.simulated.driver.memory import block_of
+from torchdevlint.runtime.simulated.driver.memory import BLOCKS, block_of
 from torchdevlint.runtime.simulated.errors import refuse_without_kernel
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.tensors import backward
-from torchdevlint.runtime.simulated.tensors.claims import PLAIN, WITHOUT_STORAGE, AcceleratorClaim, Claim, storage_of
+from torchdevlint.runtime.simulated.tensors import backward, subscript
+from torchdevlint.runtime.simulated.tensors.claims import (
+    PLAIN,
+    WITHOUT_STORAGE,
+    AcceleratorClaim,
+    Claim,
+    beside,
+    device_of,
+    storage_of,
+)
 from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 from torchdevlint.runtime.simulated.tensors.results import claim_new
 
 _IN_PLACE = {"__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_"}
 _OPERATORS = ("add", "sub", "mul", "gt", "ge", "lt", "le", "ne", "eq", "neg")
-_METHODS = ("add", "sub", "mul", "div", "exp", "log", "abs", "sqrt", "clamp", "neg", "sigmoid", "tanh", "relu")
+_METHODS = (
+    *("add", "sub", "mul", "div", "exp", "log", "abs", "sqrt", "clamp", "neg", "sigmoid", "tanh", "relu"),
+    *("sin", "cos", "rsqrt", "reciprocal", "sign", "floor", "ceil", "erf", "log1p", "expm1", "maximum", "minimum"),
+    *("gt", "ge", "lt", "le", "ne", "eq", "where", "pow"),
+)
 ELEMENTWISE = {
     **{f"__{name}__": name for name in _OPERATORS},
     "__radd__": "add",
@@ -41,12 +53,22 @@ ELEMENTWISE = {
     **{name: name for name in (*_METHODS, *_IN_PLACE.values())},
 }
 """Methods that are one element-wise ATen operator with TensorIterator's check, and the operator's name."""
+FUNCTIONS = _METHODS
+"""Those that are functions of `torch` as well, with the same arguments."""
+VIEWS = (
+    *("view", "reshape", "transpose", "permute", "t", "unsqueeze", "squeeze", "flatten", "expand", "select", "narrow"),
+    *("detach", "unbind", "chunk", "view_as", "expand_as"),
+)
+"""Methods that give other views of a tensor, or a copy where that cannot be, for numbers alone."""
 CELLS = ("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 
 _Tensor = torch.Tensor
 _NUMBERS = frozenset((int, float, bool, type(None)))
 _STEPS = frozenset((int, type(None), type(Ellipsis)))
+_TUPLES = frozenset((tuple, list, torch.Size))
+_MASKS = frozenset((torch.bool, torch.uint8))
 _PYTHON = torch._C.DispatchKey.Python
+_frame = sys._getframe
 _leave_out = torch._C._dispatch_tls_set_dispatch_key_excluded
 _modes = torch._C._len_torch_dispatch_stack
 _mode_at = torch._C._get_dispatch_stack_at
@@ -56,10 +78,7 @@ _hooks_on_saved = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks"
 
 
 def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Iterator[Patch]:
-    """What replaces methods of `torch.Tensor`, `linear`, and the cells of recurrent networks.
-
-    Not `__getitem__`: a class of Python that has it is a sequence to C, and `torch.tensor` would take tensors apart.
-    """
+    """What replaces methods of `torch.Tensor`, `linear`, and the cells of recurrent networks."""
     if _hooks_on_saved is None:
         return
 
@@ -76,9 +95,14 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
     yield from watched.patches()
     yield from backward.patches(simulation, alone)
     tensor = torch.Tensor
-    yield tensor, "__setitem__", _setitem(tensor.__setitem__, alone)
+    yield tensor, "__setitem__", _setitem(simulation, tensor.__setitem__, alone)
     for name, operator in ELEMENTWISE.items():
         yield tensor, name, _elementwise(simulation, getattr(tensor, name), operator, alone)
+    for name in FUNCTIONS:
+        yield torch, name, _elementwise(simulation, getattr(torch, name), name, alone)
+    for name in VIEWS:
+        yield tensor, name, _view(simulation, getattr(tensor, name), name, alone)
+    yield from subscript.patches(_getitem(simulation, tensor.__getitem__, alone))
     linear = _composed(simulation, torch._C._nn.linear, "addmm", alone)
     yield torch._C._nn, "linear", linear
     yield torch.nn.functional, "linear", linear
@@ -121,13 +145,45 @@ class _Watched:
 def _elementwise(
     simulation: Simulation, original: Callable[..., Any], name: str, alone: Callable[[], bool]
 ) -> Callable[..., Any]:
+    lacks_float64 = simulation.lacks_float64
+
     @functools.wraps(original)
     def operation(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and alone():
-            shared = _shared(args)
-            if shared is not None:
-                return _without_the_mode(simulation, original, name, shared, args)
-        return original(*args, **kwargs)
+        """`_shared` and `_without_the_mode`, written out: a fifth of the time of a small operation are calls."""
+        if kwargs or not alone():
+            return original(*args, **kwargs)
+        first: Claim | None = None
+        for operand in args:
+            kind = type(operand)
+            if kind in PLAIN:
+                try:
+                    claim: Claim | None = storage_of(operand)._torchdevlint_claim
+                except WITHOUT_STORAGE:
+                    return original(*args)
+                if claim is None:
+                    return original(*args)
+                if first is None:
+                    first = claim
+                elif claim.device is not first.device:
+                    return original(*args)
+            elif kind not in _NUMBERS:
+                return original(*args)
+        _leave_out(_PYTHON, True)
+        try:
+            made = original(*args)
+        except RuntimeError as error:
+            refuse_without_kernel(error)
+            raise
+        finally:
+            _leave_out(_PYTHON, False)
+        if type(first) is AcceleratorClaim and type(made) is _Tensor and not lacks_float64:
+            storage = storage_of(made)
+            if storage._torchdevlint_claim is None:
+                size, line = storage.nbytes(), user_place(_frame(1))
+                storage._torchdevlint_claim = beside(first, BLOCKS.get(size) or block_of(size), name, line)
+        elif first is not None:
+            claim_new(simulation, made, first.device, first, name)
+        return made
 
     return operation
 
@@ -169,35 +225,99 @@ def _without_the_mode(
     if type(shared) is AcceleratorClaim and type(made) is _Tensor and not simulation.lacks_float64:
         storage = storage_of(made)
         if storage._torchdevlint_claim is None:
-            storage._torchdevlint_claim = AcceleratorClaim(
-                shared.device, name, user_place(sys._getframe(2)), None, block_of(storage.nbytes()), shared.ledger
-            )
+            block = block_of(storage.nbytes())
+            storage._torchdevlint_claim = beside(shared, block, name, user_place(_frame(2)))
     else:
         claim_new(simulation, made, shared.device, shared, name)
     return made
 
 
-def _setitem(original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
+def _view(
+    simulation: Simulation, original: Callable[..., Any], name: str, alone: Callable[[], bool]
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def view(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and args and type(args[0]) in PLAIN and alone() and all(map(_is_of_sizes, args[1:])):
+            shared = _shared(args[:1])
+            if shared is not None:
+                return _without_the_mode(simulation, original, name, shared, args)
+        return original(*args, **kwargs)
+
+    return view
+
+
+def _is_of_sizes(argument: Any) -> bool:
+    """Whether this is a size, or several; a tensor that is a size would be read, for which an accelerator waits."""
+    return type(argument) in _STEPS or (type(argument) in _TUPLES and all(type(size) is int for size in argument))
+
+
+def _setitem(simulation: Simulation, original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
     @functools.wraps(original)
     def setitem(self: torch.Tensor, index: Any, value: Any) -> Any:
-        if type(self) in PLAIN and _makes_a_view(index) and alone() and _shared((self, value)) is not None:
-            _leave_out(_PYTHON, True)
-            try:
-                return original(self, index, value)
-            finally:
-                _leave_out(_PYTHON, False)
+        if type(self) in PLAIN and alone():
+            indices = _indices(index)
+            known = indices is not None and not (indices and _operators_differ())
+            if known and _shared((self, value, *(indices or ()))) is not None:
+                _tell_of_masks(simulation, indices or (), "index_put_")
+                _leave_out(_PYTHON, True)
+                try:
+                    return original(self, index, value)
+                finally:
+                    _leave_out(_PYTHON, False)
         return original(self, index, value)
 
     return setitem
 
 
-def _makes_a_view(index: Any) -> bool:
-    """Whether an index is of numbers and slices of numbers: others read values, or gather."""
-    if type(index) in _STEPS:
-        return True
-    if type(index) is slice:
-        return type(index.start) in _STEPS and type(index.stop) in _STEPS and type(index.step) in _STEPS
-    return type(index) is tuple and all(map(_makes_a_view, index))
+def _getitem(simulation: Simulation, original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def getitem(self: torch.Tensor, index: Any) -> Any:
+        if type(self) in PLAIN and alone():
+            indices = _indices(index)
+            if indices is not None:
+                shared = _shared((self, *indices) if indices else (self,))
+                if shared is not None and indices:
+                    _tell_of_masks(simulation, indices, "index")
+                    return _without_the_mode(simulation, original, "index", shared, (self, index))
+                if shared is not None:  # a view has the claim of what it is a view of
+                    _leave_out(_PYTHON, True)
+                    try:
+                        return original(self, index)
+                    finally:
+                        _leave_out(_PYTHON, False)
+        return original(self, index)
+
+    return getitem
+
+
+def _indices(index: Any) -> Sequence[torch.Tensor] | None:
+    """The tensors in an index, none in one of numbers and slices of numbers; None for anything else."""
+    kind = type(index)
+    if kind in _STEPS:
+        return ()
+    if kind is slice:
+        plain = type(index.start) in _STEPS and type(index.stop) in _STEPS and type(index.step) in _STEPS
+        return () if plain else None
+    if kind is _Tensor:
+        return (index,) if index.dim() else None  # one of 0 dimensions may be read as a number
+    if kind is not tuple:
+        return None
+    found: Sequence[torch.Tensor] = ()
+    for part in index:
+        inner = None if type(part) is tuple else _indices(part)
+        if inner is None:
+            return None
+        found = (*found, *inner) if inner else found
+    return found
+
+
+def _tell_of_masks(simulation: Simulation, indices: Sequence[torch.Tensor], name: str) -> None:
+    """How many elements a mask chooses is needed on the CPU (`operators.waits`)."""
+    if indices and simulation.recorder is not None:
+        for one in indices:
+            if one.dtype in _MASKS and device_of(one).type == simulation.kind:
+                simulation.recorder.synced(name)
+                return
 
 
 def _shared(operands: Sequence[Any]) -> Claim | None:

@@ -15,6 +15,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     WITHOUT_STORAGE,
     AcceleratorClaim,
     Claim,
+    beside,
     claim_of,
     storage_of,
     tensors_in,
@@ -50,7 +51,7 @@ def _claim_one(
         if simulation.lacks_float64:
             refuse_float64_on_mps(device, made.dtype)
         block = block_of(storage.nbytes())
-        storage._torchdevlint_claim = AcceleratorClaim(device, name, user_line(), None, block, first.ledger)
+        storage._torchdevlint_claim = beside(first, block, name, user_line())
     elif device.type == simulation.kind:
         refuse_float64_on_mps(device, made.dtype)
         storage._torchdevlint_claim = simulation.claim_for(storage.nbytes(), device, name, user_line())
