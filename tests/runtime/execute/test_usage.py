@@ -123,3 +123,22 @@ def test_the_keys_of_a_batch() -> None:
 )
 def test_the_constants_that_it_is_compared_with(body: str, constants: list[object]) -> None:
     assert usage(body).compared == constants
+
+
+@pytest.mark.parametrize(
+    ("body", "sized"),
+    [
+        ("torch.Tensor(x, 3)", True),
+        ("torch.FloatTensor(3, x).normal_()", True),
+        ("nn.Linear(x, 3)", True),
+        ("torch.nn.Conv2d(3, x, 1)", True),
+        ("nn.BatchNorm1d(x)", True),
+        ("torch.Tensor(x)", False),
+        ("nn.Sequential(x)", False),
+        ("F.linear(x, w)", False),
+    ],
+)
+def test_what_makes_layers_and_tensors_takes_sizes(body: str, sized: bool) -> None:
+    found = usage(body)
+    assert found.sized == sized
+    assert not (sized and found.tensor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,11 @@ TENSOR_ATTRIBUTES = frozenset(
 )
 _RANKS = {"conv1d": 3, "conv2d": 4, "conv3d": 5, "bmm": 3, "mm": 2, "interpolate": 4, "max_pool2d": 4, "avg_pool2d": 4}
 _SIZES = {"zeros", "ones", "empty", "randn", "rand", "eye", "arange", "linspace", "range", "full"}
+_TENSORS = frozenset("Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ByteTensor BoolTensor".split())
+_LAYER = re.compile(
+    r"^(torch\.)?nn\.(Linear|Bilinear|(Lazy)?Conv\w*|Embedding\w*|LSTM\w*|GRU\w*|RNN\w*|\w*Norm\w*|MultiheadAttention"
+    r"|Transformer\w+Layer)$"
+)
 
 
 @dataclass
@@ -151,8 +157,10 @@ def _look_at_call(node: ast.Call, evidence: Evidence) -> None:
         usage = evidence(argument)
         if usage is None:
             continue
-        if name in _SIZES:
+        if name in _SIZES or (name in _TENSORS and len(node.args) > 1) or _LAYER.match(path):
             usage.sized = True
+        elif name in _TENSORS:
+            continue  # ``torch.Tensor(x)`` takes a size, or numbers
         elif name in ("to", "cuda") and head:
             usage.device = True
         elif root in ("torch", "F") and number == 0:

@@ -109,7 +109,7 @@ def hunt(
             finally:
                 idle.put(machines)
 
-        of_interest = list(dict.fromkeys(target.module for target in targets))
+        of_interest = list(dict.fromkeys(target.module for target in in_turn(targets)))
         seen = reduce(Recorded.joined, pool.map(examples, of_interest), recorded)
 
         def work(target: Target) -> Hunted:
