@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from corpus import CorpusError
 
@@ -39,13 +40,13 @@ def clone(url: str, commits: Sequence[str], target: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def git(folder: Path, *arguments: str) -> bytes:
-    """Run git in `folder` without asking anybody for a password."""
+def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """Run git in `folder` without asking anybody for a password; `given` is its standard input."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=folder,
         capture_output=True,
-        stdin=subprocess.DEVNULL,
+        input=given,
         env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
         check=False,
     )
@@ -62,21 +63,47 @@ def write_tree(folder: Path, commit: str, target: Path) -> None:
     """
     scratch = target.with_name(f"{target.name}.part")
     shutil.rmtree(scratch, ignore_errors=True)
-    for entry in git(folder, "ls-tree", "-r", "-z", commit).decode().split("\0"):
-        described, _, path = entry.partition("\t")
-        if " blob " not in described:
+    entries = [_entry(line) for line in git(folder, "ls-tree", "-r", "-z", commit).decode().split("\0") if line]
+    files = [entry for entry in entries if entry.kind == "blob"]
+    for entry, content in zip(files, _contents(folder, [entry.name for entry in files]), strict=True):
+        if content is None:
+            if entry.path.endswith(".py"):
+                raise CorpusError(f"git cat-file: {entry.path} of {commit} is missing")
             continue
-        mode, _, blob = described.split()
-        try:
-            content = git(folder, "cat-file", "blob", blob)
-        except CorpusError:
-            if path.endswith(".py"):
-                raise
-            continue
-        place = scratch / path
+        place = scratch / entry.path
         place.parent.mkdir(parents=True, exist_ok=True)
-        if mode == LINK:
+        if entry.mode == LINK:
             place.symlink_to(content.decode())
         else:
             place.write_bytes(content)
     scratch.replace(target)
+
+
+class _Entry(NamedTuple):
+    """A line of `git ls-tree`."""
+
+    mode: str
+    kind: str
+    name: str
+    path: str
+
+
+def _entry(line: str) -> _Entry:
+    described, _, path = line.partition("\t")
+    mode, kind, name = described.split()
+    return _Entry(mode, kind, name, path)
+
+
+def _contents(folder: Path, names: Sequence[str]) -> Iterator[bytes | None]:
+    """The content of each object, or None for one that is not to be had, by one process."""
+    rest = memoryview(git(folder, "cat-file", "--batch", given="\n".join([*names, ""]).encode()))
+    for _ in names:
+        end = bytes(rest[:4096]).index(b"\n")
+        said = bytes(rest[:end]).split()
+        rest = rest[end + 1 :]
+        if said[-1] == b"missing":
+            yield None
+            continue
+        size = int(said[-1])
+        yield bytes(rest[:size])
+        rest = rest[size + 1 :]

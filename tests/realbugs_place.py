@@ -91,7 +91,7 @@ class Workplace:
 
     def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         options = ["--data", str(self.data)]
-        if command in ("fetch", "checkout", "score", "update"):
+        if command in ("fetch", "checkout", "score", "update", "execute"):
             host = (self.root / "host").as_uri()
             options += ["--clones", str(self.root / "clones"), "--host", host]
         if command in ("checkout", "score", "update", "misses"):

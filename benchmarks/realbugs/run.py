@@ -9,11 +9,14 @@
     python benchmarks/realbugs/run.py explain ID.. --reason "why it is missed"
     python benchmarks/realbugs/run.py fetch                only clone, from GitHub
     python benchmarks/realbugs/run.py checkout             only write the files, from clones
+    python benchmarks/realbugs/run.py execute --count 30   hunt, and run the tests, of so many fixes, as drawn
+    python benchmarks/realbugs/run.py executed             write what that gave into docs/hunt.md (--check)
 
 There are two sets of records, in `first/` and `second/`, each with its results and reasons; --data DIR chooses one. The
-records are data of this project; the code that they point to comes from its public repositories into a cache, is
-never run and never leaves it. With --clones DIR, clones that are there are used. Peers are started as modules of
---python. Exit codes: 0, 1 (a stale table), 2 (it did not work).
+records are data of this project; the code that they point to comes from its public repositories into a cache and
+never leaves it; only `execute` runs it, by the interpreter of --python, which has to have what it imports. With
+--clones DIR, clones that are there are used. Peers are started as modules of --python. Exit codes: 0, 1 (a stale
+table), 2 (it did not work).
 """
 
 from __future__ import annotations
@@ -34,12 +37,14 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import checkout as files_of  # noqa: E402
 import command  # noqa: E402
 import corpus  # noqa: E402
+import executed as executed_of  # noqa: E402
 import linters  # noqa: E402
 import misses as reasons_of  # noqa: E402
 import records  # noqa: E402
 import score as scores_of  # noqa: E402
 import table as page_of  # noqa: E402
 import tables  # noqa: E402
+import trial  # noqa: E402
 import whole  # noqa: E402
 from corpus import CorpusError  # noqa: E402
 from records import Bug, LookAlike, Records  # noqa: E402
@@ -139,6 +144,40 @@ def explain(options: argparse.Namespace) -> int:
         reasons_of.save({**reasons_of.load(data), **explained}, data)
         left += len(reasons_of.unexplained(of_set, reasons_of.load(data)))
     print(f"{len(bugs)} explained, {left} of {sum(map(len, missed.values()))} to go")
+    return 0
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Execute fixes in their order until `count` could be imported, or those that are named."""
+    order = executed_of.in_order(bug for wanted in _sets(options).values() for bug in wanted.bugs)
+    known = {row.id: row for row in executed_of.load(options.results)}
+    options.work.mkdir(parents=True, exist_ok=True)
+    done = 0
+    for bug in order:
+        if done == options.count and not options.ids:
+            break
+        if options.ids and bug.id not in options.ids:
+            continue
+        row = known.get(bug.id)
+        if row is None or options.ids:
+            _report(files_of.fetch([bug], options.clones, options.host))
+            home = options.work / bug.id
+            home.mkdir(exist_ok=True)
+            row = trial.Trial(bug, home, options.python, options.clones).execute()
+            executed_of.store(options.results, row, order)
+            outcome = row.refused or f"hunt: {row.hunt} ({row.targets}), tests: {row.suite}"
+            print(f"{bug.id} {bug.category} {outcome}", flush=True)
+        done += not row.refused
+    return 0
+
+
+def executed(options: argparse.Namespace) -> int:
+    bugs = {bug.id: bug for wanted in _sets(options).values() for bug in wanted.bugs}
+    scores = [one for data in _sets(options) for one in scores_of.load(data) if one.linter == linters.OURS]
+    text = executed_of.render(executed_of.load(options.results), bugs, {bug for one in scores for bug in one.quiet})
+    if options.check:
+        return tables.check(options.page, "executed", text, "python benchmarks/realbugs/run.py executed")
+    tables.refresh(options.page, "executed", text)
     return 0
 
 
@@ -270,6 +309,20 @@ def _parser() -> argparse.ArgumentParser:
     rendering.add_argument("--page", type=Path, default=ROOT / "docs" / "ecosystem.md")
     rendering.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
     rendering.set_defaults(run=table)
+    stored = argparse.ArgumentParser(add_help=False)
+    stored.add_argument("--results", type=Path, default=HERE, help="folder of executed.jsonl")
+    executing = commands.add_parser("execute", parents=[common, cloning, stored])
+    executing.add_argument("ids", nargs="*", metavar="ID", help="only these, again if they are done; default: as drawn")
+    executing.add_argument("--count", type=int, default=30, help="how many are to be imported; default: %(default)s")
+    executing.add_argument(
+        "--python", default=sys.executable, help="interpreter that has what they import, and torchdevlint"
+    )
+    executing.add_argument("--work", type=Path, default=cache / "executed", help="where trees and outputs lie")
+    executing.set_defaults(run=execute)
+    paging = commands.add_parser("executed", parents=[common, stored])
+    paging.add_argument("--page", type=Path, default=ROOT / "docs" / "hunt.md")
+    paging.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
+    paging.set_defaults(run=executed)
     listing = commands.add_parser("misses", parents=[common, filing])
     listing.add_argument("--unexplained", action="store_true", help="only those without a reason")
     listing.add_argument("--category", default="", help="only categories that start like this")
