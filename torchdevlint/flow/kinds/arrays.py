@@ -7,10 +7,11 @@ import ast
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.devices import CPU
+from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Ref, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import is_inside, nodes_in
 
 ARRAY = "numpy.ndarray"
 _ONLY_OF_ARRAYS = frozenset({"astype", "to_numpy"})
@@ -22,6 +23,10 @@ _WITH_DIMENSIONS = frozenset(
 )
 _MAX_HOPS = 3
 """How many names are followed to what they are bound to."""
+_LIBRARIES = frozenset("numpy scipy sklearn pandas cv2 PIL skimage librosa soundfile imageio h5py imblearn".split())
+"""Libraries whose functions compute on the CPU and give arrays, numbers and tables: no tensor comes out of them."""
+
+_NUMBERS = tuple(Ref(f"builtins.{name}") for name in ("len", "int", "float"))
 
 
 def array_of(tensor: Tensor) -> Value:
@@ -38,27 +43,58 @@ def _does_not_block(node: ast.AST) -> bool:
 def array_dimensions(frame: Frame, state: State, node: ast.expr) -> tuple[bool, int | None]:
     """Whether an expression is surely an array or a number of NumPy, by what makes it, and how many dimensions it has.
 
-    A method that only arrays have makes one, as any function of NumPy does; a name stands for what it is bound to.
+    A method that only arrays have makes one, as any function of NumPy and of its kin does; a name stands for what it is
+    bound to, but for what is made of it there: in ``w = torch.tensor(w)``, `w` was bound before.
     """
     return _array_dimensions(frame, state, node, _MAX_HOPS)
 
 
 def _array_dimensions(frame: Frame, state: State, node: ast.expr, hops: int) -> tuple[bool, int | None]:
     if isinstance(node, ast.Name) and hops:
-        scope = frame.function or frame.machine.tree
-        if frame.function is not None and node.id in argument_names(frame.function):
-            return False, None
-        values = values_by_path(scope).get(node.id, [])
-        stores = (each for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store))
-        if not values or sum(each.id == node.id for each in stores) != len(values):
-            return False, None
-        bound = [_array_dimensions(frame, state, each, hops - 1) for each in values]
-        return all(known for known, _ in bound), bound[0][1] if len(bound) == 1 else None
-    if not isinstance(node, ast.Call):
+        return _of_name(frame, state, node, hops)
+    if isinstance(node, ast.BinOp):
+        sides = [_array_dimensions(frame, state, each, hops) for each in _sides(node)]
+        arrays = [known for known, _ in sides]
+        known = any(arrays) and all(
+            arrays[at] or _is_number(frame, state, each) for at, each in enumerate(_sides(node))
+        )
+        return known, max((ndim for _, ndim in sides if ndim is not None), default=None) if known else None
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return _array_dimensions(frame, state, node.value, hops)[0], None
+    return _of_call(frame, state, node, hops) if isinstance(node, ast.Call) else (False, None)
+
+
+def _sides(node: ast.BinOp) -> tuple[ast.expr, ast.expr]:
+    return node.left, node.right
+
+
+def _is_number(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether it is a number by its name, or by the function that gives it: an array times a tensor may be a tensor."""
+    if isinstance(node, ast.Call):
+        return dotted_path(node.func) is not None and frame.evaluate(node.func, state) in _NUMBERS
+    return (isinstance(node, ast.Constant) or dotted_path(node) is not None) and is_number(frame.evaluate(node, state))
+
+
+def _of_name(frame: Frame, state: State, node: ast.Name, hops: int) -> tuple[bool, int | None]:
+    scope = frame.function or frame.machine.tree
+    if frame.function is not None and node.id in argument_names(frame.function):
         return False, None
+    values = values_by_path(scope).get(node.id, [])
+    stores = (each for each in nodes_in(scope, ast.Name) if isinstance(each.ctx, ast.Store))
+    if not values or sum(each.id == node.id for each in stores) != len(values):
+        return False, None
+    earlier = [each for each in values if not is_inside(node, each)]
+    bound = [_array_dimensions(frame, state, each, hops - 1) for each in earlier]
+    return bool(bound) and all(known for known, _ in bound), bound[0][1] if len(bound) == 1 else None
+
+
+def _of_call(frame: Frame, state: State, node: ast.Call, hops: int) -> tuple[bool, int | None]:
+    """What a function of such a library gives, and what a method of an array does."""
     if isinstance(node.func, ast.Attribute) and node.func.attr in _ONLY_OF_ARRAYS:
         return True, None
     maker = frame.evaluate(node.func, state) if dotted_path(node.func) is not None else UNKNOWN
-    if not isinstance(maker, Ref) or not maker.name.startswith("numpy."):
-        return False, None
-    return True, AT_LEAST_1 if maker.name[len("numpy.") :] in _WITH_DIMENSIONS else None
+    library, _, function = maker.name.partition(".") if isinstance(maker, Ref) else ("", "", "")
+    if library in _LIBRARIES:
+        return True, AT_LEAST_1 if library == "numpy" and function in _WITH_DIMENSIONS else None
+    of_array = isinstance(node.func, ast.Attribute) and not isinstance(maker, Ref)
+    return of_array and _array_dimensions(frame, state, node.func, hops)[0], None
