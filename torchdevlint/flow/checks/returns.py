@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from torchdevlint.flow.events import Filled, FunctionEnded, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run import distributions
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import Conditions, Seq, Site, Step, Tensor, Value
+from torchdevlint.flow.state.values import Conditions, Library, Seq, Site, Step, Tensor, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside
 
@@ -38,6 +40,16 @@ def _note_filled(event: Filled) -> None:
 def _note_returned(event: Returned) -> None:
     """``out = zeros(..); out[i] = x; return out``: on the CPU, but filled from elsewhere."""
     _note(event.frame, event.state, event.node, event.value)
+    for at, each in _parts(event.node, event.value):
+        if isinstance(each, Library):
+            distributions.compare(event.frame, event.state, at, each)
+
+
+def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+    """A returned value, or the parts of a tuple that is written out."""
+    written = isinstance(node, ast.Tuple) and isinstance(value, Seq) and value.items is not None
+    pairs = zip(node.elts, value.items, strict=False) if written else [(node, value)]  # type: ignore[attr-defined]
+    yield from ((at, each) for at, whole in pairs for _, each in alternatives(whole))
 
 
 def _note(frame: Frame, state: State, node: ast.expr, value: Value) -> None:

@@ -22,6 +22,7 @@ from torchdevlint.flow.scope.names import (
     defaults,
     is_one_of,
     mentions_device,
+    positional_names,
 )
 from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
@@ -111,7 +112,7 @@ def _kind(
         return Library("", module=True)
     if parameter.annotation is None and is_tensor_by_use(frame, function, name, entry.owner, MAX_HOPS):
         return _tensor(frame, parameter, entry)
-    if _is_autograd(frame, entry) and uses.attributes & {"new", "numpy"}:
+    if _is_autograd(frame, entry) and (uses.attributes & {"new", "numpy"} or _is_gradient(function, name)):
         return _tensor(frame, parameter, entry)
     if "numpy" in uses.attributes and entry.kind == "function" and is_for_numpy(function):
         return _tensor(frame, parameter, entry)
@@ -217,6 +218,11 @@ def _is_autograd(frame: Frame, entry: Entry) -> bool:
     names = ("torch.autograd.Function", "torch.autograd.function.Function")
     static = getattr(frame.function, "name", "") in ("forward", "backward")
     return static and entry.owner is not None and any(base in names for base in entry.owner.library_bases)
+
+
+def _is_gradient(function: FunctionNode, name: str) -> bool:
+    """Whether a parameter of the ``backward`` of a `Function` gets a gradient, as all do behind the context."""
+    return getattr(function, "name", "") == "backward" and name in positional_names(function)[1:]
 
 
 def default_value(activation: Frame, node: ast.expr) -> Value:

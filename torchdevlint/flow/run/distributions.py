@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT
+from torchdevlint.flow.state.devices import DEFAULT, on_cpu
 from torchdevlint.flow.state.joins import alternatives, merge
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -40,6 +40,18 @@ def construct(name: str, arguments: Arguments) -> Library:
         elif isinstance(value, Tensor) or (isinstance(value, Choice) and _holds_tensor(value)):
             held.append(value)
     return Library(name, children=tuple(held))
+
+
+def compare(frame: Frame, state: State, node: ast.expr, distribution: Library) -> None:
+    """Hold the parameters against each other: whatever is done with a distribution, they are operands of one operation.
+
+    To make it does not show that, since they are only expanded to one shape. Then a 0-dim tensor is none any more.
+    """
+    tensors = [each for each in distribution.children if isinstance(each, Tensor)]
+    if len(tensors) > 1 and is_distribution(distribution.name):
+        expanded = any(each.ndim for each in tensors if not on_cpu(each.device))
+        operation = f"what a `{distribution.name.rpartition('.')[2]}` calculates"
+        combine(frame, state, node, operation, _parameters(node, distribution), expanded)
 
 
 def _holds_tensor(value: Choice) -> bool:
