@@ -18,6 +18,7 @@ from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
+from torchdevlint.flow.scope.names import last_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
@@ -188,7 +189,8 @@ def _call_unknown_class(
 ) -> Value:
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
     stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
-    stayed = [each for each in stayed if not loaders.may_be_no_tensor(frame, operands, *each)]
+    if not _takes_tensors_only(module):
+        stayed = [each for each in stayed if not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:
@@ -201,6 +203,11 @@ def _call_unknown_class(
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device, given_by(module, device, node))
     return Tensor(device, None, (), given_by(module, device, node), opaque=True)
+
+
+def _takes_tensors_only(module: Library) -> bool:
+    """Whether it is a model of transformers, which takes token ids, masks and labels, and never texts."""
+    return isinstance(module.made_at, ast.Call) and last_name(module.made_at.func) == "from_pretrained"
 
 
 def _may_move(frame: Frame, node: ast.Call, argument: ast.expr) -> bool:
@@ -247,11 +254,16 @@ def follows_input(operands: Operands) -> Value:
 
     Which one of several accelerators that is, the module decides.
     """
-    moved = [value for _, value in operands if isinstance(value, Tensor) and value.moved and not on_cpu(value.device)]
+    moved = [value for _, value in operands if isinstance(value, Tensor) and _was_placed(value)]
     places = {
         replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
     }
     return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def _was_placed(value: Tensor) -> bool:
+    """Whether the code has put it on an accelerator, or what it is calculated from."""
+    return not on_cpu(value.device) and (value.moved or value.device.origin in (Origin.LITERAL, Origin.EXPRESSION))
 
 
 def _plain_children(module: Library) -> bool:

@@ -51,13 +51,20 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     if not _is_criterion(node.func):
         return made
     if any(loaders.is_from_loader(value) for _, value in operands):
-        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", operands, True)
+        compared = [(at, as_output(at, value)) for at, value in operands]
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
     return made if made.given is None else Tensor(made.given, None, opaque=True)
 
 
 def _is_own_method(node: ast.expr) -> bool:
     """``self.f``, which the class inherits from elsewhere: it may as well bring its arguments to the CPU."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def as_output(node: ast.expr, value: Value) -> Value:
+    """What a loss compares with a target: a tensor where the code has put what it was made of."""
+    place = value.given if isinstance(value, Unknown) else None
+    return given_tensor(place, node) if place is not None and place.origin is Origin.EXPRESSION else value
 
 
 def as_tensor(value: Unknown, node: ast.Call) -> Value:
