@@ -44,7 +44,8 @@ def cause_of(fact: MixedDevices) -> Cause:
         return Cause.FORWARD
     if where == "init" and not building:
         return Cause.ATTRIBUTE if fact.creations[0].attribute else Cause.NONE
-    cause = Cause.OPERATION if where in ("", "init") or fact.other_origin == "literal" else Cause.ARGUMENT
+    by_name = fact.other_origin == "literal" and not _meets_later(fact)
+    cause = Cause.OPERATION if by_name or where in ("", "init") else Cause.ARGUMENT
     if fact.operation == "indexing" and (cause is Cause.OPERATION or fact.placed_here or not _is_made_here(fact)):
         return Cause.TABLE
     return cause

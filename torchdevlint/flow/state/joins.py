@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP
 from torchdevlint.flow.state.devices import join as join_devices
-from torchdevlint.flow.state.tensors import both_creations, is_created, same_root
+from torchdevlint.flow.state.tensors import both_creations, may_be_meant, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
@@ -282,7 +282,7 @@ def _merge_tensors(one: Tensor, other: Tensor) -> Tensor | None:
         both = both_creations(one, other)
         opaque = one.opaque or other.opaque
         return Tensor(one.device, ndim, both, one.steps or other.steps, one.moved and other.moved, opaque=opaque)
-    if one.moved != other.moved and (same_root(one, other) or (is_created(one) and is_created(other))):
+    if one.moved != other.moved and (same_root(one, other) or may_be_meant(one, other)):
         return Tensor(TOP, ndim, (), one.steps, True)
     return None
 

@@ -8,7 +8,8 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.values import (
     MAX_CREATIONS,
     Choice,
@@ -62,6 +63,23 @@ def same_root(one: Tensor, other: Tensor) -> bool:
 def is_created(tensor: Tensor) -> bool:
     """Whether it was made here, by a factory."""
     return bool(tensor.steps) and tensor.steps[0].created
+
+
+def may_be_meant(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors that were made here may be meant to be in two places.
+
+    They are not if one was made of sizes without a device, and the other one on a device that the code names. What is
+    made of data may come from one caller, and the other one from another.
+    """
+    if not (is_created(one) and is_created(other)):
+        return False
+    placed, made = (one, other) if one.moved else (other, one)
+    named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
+    of_sizes = made.creations and not any(each.function.rpartition(".")[2] in _OF_DATA for each in made.creations)
+    return not (named and made.device == DEFAULT and of_sizes)
+
+
+_OF_DATA = torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
 
 
 def both_creations(one: Tensor, other: Tensor) -> tuple[Site, ...]:

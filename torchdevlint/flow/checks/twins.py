@@ -1,0 +1,99 @@
+"""Tensors that a function makes for one purpose, of which one is put on a device and its twin is not.
+
+Twins are what branches make for one name, and what is made in one way and returned in one tuple or dict. A device that
+a function names for the one is meant for the other: nobody else can know that they are in two places.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.events import FunctionEnded, Mixed, Returned
+from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, SAME_RETURN
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
+from torchdevlint.patterns import regex
+
+_OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr")
+"""Tests of branches that need not give the same kind of thing."""
+_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|shape|cpu|host|(?:^|_)ids?\b", re.IGNORECASE)
+_MOST_PARTS = 12
+_LEAST_PLACED = 2
+
+Part = tuple[ast.expr, Conditions, Tensor]
+
+
+def _note_end(event: FunctionEnded) -> None:
+    """``codes = torch.eye(n, device=device)`` in one branch and ``codes = torch.rand(n, n)`` in the other."""
+    frame = event.frame
+    if frame.entry.kind == "init":
+        return
+    made = [(node, at, one) for node, path, value in frame.returned for at, one in alternatives(value, path)]
+    parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor) and _is_plain(at)]
+    placed = [each for each in parts if _is_placed(each[2]) and _factories(each[2])]
+    if not placed:
+        return
+    for node, conditions, value in parts:
+        twin = next((each for each in placed if each[1] != conditions), None)
+        if twin is not None and _stayed(frame, value) and not _KEPT_ON_CPU.search(dotted_path(node) or ""):
+            frame.machine.emit(Mixed(frame, event.state, node, ANOTHER_RETURN, (node, value), (twin[0], twin[2])))
+
+
+def _note_returned(event: Returned) -> None:
+    """``return torch.tensor(a).to(device), torch.tensor(b).to(device), torch.tensor(c)``."""
+    frame = event.frame
+    if frame.entry.kind == "init":
+        return
+    parts = list(_parts(event.node, event.value))
+    placed = [each for each in parts if _is_placed(each[1])]
+    if len(placed) < _LEAST_PLACED or len({each[1].device for each in placed}) > 1:
+        return
+    ways = {way for _, each in placed for way in _factories(each)}
+    for at, value in parts:
+        if _stayed(frame, value) and ways.issuperset(site.function for site in value.creations):
+            said = [dotted_path(at) or "", *(frame.machine.text_of(site.node) for site in value.creations)]
+            if not any(map(_KEPT_ON_CPU.search, said)):
+                frame.machine.emit(Mixed(frame, event.state, event.node, SAME_RETURN, (at, value), placed[0]))
+
+
+def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Tensor]]:
+    """The tensors of a tuple, list or dict that is written out, each with its expression."""
+    pairs: list[tuple[ast.expr, Value]] = []
+    if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, Seq) and value.items is not None:
+        pairs = list(zip(node.elts, value.items, strict=False)) if len(node.elts) <= _MOST_PARTS else []
+    elif isinstance(node, ast.Dict) and isinstance(value, Map):
+        held = dict(value.items)
+        named = zip(node.keys, node.values, strict=True)
+        pairs = [(each, held[key.value]) for key, each in named if isinstance(key, ast.Constant) and key.value in held]
+    yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
+
+
+def _is_plain(conditions: Conditions) -> bool:
+    """Whether no branch on the way asks for what a value is or where: then another place may be meant."""
+    return not any(_OF_ANOTHER_KIND.search(key) for key, _ in conditions)
+
+
+def _is_placed(value: Tensor) -> bool:
+    """Whether it was made by a factory, and the code says where it is."""
+    given = value.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(value.device)
+    return given and bool(value.steps) and value.steps[0].created
+
+
+def _factories(value: Tensor) -> list[str]:
+    """By which factory a tensor was made that is on a device now."""
+    text = value.steps[0].text if value.steps else ""
+    return [text.split("`")[1]] if text.startswith("created by `") else []
+
+
+def _stayed(frame: Frame, value: Tensor) -> bool:
+    """Whether it was made by factories of this function alone, without a device."""
+    here = all(site.scope == frame.scope and not site.drawn for site in value.creations)
+    return value.device == DEFAULT and bool(value.ndim) and bool(value.creations) and here
+
+
+EVENTS = {FunctionEnded: _note_end, Returned: _note_returned}
