@@ -179,7 +179,7 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
     tree = frame.machine.tree
-    if (tree is not None and getattr(function, "name", "") in _called(tree)) or moves_batches(frame):
+    if (tree is not None and getattr(function, "name", "") in called_in(tree)) or moves_batches(frame):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):
@@ -196,7 +196,7 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
 
 
 @once_a_node
-def _called(tree: ast.Module) -> frozenset[str]:
+def called_in(tree: ast.Module) -> frozenset[str]:
     """The names of all that a file calls."""
     return frozenset(_last(each.func) for each in nodes_in(tree, ast.Call))
 

@@ -7,6 +7,7 @@ import re
 import sys
 
 from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
 from torchdevlint.flow.knowledge import libraries
 from torchdevlint.flow.scope.annotations import (
@@ -97,7 +98,8 @@ def _kind(
     frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry, uses: Uses
 ) -> Value:
     name = parameter.arg
-    annotated = _by_annotation(frame, parameter, entry)
+    target = target_beside(frame, function, parameter) if entry.kind in ("function", "method") else None
+    annotated = target or _by_annotation(frame, parameter, entry)
     if annotated is not None:
         return annotated
     if mentions_device(name) and not uses.is_tensor:

@@ -24,6 +24,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin,
 from torchdevlint.flow.state.joins import child_of, element_of, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import as_output
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     UNKNOWN,
@@ -178,6 +179,8 @@ def _call_without_parameters(
 ) -> Value:
     """Activations follow their input; losses compare theirs and give a 0-dim tensor."""
     loss = tail.endswith("Loss")
+    if loss:
+        operands = [(at, as_output(at, value)) for at, value in operands]
     result = combine(frame, state, node, operation, operands, loss or tail == "Sequential")
     if isinstance(result, Tensor) and loss:
         return Tensor(result.device, 0, result.creations, result.steps)

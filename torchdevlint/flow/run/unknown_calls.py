@@ -25,7 +25,7 @@ from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.tensors import as_output, given_tensor
 from torchdevlint.flow.state.values import (
     NUMBER,
     UNKNOWN,
@@ -59,12 +59,6 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
 def _is_own_method(node: ast.expr) -> bool:
     """``self.f``, which the class inherits from elsewhere: it may as well bring its arguments to the CPU."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def as_output(node: ast.expr, value: Value) -> Value:
-    """What a loss compares with a target: a tensor where the code has put what it was made of."""
-    place = value.given if isinstance(value, Unknown) else None
-    return given_tensor(place, node) if place is not None and place.origin is Origin.EXPRESSION else value
 
 
 def as_tensor(value: Unknown, node: ast.Call) -> Value:

@@ -21,6 +21,7 @@ from torchdevlint.flow.state.values import (
     Site,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 
@@ -94,6 +95,12 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
         Origin.ARGUMENT: f"comes from the argument `{device.name}`",
     }.get(device.origin, f"is made of what is on {device.describe()}")
     return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
+
+
+def as_output(node: ast.AST, value: Value) -> Value:
+    """What a loss compares with a target: a tensor where the code has put what it was made of."""
+    place = value.given if isinstance(value, Unknown) else None
+    return given_tensor(place, node) if place is not None and place.origin is Origin.EXPRESSION else value
 
 
 def at(tensor: Tensor, device: Device, step: Step | None = None) -> Tensor:
