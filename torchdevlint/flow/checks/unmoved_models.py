@@ -16,7 +16,7 @@ from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.scope.uses import Scope, bindings_in
+from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
@@ -56,15 +56,21 @@ def _note_call(event: ModuleCalled) -> None:
 
 
 def _note_unknown(event: LayerCalled) -> None:
-    """``target(x)``, which was copied of a model before that was moved to where `x` is."""
+    """``target(x)``, which was copied of a model before that was moved to where `x` is, or made like one that was."""
     frame, state, node = event.frame, event.state, event.node
     path, machine = dotted_path(node.func) or "", frame.machine
     if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
         return
     moved = [each for each in event.operands if _was_moved(each[1])]
-    copied = _copied(frame, path) if moved and _stays(frame, path) else None
+    if not moved or not _stays(frame, path):
+        return
+    copied, twin = _copied(frame, path), _made_like(frame, path)
+    step = None
     if copied is not None:
         step = Step(f"made of `{machine.text_of(copied[1])}` before that was moved", copied[0], of_module=True)
+    elif twin is not None:
+        step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
+    if step is not None:
         parameters = Tensor(DEFAULT, AT_LEAST_1, (), (step,))
         operation = f"`{machine.text_of(node.func)}()`"
         machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
@@ -72,13 +78,8 @@ def _note_unknown(event: LayerCalled) -> None:
 
 def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
     """``copy.deepcopy(net)`` or ``type(net)()`` that a name is bound to, if lines behind it move `net`; and `net`."""
-    if "." in path and frame.owner is not None:
-        scope: Scope | None = frame.owner.methods.get("__init__")
-    else:
-        scope = frame.function or frame.machine.tree
-    bound = values_by_path(scope).get(path, []) if scope is not None else []
-    made = bound[0] if len(bound) == 1 else None
-    if scope is None or not isinstance(made, ast.Call):
+    scope, made = _bound_to(frame, path)
+    if scope is None or made is None:
         return None
     inner = made.func if isinstance(made.func, ast.Call) else made
     callee = frame.evaluate(inner.func, State({}))
@@ -95,6 +96,42 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         and dotted_path(each.func.value) == source
     ]
     return (made, inner.args[0]) if moves and min(moves) > made.lineno else None
+
+
+def _bound_to(frame: Frame, path: str) -> tuple[Scope | None, ast.Call | None]:
+    """The scope that binds a name or attribute, and the one call that it is bound to there."""
+    if "." in path and frame.owner is not None:
+        scope: Scope | None = frame.owner.methods.get("__init__")
+    else:
+        scope = frame.function or frame.machine.tree
+    bound = values_by_path(scope).get(path, []) if scope is not None else []
+    made = bound[0] if len(bound) == 1 else None
+    return scope, made if isinstance(made, ast.Call) else None
+
+
+def _made_like(frame: Frame, path: str) -> tuple[ast.Call, ast.Call] | None:
+    """``teacher = Net()`` beside ``student = Net().to(device)``: the call, and the move of the other one.
+
+    The class is in another file. That its other model is moved here says that it does not move itself.
+    """
+    scope, made = _bound_to(frame, path)
+    maker = dotted_path(made.func) if made is not None else None
+    if scope is None or made is None or maker is None:
+        return None
+    asked = asked_in(frame.owner.node if "." in path and frame.owner is not None else scope).get(path, set())
+    if asked.isdisjoint(torch_api.MODULE_ONLY_ATTRIBUTES):
+        return None
+    same = {name for name, values in values_by_path(scope).items() if name != path and _makes(values, maker)}
+    for call in nodes_in(scope, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("to", *torch_api.DEVICE_METHODS):
+            receiver = call.func.value
+            if dotted_path(receiver) in same or _makes([receiver], maker):
+                return made, call
+    return None
+
+
+def _makes(values: list[ast.expr], maker: str) -> bool:
+    return len(values) == 1 and isinstance(values[0], ast.Call) and dotted_path(values[0].func) == maker
 
 
 def _was_moved(value: Value) -> bool:
