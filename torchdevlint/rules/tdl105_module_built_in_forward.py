@@ -3,8 +3,8 @@
 ## What it does
 Finds modules with parameters or buffers that `forward`, or a method that it reaches, makes on the default device, and
 then calls with its inputs: `nn.BatchNorm2d(c)(x)`, `norm = nn.LayerNorm(d)` and `norm(x)`, also where the layer is
-assigned to an attribute of `self` in every call. Layers of `torch.nn`, a `Sequential` of them, and Modules of the file
-that make such layers are looked at.
+assigned to an attribute of `self` in every call. Layers of `torch.nn`, a `Sequential` of them, Modules of the file
+that make such layers, and transforms of torchaudio that keep a window or a filter bank are looked at.
 
 ## Why is this bad?
 The Module was moved before `forward` ran, so that what is made in it is on the CPU, and the inputs are not:
@@ -65,6 +65,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.events import ModuleCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge.libraries import holds_tensors
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
@@ -160,7 +161,8 @@ def _has_own_parameters(module: Value) -> bool:
     tail = module.name.rpartition(".")[2]
     if tail == "Sequential":
         return any(_is_here(child) and _has_own_parameters(child) for child in module.children)
-    return tail in torch_api.PARAMETER_MODULES and module.device is not None
+    known = tail in torch_api.PARAMETER_MODULES if module.name.startswith("torch.") else holds_tensors(module.name)
+    return known and module.device is not None
 
 
 def _is_here(child: Value) -> bool:
@@ -254,11 +256,14 @@ EVENTS = {ModuleCalled: _note_call}
 def check(fact: ModuleBuiltInForward) -> Iterator[Report]:
     name = fact.class_name.removeprefix("torch.")
     same = fact.called_at.row == fact.at.row
+    buffers = holds_tensors(fact.class_name)
+    where = "on the CPU, with its buffers" if buffers else "on the CPU and never trained"
+    always = "it is worked out again" if buffers else "its parameters are new"
     yield Report(
         span=fact.at,
-        message=f"{code(fact.text)} makes a new `{name}` in each call of `{fact.scope}`, on the CPU and never trained",
+        message=f"{code(fact.text)} makes a new `{name}` in each call of `{fact.scope}`, {where}",
         symptom="RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
-        "and cpu! Anywhere: its parameters are new in each call",
+        f"and cpu! Anywhere: {always} in each call",
         help="make it in `__init__` and keep it as an attribute, so that it is moved, trained and saved",
         notes=() if same else (Note("it is called here, with what is where the model is", fact.called_at),),
     )

@@ -146,6 +146,17 @@ def moves_in_place(name: str) -> bool:
     return found is not None and found.in_place
 
 
+_HOLDS_TENSORS = regex(
+    r"torchaudio\.transforms\.(?:\w+\.)*(?:InverseSpectrogram|Spectrogram|MelSpectrogram|MelScale|MFCC|LFCC|GriffinLim)"
+)
+"""Modules of other libraries that make a window or a filter bank as a buffer, whatever they are told."""
+
+
+def holds_tensors(name: str) -> bool:
+    """Whether each instance of a Module of another library surely has buffers, made on the default device."""
+    return _HOLDS_TENSORS.fullmatch(name) is not None
+
+
 _PRETRAINED = regex(r"transformers\.(?:\w+\.)*[A-Z]\w*(?:Model|For[A-Z]\w*|Encoder|Decoder)\.from_pretrained")
 _PLACES_ITSELF = frozenset({"device_map", "quantization_config", "load_in_8bit", "load_in_4bit"})
 

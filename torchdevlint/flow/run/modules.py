@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.events import Escaped, ModuleCalled, ModuleCompared
 from torchdevlint.flow.kinds import loaders, own_moves
 from torchdevlint.flow.kinds.sizes import what_is_filled
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import metrics
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.gathered import gathered
@@ -50,7 +50,7 @@ def construct(frame: Frame, state: State, node: ast.Call, name: str, tail: str, 
         remember(frame, state, node)
         return Library(name, True, weight[1].device, made_at=node, held=weight)
     if not name.startswith("torch."):
-        return Library(name, True, TOP, made_at=node)
+        return Library(name, True, DEFAULT if libraries.holds_tensors(name) else TOP, made_at=node)
     if _is_parameter_free(tail, arguments):
         return Library(name, True, None, made_at=node)
     given = arguments.keywords.get("device")
