@@ -8,6 +8,7 @@ argument says nothing of the target.
 from __future__ import annotations
 
 import ast
+import re
 
 from torchdevlint.flow.kinds.loaders import called_in, moves_batches
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -16,9 +17,15 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.values import Step, Tensor
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LOSSES = ("loss", "criterion", "cross_entropy")
+_CALCULATED = regex(
+    r"logit|pred|out|teacher|soft|feat|emb|prob|score|state|hidden|reward|value|return|advant|q_|noise|recon|fake",
+    re.IGNORECASE,
+)
+"""Names of what another model, or the caller, has calculated: that may be on a device already."""
 _MOST_HOPS = 2
 _KEEPS = frozenset("clone detach long float squeeze unsqueeze view reshape flatten contiguous".split())
 
@@ -44,21 +51,21 @@ def _targets(function: FunctionNode) -> dict[str, str]:
     found: dict[str, str] = {}
     for call in nodes_in(function, ast.Call):
         if len(call.args) > 1 and any(each in last_name(call.func).lower() for each in _LOSSES):
-            target = call.args[1]
+            target = call.args[1].id if isinstance(call.args[1], ast.Name) else ""
             source = _source(function, call.args[0], moved, _MOST_HOPS)
-            if isinstance(target, ast.Name) and target.id in names - moved and source is not None:
-                found[target.id] = source
+            if target in names - moved and source is not None and not _CALCULATED.search(target):
+                found[target] = source
     return {name: source for name, source in found.items() if _stays(function, name)}
 
 
 def _moves(call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute):
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "cuda"):
         return False
     given = {each for one in (*call.args, *call.keywords) for each in inside(one)}
     words = {each.id for each in given if isinstance(each, ast.Name)}
     words |= {each.attr for each in given if isinstance(each, ast.Attribute)}
     told = any(mentions_device(each) or mentions_cuda(each) for each in words)
-    return call.func.attr == "cuda" or (call.func.attr == "to" and told)
+    return told or call.func.attr == "cuda"
 
 
 def _chained(node: ast.expr) -> str | None:
