@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
-from torchdevlint.runtime.start import inherit, shims, unseen
+from torchdevlint.runtime.record import recorder as recording
+from torchdevlint.runtime.record.recorder import Recorder
+from torchdevlint.runtime.start import boot, inherit, shims, unseen
 from torchdevlint.runtime.start.inherit import BOOTSTRAP, PATH, RECORD, SIMULATE
 
 CHECKED = (
@@ -144,3 +148,26 @@ def test_forks_and_what_announces_itself_late_are_not_hidden(tmp_path: Path) -> 
         (tmp_path / f"{process.pid}{inherit.HERE}").touch()
         assert watch.hidden() == ()
         process.communicate(b"\n\n")
+
+
+def test_an_error_of_a_process_that_imports_torch_while_it_runs_ends_it() -> None:
+    class BaseProcess:
+        name = "Process-1"
+
+        def run(self) -> None:
+            recording.start(recorder)  # as the import of torch does
+            raise RuntimeError("Expected all tensors to be on the same device, but found cuda:0 and cpu!")
+
+        def _bootstrap(self) -> None:
+            with contextlib.suppress(RuntimeError):
+                self.run()
+
+    recorder, module = Recorder(), ModuleType("multiprocessing.process")
+    vars(module)["BaseProcess"] = BaseProcess
+    boot._watch_processes(module)
+    try:
+        BaseProcess()._bootstrap()
+    finally:
+        recording.stop(recorder)
+    (error,) = recorder.errors.values()
+    assert (error["status"], error["where"]) == ("uncaught", "the process Process-1")

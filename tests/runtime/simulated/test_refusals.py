@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 import torch
 
+from torchdevlint.runtime.record import recorder as recording
 from torchdevlint.runtime.record.recorder import Recorder
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.errors import NotSimulated
@@ -111,3 +113,23 @@ def test_numpy_takes_a_copy_on_the_cpu(recorder: Recorder) -> None:
     with pytest.raises((BufferError, RuntimeError), match="require gradient"):  # older releases raise the latter
         np.from_dlpack(torch.ones(2, device="cuda", requires_grad=True))
     assert np.from_dlpack(torch.ones(2)).sum() == 2
+
+
+def test_what_the_program_handles_and_cannot_be_simulated_is_told(recorder: Recorder) -> None:
+    recording.start(recorder)
+    try:
+        with pytest.raises(NotSimulated) as raised:
+            torch.cuda.CUDAGraph()
+    finally:
+        recording.stop(recorder)
+    assert list(recorder.limitations) == [str(raised.value)]
+
+
+def test_errors_reach_a_process_that_has_not_begun_to_simulate(recorder: Recorder) -> None:
+    """To load them imports nothing of the simulation: it would begin in the middle of its own import."""
+    with pytest.raises(RuntimeError, match="same device") as raised:
+        torch.ones(3, device="cuda") + torch.ones(3)
+    for error in (raised.value, NotSimulated("this")):
+        pickled = pickle.dumps(error)
+        assert b"torchdevlint.runtime" not in pickled
+        assert str(pickle.loads(pickled)) == str(error)

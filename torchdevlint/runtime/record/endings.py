@@ -2,7 +2,8 @@
 
 Python tells of an uncaught exception in `sys.last_value` before it runs exit handlers (Python/pythonrun.c
 `_PyErr_PrintEx`), in `threading.excepthook` for threads, and not at all in a `multiprocessing` child, which catches it
-in ``BaseProcess._bootstrap``. ``os._exit`` and ``os.exec*`` end a program without exit handlers.
+in ``BaseProcess._bootstrap`` (`start.boot` sees to those). ``os._exit`` and ``os.exec*`` end a program without exit
+handlers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def watch(recorder: Recorder) -> None:
         setattr(os, name, _before(getattr(os, name), recorder))
     sys.excepthook = _main_hook(recorder, sys.excepthook)
     threading.excepthook = _thread_hook(recorder, threading.excepthook)
-    when_imported("multiprocessing.process", functools.partial(_watch_processes, recorder))
+    when_imported("asyncio.base_events", functools.partial(_watch_asyncio, recorder))
     when_imported("unittest.result", functools.partial(_watch_unittest, recorder))
 
 
@@ -67,26 +68,16 @@ def _thread_hook(recorder: Recorder, previous: Callable[[Any], Any]) -> Callable
     return hook
 
 
-def _watch_processes(recorder: Recorder, module: ModuleType) -> None:
-    original = module.BaseProcess._bootstrap
+def _watch_asyncio(recorder: Recorder, module: ModuleType) -> None:
+    """What a task of asyncio raised, and nobody asked for, is told by the loop alone."""
+    original = module.BaseEventLoop.call_exception_handler
 
-    def bootstrap(process: Any, *arguments: Any, **options: Any) -> Any:
-        run = process.run
+    @functools.wraps(original)
+    def handler(loop: Any, context: Any) -> Any:
+        recorder.uncaught(context.get("exception"), "a task of asyncio")
+        return original(loop, context)
 
-        def watched() -> None:
-            try:
-                run()
-            except NOT_AN_ERROR:
-                raise
-            except BaseException as error:
-                recorder.ending = f"{type(error).__name__}: {error}"
-                recorder.uncaught(error, f"the process {process.name}")
-                raise
-
-        process.run = watched
-        return original(process, *arguments, **options)
-
-    module.BaseProcess._bootstrap = bootstrap
+    module.BaseEventLoop.call_exception_handler = handler
 
 
 def _watch_unittest(recorder: Recorder, module: ModuleType) -> None:

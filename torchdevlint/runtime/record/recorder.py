@@ -329,3 +329,11 @@ def start(recorder: Recorder) -> Recorder:
 def stop(recorder: Recorder) -> None:
     with contextlib.suppress(ValueError):
         _ACTIVE.remove(recorder)
+
+
+def uncaught_in(error: BaseException, where: str) -> None:
+    """An error ends the process in which it was raised, `where`; told if something is recorded."""
+    recorder = active()
+    if recorder is not None:
+        recorder.ending = f"{type(error).__name__}: {error}"
+        recorder.uncaught(error, where)

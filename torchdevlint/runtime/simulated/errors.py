@@ -10,12 +10,21 @@ from typing import Any, NoReturn, cast
 
 import torch
 
+from torchdevlint.runtime.record.recorder import active
+
 
 class NotSimulated(RuntimeError):  # noqa: N818  # says what it is
     """What a simulation on the CPU cannot do: the program is not wrong, it needs the real hardware."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} cannot be simulated: torchdevlint runs accelerators on the CPU")
+        recorder = active()
+        if recorder is not None:  # the program may handle it, and go on another way
+            recorder.limitation(str(self))
+
+    def __reduce__(self) -> Any:
+        """In another process it is what it says: that may not have imported torch, and so not begun to simulate."""
+        return RuntimeError, self.args
 
 
 def not_simulated(what: str) -> NoReturn:

@@ -32,7 +32,7 @@ def reported(
 
 def refused(simulation: Simulation, error: Error, operation: str) -> Error:
     """The same for an `error` of one of the checks of `operators`, which holds its operands itself."""
-    operands = [(operand.name, operand.tensor) for operand in getattr(error, OPERANDS, ())]
+    operands = [(operand.name, operand.tensor) for operand in vars(error).pop(OPERANDS, ())]  # it may be pickled
     return reported(simulation, error, operands, operation)
 
 

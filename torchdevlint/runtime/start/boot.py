@@ -14,20 +14,24 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from torchdevlint.runtime.importing import when_imported
 from torchdevlint.runtime.start import inherit
 from torchdevlint.runtime.start.inherit import DEVICE, FLAT, LINES, RECORD, SIMULATE, SIMULATE_KIND
+
+RECORDER = "torchdevlint.runtime.record.recorder"
 
 
 def begin() -> None:
     """Called as the interpreter starts; torch is not imported here."""
     inherit.announce(Path(os.environ[RECORD]))
     inherit.hand_on(inherit.kept(os.environ))
+    when_imported("multiprocessing.process", _watch_processes)
     when_imported("torch", partial(install, environment=dict(os.environ)))
 
 
@@ -63,6 +67,30 @@ def install(_torch: ModuleType, environment: Mapping[str, str]) -> None:
             import_module(asked["observer"]).install(asked["observed"], one)
     endings.watch(one)
     one.write()
+
+
+def _watch_processes(module: ModuleType) -> None:
+    """A process of `multiprocessing` handles every error itself, and may import torch only while it runs already."""
+    original = module.BaseProcess._bootstrap
+
+    @wraps(original)
+    def bootstrap(process: Any, *arguments: Any, **options: Any) -> Any:
+        run = process.run
+
+        def watched() -> None:
+            try:
+                run()
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                if RECORDER in sys.modules:
+                    sys.modules[RECORDER].uncaught_in(error, f"the process {process.name}")
+                raise
+
+        process.run = watched
+        return original(process, *arguments, **options)
+
+    module.BaseProcess._bootstrap = bootstrap
 
 
 def simulate(count: int, kind: str, flat: bool = False) -> None:

@@ -154,7 +154,7 @@ def _merged(records: Sequence[Row]) -> Account:
         lost=sum(not record["final"] for record in records),
         errors=_joined(error for error in errors if _key(error) in top),
         handled=_joined(error for error in errors if _key(error) not in top),
-        idle=all(record["used"] is False for record in records),
+        idle=all(record["used"] is False and record["final"] for record in records),
         raised=sum(record["raised"] for record in records),
         transfers=_transfers(records),
         syncs=_syncs(records),
