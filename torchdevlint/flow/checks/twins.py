@@ -16,10 +16,13 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.tensors import is_told_device
 from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
 
-_OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr")
+_OF_ANOTHER_KIND = regex(
+    r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr| is (?:not )?None"
+)
 """Tests of branches that need not give the same kind of thing."""
 _KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|shape|cpu|host|(?:^|_)ids?\b", re.IGNORECASE)
 _MOST_PARTS = 12
@@ -92,7 +95,7 @@ def _factories(value: Tensor) -> list[str]:
 
 def _stayed(frame: Frame, value: Tensor) -> bool:
     """Whether it was made by factories of this function alone, without a device."""
-    here = all(site.scope == frame.scope and not site.drawn for site in value.creations)
+    here = all(site.scope == frame.scope and not site.drawn and not is_told_device(site) for site in value.creations)
     return value.device == DEFAULT and bool(value.ndim) and bool(value.creations) and here
 
 

@@ -76,8 +76,13 @@ def may_be_meant(one: Tensor, other: Tensor) -> bool:
         return False
     placed, made = (one, other) if one.moved else (other, one)
     named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
-    of_sizes = made.creations and not any(each.function.rpartition(".")[2] in _OF_DATA for each in made.creations)
-    return not (named and made.device == DEFAULT and of_sizes)
+    said = any(is_told_device(each) or each.function.rpartition(".")[2] in _OF_DATA for each in made.creations)
+    return not (named and made.device == DEFAULT and made.creations and not said)
+
+
+def is_told_device(site: Site) -> bool:
+    """Whether a factory was told a device, which is None on some path."""
+    return isinstance(site.node, ast.Call) and any(each.arg == "device" for each in site.node.keywords)
 
 
 _OF_DATA = torch_api.DATA_FACTORIES | torch_api.CPU_FACTORIES | torch_api.LEGACY_CONSTRUCTORS
