@@ -24,6 +24,36 @@ def test_the_page_is_made_of_what_is_stored() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_hunts_are_told_as_they_are_stored() -> None:
+    done = _run("hunted", "--check", "docs/hunt.md")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_has_to_be_judged_and_stays_so(tmp_path: Path) -> None:
+    copy = tmp_path / "benchmarks" / "found"
+    shutil.copytree(FOUND, copy)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("ecosystem"))
+    (copy / "hunted.jsonl").unlink()
+    target = {"module": "torch.package", "qualname": "f"}
+    raised = {"filename": "/site/torch/package.py", "line": 3}
+    failure = {"target": target, "mode": "call", "raised": raised}
+    targets = [{"why": ""}, {"why": "it takes no tensor"}, {"why": "the time was up (--stop-after)"}]
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"torch": "2.13.0", "targets": targets, "bugs": [{"failure": failure}]}))
+    add = ("hunted", "--add", "torch", str(report), "--seconds", "7")
+    assert _run(*add, script=copy / "run.py").returncode == 0
+    unjudged = _run("hunted", script=copy / "run.py")
+    assert unjudged.returncode == 2
+    assert "torch.package:f (call) has no verdict" in unjudged.stderr
+    row = json.loads((copy / "hunted.jsonl").read_text(encoding="utf-8"))
+    assert (row["targets"], row["begun"], row["executed"]) == (3, 2, 1)
+    row["reports"][0]["verdict"] = "true"
+    (copy / "hunted.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert _run(*add, script=copy / "run.py").returncode == 0
+    told = _run("hunted", script=copy / "run.py")
+    assert "| 3 | 2 | 50 % | 1 | 1 | 0 | 0 | 7 |" in told.stdout
+
+
 def test_a_bug_that_has_not_shown_itself_is_not_told(tmp_path: Path) -> None:
     copy = tmp_path / "benchmarks" / "found"
     shutil.copytree(FOUND, copy)
