@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.tensors import is_told_device
+from torchdevlint.flow.state.tensors import is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
 
@@ -43,7 +43,8 @@ def _note_end(event: FunctionEnded) -> None:
         return
     for node, conditions, value in parts:
         twin = next((each for each in placed if each[1] != conditions), None)
-        if twin is not None and _stayed(frame, value) and not _KEPT_ON_CPU.search(dotted_path(node) or ""):
+        stayed = _stayed(frame, value) and all(map(is_of_sizes, value.creations))
+        if twin is not None and stayed and not _KEPT_ON_CPU.search(dotted_path(node) or ""):
             frame.machine.emit(Mixed(frame, event.state, node, ANOTHER_RETURN, (node, value), (twin[0], twin[2])))
 
 

@@ -76,8 +76,12 @@ def may_be_meant(one: Tensor, other: Tensor) -> bool:
         return False
     placed, made = (one, other) if one.moved else (other, one)
     named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
-    said = any(is_told_device(each) or each.function.rpartition(".")[2] in _OF_DATA for each in made.creations)
-    return not (named and made.device == DEFAULT and made.creations and not said)
+    return not (named and made.device == DEFAULT and made.creations and all(map(is_of_sizes, made.creations)))
+
+
+def is_of_sizes(site: Site) -> bool:
+    """Whether a factory made a tensor of sizes alone, and was told no device."""
+    return not is_told_device(site) and site.function.rpartition(".")[2] not in _OF_DATA
 
 
 def is_told_device(site: Site) -> bool:
