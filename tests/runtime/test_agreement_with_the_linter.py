@@ -57,7 +57,7 @@ NOT_CALLED = {
     "set_ share_memory_": "change the storage",
 }
 NOT_ON_CUDA = {
-    "histogram": "has no kernel for CUDA",
+    "histogram to_mkldnn": "have no kernel for CUDA",
 }
 ELSEWHERE = {
     "cpu": "a move",
@@ -78,6 +78,7 @@ REPORTED_IN_VAIN = {
 NOT_REPORTED = {
     "embedding_renorm_": "changes weights, and is called by layers",
     "huber_loss": "a 0-dim target: only with `weight=`",
+    "inner": "a 0-dim operand, which may be on the CPU in all that multiplies",
     "index_fill": "a 0-dim index: the value may be 0-dim",
     "normal": "draws, and has a transfer function of its own",
     "masked_fill": "a 0-dim mask, or a 0-dim tensor that is filled: the value may be 0-dim",

@@ -87,7 +87,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "c10/core/impl/DeviceGuardImplInterface.h",
             ),
             Wording(
-                r"Could not run '\w+::[\w.]+' with arguments from the '(?P<device>CUDA|MPS|XPU)' backend",
+                r"Could not run '\w+::[\w.]+' with arguments from the "
+                r"'(?:Quantized|SparseCsr|Sparse|NestedTensor)?(?P<device>CUDA|MPS|XPU)' backend",
                 "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' "
                 "backend.",
                 "",

@@ -168,6 +168,19 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "aten/src/ATen/native",
             ),
             Wording(
+                r"Expected tensor to have (?P<other>\w+) DeviceType, but got tensor with (?P<device>\w+) DeviceType",
+                "RuntimeError: Expected tensor to have cuda DeviceType, but got tensor with cpu DeviceType (while "
+                "checking arguments for inner())",
+                "",
+                "aten/src/ATen/TensorUtils.cpp",
+            ),
+            Wording(
+                r"expected device '(?P<other>[^']+)' but got '(?P<device>[^']+)' for (?P<argument>\w+) output",
+                "RuntimeError: expected device 'cuda:0' but got 'cpu' for values output",
+                "",
+                "aten/src/ATen/native/ReduceOps.cpp",
+            ),
+            Wording(
                 r"Expected b and A to be on the same device, but found b on (?P<device>\S+) and A on "
                 r"(?P<other>[a-z0-9:]+)",
                 "RuntimeError: torch.linalg.solve: Expected b and A to be on the same device, but found b on cpu and "

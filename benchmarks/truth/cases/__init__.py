@@ -8,6 +8,7 @@ from benchmarks.truth.cases import (
     cuda,
     distributed,
     elementwise,
+    functions,
     indexing,
     matmul,
     modules,
@@ -29,4 +30,5 @@ ALL: tuple[Case, ...] = (
     *cuda.CASES,
     *structures.CASES,
     *distributed.CASES,
+    *functions.CASES,
 )

@@ -21,6 +21,7 @@ OVER_NCCL = rows(
     "distributed",
     (
         ("nccl/all-reduce", "dist.all_reduce(x);;seen['r'] = x;;seen['backend'] = dist.get_backend()", ok(OF_CUDA, r="cuda:0", backend="nccl")),
+        ("nccl/all-reduce-average-of-integers", "y = torch.tensor([3, 4], device=first);;dist.all_reduce(y, dist.ReduceOp.AVG);;seen['r'] = [y, y.tolist()]", ok("docs: torch.distributed.ReduceOp (AVG with NCCL)", r=["cuda:0 int64 [2]", [3, 4]])),
         ("nccl/all-reduce-cpu", "dist.all_reduce(torch.ones(2))", NO_CPU),
         ("nccl/all-gather", "parts = [torch.zeros(2, device=first)];;dist.all_gather(parts, x);;seen['r'] = parts", ok(OF_CUDA, r=["cuda:0 float32 [2]"])),
         ("nccl/broadcast-cpu", "dist.broadcast(torch.ones(2), 0)", NO_CPU),

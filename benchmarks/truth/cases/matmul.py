@@ -4,7 +4,7 @@
 # fmt: off
 from __future__ import annotations
 
-from benchmarks.truth.case import Case, case, ok, rows
+from benchmarks.truth.case import Case, case, ok, raises, rows
 from benchmarks.truth.sources import COPY, ITERATOR, WRAPPER, mixed, on
 
 PRODUCTS = {
@@ -145,6 +145,8 @@ IN_PLACE = rows(
     setup="x = torch.ones(2, 3, device=first);;y = torch.ones(2, 3)",
 )
 
+_INNER = raises("RuntimeError", "Expected tensor to have cuda DeviceType, but got tensor with cpu DeviceType", source="aten/src/ATen/native/LinearAlgebra.cpp, inner; aten/src/ATen/TensorUtils.cpp, checkDeviceType")
+
 OUT = rows(
     "out",
     (
@@ -161,6 +163,19 @@ OUT = rows(
         ("zeros/out-cuda", "seen['r'] = torch.zeros(2, 3, out=x)", on("cuda:0", "docs: torch.zeros (out)")),
         ("arange/out-cuda", "seen['r'] = torch.arange(3, out=torch.empty(3, device=first))"),
         ("randn/out-cuda", "seen['r'] = torch.randn(2, 3, out=x)"),
+        ("sort/out-cpu", "torch.sort(x, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", mixed()),
+        ("msort/out-cpu", "torch.msort(x, out=torch.empty(0))", mixed()),
+        ("cummax/out-cpu", "torch.cummax(x, 0, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", mixed()),
+        ("logcumsumexp/out-cpu", "torch.logcumsumexp(x, 0, out=torch.empty(0))", mixed()),
+        ("mode/out-cpu", "torch.mode(x, 0, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", raises("RuntimeError", "expected device 'cuda:0' but got 'cpu' for values output", source="aten/src/ATen/native/ReduceOps.cpp, mode_out")),
+        ("quantile/out-cpu", "torch.quantile(x, 0.5, out=torch.empty(0))", raises("RuntimeError", "quantile() out tensor must be on the same device as the input tensor", source="aten/src/ATen/native/Sorting.cpp, quantile_checks")),
+        ("tensordot/out-cpu", "torch.tensordot(x, x.t(), 1, out=torch.empty(0))", raises("RuntimeError", "tensordot: Expected the output and input tensors to be on the same device, but got the output tensor on cpu", source="aten/src/ATen/native/Linear.cpp, tensordot_out")),
+        ("inner/out-cpu", "torch.inner(x, x, out=torch.empty(0))", _INNER),
+        ("inner/cpu", "torch.inner(x, y)", _INNER),
+        ("inner/cpu0dim", "torch.inner(x, torch.tensor(2.0))", _INNER),
+        ("fft/out-cpu", "torch.fft.fft(x, out=torch.empty(0, dtype=torch.cfloat))", mixed()),
+        *((f"linalg-{name}/out-cpu", f"torch.linalg.{name}(x, out=torch.empty(0))", raises("RuntimeError", "Expected result and input tensors to be on the same device, but got result on", source="aten/src/ATen/native/LinearAlgebraUtils.h, checkSameDevice")) for name in ("cond", "matrix_norm", "norm", "pinv")),
+        ("linalg-svd/out-cpu", "torch.linalg.svd(x, out=(torch.empty(0), torch.empty(0), torch.empty(0)))", mixed()),
         ("empty-out-on-cpu", "torch.mul(x, 2.0, out=torch.empty(0))", mixed(ITERATOR)),
     ),
     setup="x = torch.ones(2, 3, device=first);;y = torch.ones(2, 3)",

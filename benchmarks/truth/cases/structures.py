@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from benchmarks.truth.case import Case, ok, raises, rows
-from benchmarks.truth.sources import ITERATOR, MODULE, MOVEMENT, NUMPY, PACKED, PARALLEL, PIN, mixed, on
+from benchmarks.truth.sources import ITERATOR, MODULE, MOVEMENT, NEW_TENSOR, NUMPY, PACKED, PARALLEL, PIN, mixed, on
 
 LENGTHS = raises("RuntimeError", "'lengths' argument should be a 1D CPU int64 tensor", source=PACKED)
 _PACKED = "from torch.nn.utils.rnn import pack_padded_sequence as pack, pad_packed_sequence as unpack, pack_sequence"
@@ -34,6 +34,9 @@ PACKS = rows(
     setup=_PACKED + ";;x = torch.ones(3, 2, 2, device=first);;p = pack(x, torch.tensor([3, 2]))",
 )
 
+_COO = "torch/csrc/utils/tensor_new.cpp, sparse_coo_tensor_ctor; native_functions.yaml, _sparse_coo_tensor_with_dims_and_tensors"
+_CSR = "aten/src/ATen/SparseCsrTensorImpl.cpp, set_member_tensors"
+
 SPARSE = rows(
     "sparse",
     (
@@ -45,7 +48,13 @@ SPARSE = rows(
         ("mm/sparse-cpu", "torch.sparse.mm(x.cpu().to_sparse(), x)"),
         ("add/sparse-cuda-dense-cpu", "x.cpu() + x.to_sparse()"),
         ("add/both-sparse-mixed", "x.to_sparse() + x.cpu().to_sparse()"),
-        ("constructor/indices-cpu-values-cuda", "seen['r'] = torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.ones(1, device=first), (2, 2))"),
+        ("constructor/indices-cpu-values-cuda", "torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.ones(1, device=first), (2, 2))", mixed(_COO)),
+        ("constructor/indices-cuda-values-cpu", "torch.sparse_coo_tensor(torch.tensor([[0], [1]], device=first), torch.ones(1))", mixed(_COO)),
+        ("constructor/indices-cuda-values-list", "torch.sparse_coo_tensor(torch.tensor([[0], [1]], device=first), [1.0])", mixed(_COO)),
+        ("constructor/indices-list", "seen['r'] = torch.sparse_coo_tensor([[0], [1]], torch.ones(1, device=first))", on("cuda:0", f"{NEW_TENSOR}, Note: Ensuring sparse values and indices match devices")),
+        ("constructor/told", "seen['r'] = torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.ones(1), device=first)", on("cuda:0", f"{NEW_TENSOR}, sparse_coo_tensor_ctor")),
+        ("constructor/csr-mixed", "torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0], device=first), torch.ones(1, device=first))", raises("RuntimeError", "Values and crow_indices need to be on the same device.", source=_CSR)),
+        ("constructor/csc-mixed", "torch.sparse_csc_tensor(torch.tensor([0, 1], device=first), torch.tensor([0]), torch.ones(1, device=first))", raises("RuntimeError", "Values and row_indices need to be on the same device.", source=_CSR)),
         ("coalesce", "seen['r'] = x.to_sparse().coalesce()", on("cuda:0", "docs: Tensor.coalesce")),
         ("csr", "s = x.to_sparse_csr();;seen['r'] = s.crow_indices();;seen['v'] = s.values()", ok("docs: torch.sparse", r="cuda:0", v="cuda:0")),
         ("transpose", "t = x.to_sparse().t();;seen['r'] = t;;seen['i'] = t._indices();;seen['v'] = t._values();;seen['m'] = t.mT", ok("aten/src/ATen/native/TensorShape.cpp, sparse_transpose_", r="cuda:0", i="cuda:0", v="cuda:0", m="cuda:0")),
@@ -57,6 +66,12 @@ SPARSE = rows(
         ("is-cuda", "s = x.to_sparse();;seen['r'] = [s.is_cuda, s.is_sparse, s.layout, s.get_device()]", ok("docs: torch.sparse", r=[True, True, "torch.sparse_coo", 0])),
         ("gradient", "e = nn.Embedding(3, 2, sparse=True).to(first);;e(torch.tensor([0], device=first)).sum().backward();;seen['r'] = e.weight.grad", on("cuda:0", "docs: nn.Embedding (sparse)")),
         ("nested", "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device=first);;seen['r'] = n.device", on("cuda:0", "docs: torch.nested")),
+        ("nested/mixed", "torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3, device=first)])", mixed("aten/src/ATen/native/nested/NestedTensorUtils.h, wrap_tensor_node (cat)")),
+        ("nested/told", "seen['r'] = torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3)], device=first).device", ok("docs: torch.nested.as_nested_tensor", r="cuda:0")),
+        ("nested/add-mixed", "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]);;n + n.to(first)"),
+        ("nested/linear-of-the-cpu", "F.linear(torch.nested.nested_tensor([torch.ones(2, 2), torch.ones(3, 2)], device=first), x.cpu())", mixed()),
+        ("jagged", "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged, device=first);;seen['r'] = [(n * 2).values(), n.offsets()]", ok("torch/nested/_internal/nested_tensor.py", r=["cuda:0 float32 [5]", "cuda:0 int64 [3]"])),
+        ("jagged/mixed", "torch.nested.nested_tensor_from_jagged(torch.ones(5, device=first), torch.tensor([0, 2, 5]))", raises("Exception", source="torch/nested/_internal/nested_tensor.py, NestedTensor.__new__ (an assertion)")),
         ("quantized-move", "q = torch.quantize_per_tensor(x.cpu(), 0.1, 0, torch.qint8);;seen['r'] = q.to(first)", None),
     ),
     setup="x = torch.eye(2, device=first)",

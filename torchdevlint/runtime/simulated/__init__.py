@@ -41,6 +41,7 @@ from torchdevlint.runtime.simulated.tensors import (
     modules,
     movement,
     older,
+    registered,
     storages,
     wrappers,
 )
@@ -95,6 +96,7 @@ class _Installation:
         yield from storages.patches()
         yield from movement.patches()
         yield from exports.patches()
+        yield from registered.patches()
         yield from agreeing.patches(self.simulation, self.mode, threads.follower)
         yield from modules.patches()
         yield from older.patches()

@@ -53,12 +53,17 @@ def body_of(simulation: Simulation, operator: Any, tensors: Sequence[torch.Tenso
     places = {claim.device.type for tensor in tensors if (claim := claim_of(tensor)) is not None}
     wanted = simulation.kind if simulation.kind in places else "cpu"
     if places and None not in bodies and wanted not in bodies:
-        error = NotImplementedError(without_kernel(name, wanted.upper()))
-        raise reported(simulation, error, [("", tensor) for tensor in tensors], name)
+        refuse_unregistered(simulation, name, wanted, tensors)
     body: Callable[..., Any] | None = bodies.get(None) or bodies.get("cpu")
     if body is None:
         not_simulated(f"`{name}`, which has kernels for {', '.join(sorted(bodies))} only,")
     return body
+
+
+def refuse_unregistered(simulation: Simulation, name: str, kind: str, tensors: Sequence[torch.Tensor]) -> NoReturn:
+    """Raises what the dispatcher does if an operator has no kernel for a kind of device."""
+    error = NotImplementedError(without_kernel(name, kind.upper()))
+    raise reported(simulation, error, [("", tensor) for tensor in tensors], name)
 
 
 def refuse_pinning(simulation: Simulation, operation: str) -> NoReturn:
@@ -74,7 +79,9 @@ def created_at(tensor: torch.Tensor) -> Place:
 
 def _story(name: str, tensor: torch.Tensor) -> OperandStory:
     claim = claim_of(tensor)
-    shape, dtype, marks = tuple(tensor.shape), str(tensor.dtype), marks_of(tensor)
+    ragged = tensor.is_nested and tensor.layout is torch.strided  # has a number of rows, but no shape
+    shape = (tensor.size(0),) if ragged else tuple(tensor.shape)
+    dtype, marks = str(tensor.dtype), marks_of(tensor)
     owner = "parameter" if isinstance(tensor, torch.nn.Parameter) else ""
     if claim is None:
         return OperandStory(name, str(device_of(tensor)), shape, dtype, owner=owner, marks=marks)

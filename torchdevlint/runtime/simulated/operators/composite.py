@@ -16,6 +16,7 @@ from torchdevlint.runtime.simulated.operators.special import require_lengths
 from torchdevlint.runtime.simulated.operators.texts import mismatch
 
 DeviceOf = Callable[[Any], Any]
+Check = Callable[[Sequence[Any], Mapping[str, Any], DeviceOf], None]
 
 
 def _operands(name: str, value: Any, device_of: DeviceOf) -> list[Operand]:
@@ -55,12 +56,57 @@ def _quantile(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceO
     for q in _operands("q", _given(args, kwargs, 1, "q"), device_of):
         if data:
             agree(data[0], q, "quantile() q tensor must be on the same device as the input tensor")
+    for out in _operands("out", kwargs.get("out"), device_of):
+        if data:
+            agree(data[0], out, "quantile() out tensor must be on the same device as the input tensor")
 
 
-COMPOSITE: dict[str, Callable[[Sequence[Any], Mapping[str, Any], DeviceOf], None]] = {
+def _tensordot(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """Linear.cpp, `tensordot_out`."""
+    (a,) = _operands("a", _given(args, kwargs, 0, "a"), device_of)
+    (b,) = _operands("b", _given(args, kwargs, 1, "b"), device_of)
+    for out in _operands("out", kwargs.get("out"), device_of):
+        if not out.device == a.device == b.device:
+            text = "tensordot: Expected the output and input tensors to be on the same device, but got the output "
+            text += f"tensor on {out.device}, input tensor a on {a.device}, and input tensor b on {b.device}"
+            raise mismatch(text, out, a if a.device != out.device else b)
+
+
+def _inner(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """LinearAlgebra.cpp, `inner`, and aten/src/ATen/TensorUtils.cpp, `checkDeviceType`: scalars are no exception."""
+    (first,) = _operands("input", _given(args, kwargs, 0, "input"), device_of)
+    others = _operands("out", kwargs.get("out"), device_of)
+    for other in (*others, *_operands("other", _given(args, kwargs, 1, "other"), device_of)):
+        if other.device.type != first.device.type:
+            text = f"Expected tensor to have {first.device.type} DeviceType, but got tensor with {other.device.type} "
+            raise mismatch(f"{text}DeviceType (while checking arguments for inner())", first, other)
+
+
+def _same_as_result(name: str, swapped: bool = False) -> Check:
+    """LinearAlgebraUtils.h, `checkSameDevice`; some callers give it the two in the other order."""
+
+    def check(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+        data = _operands("input", args[0] if args else kwargs.get("A", kwargs.get("input")), device_of)
+        for out in _operands("result", kwargs.get("out"), device_of):
+            for one in data:
+                first, second = (one, out) if swapped else (out, one)
+                text = f"{name}: Expected result and input tensors to be on the same device, but got result on "
+                agree(one, out, f"{text}{first.device} and input on {second.device}")
+
+    return check
+
+
+COMPOSITE: dict[str, Check] = {
     "_pad_packed_sequence": _pad_packed,
     "tensor_split": _tensor_split,
     "meshgrid": _meshgrid,
     "quantile": _quantile,
     "nanquantile": _quantile,
+    "tensordot": _tensordot,
+    "inner": _inner,
+    "linalg.cond": _same_as_result("linalg.cond"),
+    "linalg.matrix_norm": _same_as_result("linalg.matrix_norm", swapped=True),
+    "linalg.matrix_rank": _same_as_result("torch.linalg.matrix_rank"),
+    "linalg.norm": _same_as_result("linalg.norm", swapped=True),
+    "linalg.pinv": _same_as_result("linalg.pinv"),
 }

@@ -49,6 +49,11 @@ def _cumsum(call: Call) -> str:
     return "cumsum_cuda_kernel" if real and installed() <= _LAST_CUMSUM else ""
 
 
+def _ctc_loss(call: Call) -> str:
+    """LossCTC.cpp, `ctc_loss`: cuDNN takes targets of int32 only."""
+    return "ctc_loss_backward_gpu" if str(call.named("targets").dtype) == "torch.int64" else ""
+
+
 _ALERTS: dict[str, Callable[[Call], str]] = {
     **{
         f"{name}_backward": _always(f"{name}_backward_cuda")
@@ -64,9 +69,8 @@ _ALERTS: dict[str, Callable[[Call], str]] = {
         )
     },
     "nll_loss2d_forward": lambda call: "nll_loss2d_forward_out_cuda_template" if call.named("reduction") else "",
-    "_ctc_loss_backward": lambda call: (  # cuDNN takes int32 only
-        "ctc_loss_backward_gpu" if str(call.named("targets").dtype) == "torch.int64" else ""
-    ),
+    "_ctc_loss_backward": _ctc_loss,
+    "_ctc_loss_backward.Tensor": _ctc_loss,
     **{
         name: lambda call: "embedding_bag_backward_cuda_max" if call.named("mode") == _MAXIMUM else ""
         for name in ("_embedding_bag_backward", "_embedding_bag_dense_backward")

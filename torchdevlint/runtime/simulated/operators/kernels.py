@@ -37,6 +37,23 @@ cuda/Blas.cpp (of real numbers `vdot` is `dot`), LinearAlgebra.cpp (`addbmm` is 
 AveragePool3d.cu, DilatedMaxPool2d.cu, DilatedMaxPool3d.cu, UpSampleBilinear2d.cu, UpSampleBicubic2d.cu.
 """
 _CONVOLUTION = "convolution"
+_QUANTIZED = {
+    **{name: f"{name}.out" for name in ("cat", "hardsigmoid", "leaky_relu", "reflection_pad1d")},
+    **dict.fromkeys(("mean", "mean.dim"), "mean.out"),
+    **{
+        name: name
+        for name in """
+            _adaptive_avg_pool3d _prelu_kernel channel_shuffle equal grid_sampler_2d hardtanh hardtanh_ max min
+            quantized_batch_norm quantized_max_pool1d quantized_max_pool3d reflection_pad2d resize_ std.correction
+        """.split()
+    },
+}
+"""What has a kernel for quantized tensors on the CPU and none on CUDA, and the overload that is then refused.
+
+So say the builds for CUDA of 2.4.1, 2.9.1, 2.14.1 and 2.15.0, by
+`torch._C._dispatch_has_computed_kernel_for_dispatch_key`. Comparisons lack one too; they are let through, since most
+go past the dispatch mode.
+"""
 
 
 def types_lacked(schema: Schema) -> frozenset[str]:
@@ -50,6 +67,11 @@ def types_lacked(schema: Schema) -> frozenset[str]:
 def types_lacked_by_the_cpu(schema: Schema) -> frozenset[str]:
     """The types of its first operand that only CUDA's kernel has, so that nothing can be computed here."""
     return frozenset(LACKED_BY_THE_CPU.get(_base(schema), "").split())
+
+
+def lacked_when_quantized(schema: Schema) -> str:
+    """The overload (``cat.out``) that CUDA has no kernel of for quantized tensors, or empty."""
+    return _QUANTIZED.get(schema.name, "") if schema.namespace == "aten" else ""
 
 
 def refusal(call: Call) -> Exception | None:

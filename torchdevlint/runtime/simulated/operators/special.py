@@ -27,6 +27,7 @@ from torchdevlint.runtime.simulated.operators.checks import (
 )
 from torchdevlint.runtime.simulated.operators.indexing import INDEXING
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand
+from torchdevlint.runtime.simulated.operators.sparse import SPARSE, SPARSE_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.texts import mismatch
 
 _ONEDNN = ("torch.float32", "torch.bfloat16", "torch.float16")
@@ -203,16 +204,6 @@ def _block_diag(call: Call) -> Any:
     return free(call)
 
 
-def _sparse_tensor(release: tuple[int, int]) -> Check:
-    """The generated check of a kernel that only exists for sparse tensors, with operands that are not yet sparse."""
-
-    def check(call: Call) -> Any:
-        operands = call.of("indices", "values")
-        return same(operands, lambda key: kernel(call.schema.base, "", f"Sparse{key}", False, False), release)
-
-    return check
-
-
 def _euclidean(release: tuple[int, int]) -> Check:
     """Distance.cpp, `_euclidean_dist`: ends in a product of matrices."""
 
@@ -255,6 +246,14 @@ def _segment_reduce(call: Call) -> Any:
     return data.device
 
 
+def _mode(call: Call) -> Any:
+    """ReduceOps.cpp, `mode_out`."""
+    (data,) = call.of("self")
+    for out in call.of("values", "indices"):
+        agree(data, out, f"expected device '{data.device}' but got '{out.device}' for {out.name} output")
+    return data.device
+
+
 def no_kernel(call: Call) -> Any:
     """No CUDA kernel, while MPS has one (aten/src/ATen/core/dispatch/OperatorEntry.cpp, `reportError`)."""
     operands = call.operands()
@@ -267,6 +266,7 @@ def no_kernel(call: Call) -> Any:
 
 _PLAIN: dict[str, Check] = {
     **INDEXING,
+    **SPARSE,
     "mkldnn_rnn_layer": _rnn_layer,
     "_pack_padded_sequence": _pack,
     "randint_like.Tensor randint_like.Tensor_generator": _randint_like,
@@ -274,10 +274,11 @@ _PLAIN: dict[str, Check] = {
     "_weight_norm_interface": _weight_norm,
     "block_diag": _block_diag,
     "segment_reduce": _segment_reduce,
+    "mode.values": _mode,
     "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
     "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
     "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
-    "_histogramdd_from_bin_tensors": no_kernel,
+    "_histogramdd_from_bin_tensors to_mkldnn _spdiags _sparse_mm_reduce_impl quantize_per_tensor.tensors": no_kernel,
     # LossCTC.cpp, `ctc_loss`: targets and lengths are moved before the kernel that is seen here.
     "_ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor": first_operand,
     # Copy.cpp: devices are crossed. cuda/DistributionTemplates.h, `bernoulli_kernel`: probabilities are moved.
@@ -313,8 +314,8 @@ _DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
 }
 
 _BY_RELEASE: dict[str, Callable[[tuple[int, int]], Check]] = {
-    "_sparse_coo_tensor_with_dims_and_tensors": _sparse_tensor,
     "_euclidean_dist": _euclidean,
+    **SPARSE_BY_RELEASE,
     "convolution _convolution": _convolution,
     "native_batch_norm _native_batch_norm_legit _batch_norm_with_update _batch_norm_no_update "
     "_native_batch_norm_legit_functional _native_batch_norm_legit_no_training": _batch_norm,

@@ -232,7 +232,11 @@ def patches() -> Iterator[Patch]:
     yield torch._C._nn, "scaled_dot_product_attention", attention
     yield torch.nn.functional, "scaled_dot_product_attention", attention
     yield torch._VF, "_pad_packed_sequence", _padded(_checked("_pad_packed_sequence", torch._VF._pad_packed_sequence))
-    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid"):
+    for name in COMPOSITE:
+        space, _, function = name.rpartition(".")
+        if space:
+            yield torch.linalg, function, _checked(name, getattr(torch.linalg, function))
+    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid", "tensordot", "inner"):
         yield torch, name, _checked(name, getattr(torch, name))
         if hasattr(torch.Tensor, name):
             yield torch.Tensor, name, _checked(name, getattr(torch.Tensor, name))

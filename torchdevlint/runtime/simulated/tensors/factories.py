@@ -22,7 +22,15 @@ from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.programs.threads import follower
 from torchdevlint.runtime.simulated.state import Simulation, simulation
 from torchdevlint.runtime.simulated.story import refuse_pinning, reported
-from torchdevlint.runtime.simulated.tensors.claims import CPU, PLAIN, Claim, claim_of, device_of, real_device
+from torchdevlint.runtime.simulated.tensors.claims import (
+    CPU,
+    PLAIN,
+    Claim,
+    claim_of,
+    device_of,
+    real_device,
+    tensors_in,
+)
 from torchdevlint.runtime.simulated.tensors.legacy import REAL_TYPES
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
@@ -201,21 +209,30 @@ def as_tensor(original: Callable[..., torch.Tensor], name: str) -> Callable[...,
 
 
 def _sparse(name: str, original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """A sparse tensor lies where its values are, or where it is told; indices and values are moved there."""
+    """A sparse tensor lies where it is told, and what it is made of is moved there; else where its values are.
+
+    torch/csrc/utils/tensor_new.cpp, `sparse_coo_tensor_ctor`: without `device` a tensor stays where it is.
+    """
+    position = 1 if name == "sparse_coo_tensor" else 2
 
     @functools.wraps(original)
     def sparse(*args: Any, **kwargs: Any) -> torch.Tensor:
         active = simulation()
         device = kwargs.pop("device", None)
         if device is None:
-            values = next((arg for arg in reversed(args) if isinstance(arg, torch.Tensor)), kwargs.get("values"))
+            values = args[position] if len(args) > position else kwargs.get("values")
             wanted = device_of(values) if isinstance(values, torch.Tensor) else _wanted(active, None, None)
+            given = isinstance(values, torch.Tensor)
+            if not given and any(device_of(one) != wanted for one in tensors_in(args, kwargs)):
+                values = torch.as_tensor(values, device=wanted)  # so that it has a claim
+                args = (*args[:position], values, *args[position + 1 :]) if len(args) > position else args
+                kwargs = {**kwargs, "values": values} if "values" in kwargs else kwargs
         else:
             wanted = _wanted(active, None, device)
+            args = tuple(arg.to(wanted) if isinstance(arg, torch.Tensor) else arg for arg in args)
+            kwargs = {key: arg.to(wanted) if isinstance(arg, torch.Tensor) else arg for key, arg in kwargs.items()}
         if not _is_ours(active, wanted):
-            return original(*args, device=wanted, **kwargs)
-        args = tuple(arg.to(wanted) if isinstance(arg, torch.Tensor) else arg for arg in args)
-        kwargs = {key: value.to(wanted) if isinstance(value, torch.Tensor) else value for key, value in kwargs.items()}
+            return original(*args, **kwargs) if device is None else original(*args, device=wanted, **kwargs)
         return _claimed(active, original(*args, device="cpu", **kwargs), wanted, name)
 
     return sparse

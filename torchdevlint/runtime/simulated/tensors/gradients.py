@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.autograd.function import BackwardCFunction, _SingleLevelFunction
+from torch.autograd.function import BackwardCFunction, Function, _SingleLevelFunction
 from torch.utils.hooks import unserializable_hook
 
 from torchdevlint.runtime.simulated import state
@@ -60,19 +60,23 @@ def returns_to(tensor: torch.Tensor, device: torch.device) -> None:
         tensor._backward_hooks[number] = hook
 
 
-def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+def _remembering(original: Any) -> Any:
     """`Function.apply`: the node that it makes remembers where each output is, and each input that gets a gradient."""
-    made = super(_SingleLevelFunction, cls).apply(*args, **kwargs)
-    outputs = made if isinstance(made, tuple) else (made,)
-    for output in outputs:
-        if isinstance(output, _Tensor) and output.requires_grad:
-            node = _node_of(output)
-            if isinstance(node, BackwardCFunction):  # not after an operation in place on a view
-                setattr(node, _PLACES, [_place(one) for one in outputs])
-                expected = [_place(one) if isinstance(one, _Tensor) and one.requires_grad else None for one in args]
-                setattr(node, _EXPECTED, (expected, [isinstance(one, _Tensor) for one in args]))
-            break
-    return made
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original.__get__(None, cls)(*args, **kwargs)
+        outputs = made if isinstance(made, tuple) else (made,)
+        for output in outputs:
+            if isinstance(output, _Tensor) and output.requires_grad:
+                node = _node_of(output)
+                if isinstance(node, BackwardCFunction):  # not after an operation in place on a view
+                    setattr(node, _PLACES, [_place(one) for one in outputs])
+                    expected = [_place(one) if isinstance(one, _Tensor) and one.requires_grad else None for one in args]
+                    setattr(node, _EXPECTED, (expected, [isinstance(one, _Tensor) for one in args]))
+                break
+        return made
+
+    return classmethod(apply)
 
 
 def _place(output: Any) -> torch.device | None:
@@ -80,13 +84,16 @@ def _place(output: Any) -> torch.device | None:
     return None if claim is None else claim.device
 
 
-def _claiming(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What the engine calls (python_function.cpp, `PyNode::apply`), which makes zeros with the device of an output."""
+def _claiming(original: Callable[..., Any], boxed: bool = False) -> Callable[..., Any]:
+    """What the engine calls (python_function.cpp, `PyNode::apply`), which makes zeros with the device of an output.
+
+    With `boxed` it gets all gradients in one list (`boxed_grads_call`, since 2.15).
+    """
 
     @within_the_mode
     def apply(self: Any, *gradients: Any) -> Any:
         active = state.active
-        for gradient, place in zip(gradients, getattr(self, _PLACES, ()), strict=False):
+        for gradient, place in zip(gradients[0] if boxed else gradients, getattr(self, _PLACES, ()), strict=False):
             made = place is not None and isinstance(gradient, _Tensor) and claim_of(gradient) is None
             if made and active is not None:
                 active.claim(gradient, place, "zeros")
@@ -152,6 +159,11 @@ def _checked(hook: Callable[..., Any], place: torch.device | None) -> Callable[.
 
 def patches() -> Iterator[Patch]:
     """What replaces methods of the classes of `torch.autograd.function`."""
-    yield _SingleLevelFunction, "apply", classmethod(_apply)
+    in_c = vars(torch._C._FunctionBase)["apply"]
+    yield _SingleLevelFunction, "apply", _remembering(in_c)
+    if vars(Function).get("apply") is in_c:  # since 2.14; before, its own ends in that of its base
+        yield Function, "apply", _remembering(in_c)
     yield BackwardCFunction, "apply", _claiming(BackwardCFunction.apply)
+    if hasattr(BackwardCFunction, "apply_boxed"):
+        yield BackwardCFunction, "apply_boxed", _claiming(BackwardCFunction.apply_boxed, boxed=True)
     yield torch.Tensor, "register_hook", _register_hook(torch.Tensor.register_hook)

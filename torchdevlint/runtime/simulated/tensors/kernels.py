@@ -11,9 +11,9 @@ import torch
 from torchdevlint.runtime.simulated.errors import NotSimulated
 from torchdevlint.runtime.simulated.operators import Call, determinism, kernels, schema_of
 from torchdevlint.runtime.simulated.operators.schema import Schema
-from torchdevlint.runtime.simulated.operators.texts import mismatch
+from torchdevlint.runtime.simulated.operators.texts import mismatch, without_kernel
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import refused
+from torchdevlint.runtime.simulated.story import refused, reported
 from torchdevlint.runtime.simulated.tensors.claims import claim_of, device_of
 
 Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -31,9 +31,26 @@ def as_on_cuda(simulation: Simulation, func: Any, handler: Handler) -> Handler:
     only_there = kernels.types_lacked_by_the_cpu(schema)
     if lacked or only_there:
         handler = _of_types(simulation, schema, handler, lacked, only_there)
+    quantized = kernels.lacked_when_quantized(schema)
+    if quantized:
+        handler = _of_quantized(simulation, quantized, handler)
     if determinism.may_alert(schema.namespace, schema.name):
         handler = _deterministic(simulation, schema, handler)
     return handler
+
+
+def by_name(schema: Schema, handler: Handler) -> Handler:
+    """`handler` for an overload whose `device` may be given by position, and then comes to it by name."""
+    first = schema.device
+    if first is None or not schema.tensors:
+        return handler
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) > first:
+            kwargs = {**kwargs, **dict(zip(schema.names[first:], args[first:], strict=False))}
+        return handler(args[:first], kwargs)
+
+    return run
 
 
 def _is_there(simulation: Simulation, value: Any) -> bool:
@@ -61,6 +78,18 @@ def _of_types(
             if refusal is not None:
                 raise refused(simulation, refusal, schema.base)
         return made
+
+    return run
+
+
+def _of_quantized(simulation: Simulation, lacked: str, handler: Handler) -> Handler:
+    text = without_kernel(f"aten::{lacked}", "QuantizedCUDA")
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first = args[0][0] if isinstance(args[0], (list, tuple)) and args[0] else args[0]
+        if isinstance(first, torch.Tensor) and first.is_quantized and _is_there(simulation, first):
+            raise reported(simulation, NotImplementedError(text), [("self", first)], lacked)
+        return handler(args, kwargs)
 
     return run
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._library.custom_ops import OPDEFS
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -22,7 +21,8 @@ from torchdevlint.runtime.simulated.errors import (
 )
 from torchdevlint.runtime.simulated.operators import Rule, placement, placements, rule_for, waits
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import body_of, passes, refuse_pinning, refused
+from torchdevlint.runtime.simulated.story import passes, refuse_pinning, refused
+from torchdevlint.runtime.simulated.tensors import registered
 from torchdevlint.runtime.simulated.tensors.claims import (
     CPU,
     PLAIN,
@@ -34,7 +34,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     tensors_in,
 )
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
-from torchdevlint.runtime.simulated.tensors.kernels import as_on_cuda
+from torchdevlint.runtime.simulated.tensors.kernels import as_on_cuda, by_name
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
 from torchdevlint.runtime.simulated.tensors.results import adopt, claim_new
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
@@ -47,6 +47,8 @@ _Tensor = torch.Tensor
 _WITH_A_MODE = (FakeTensor, FunctionalTensor)
 _SEQUENCES = (list, tuple)
 _NO_KEYWORDS: dict[str, Any] = {}
+_EXPLICIT = torch._C.DispatchKey.CompositeExplicitAutograd
+_has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
 
 
 class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
@@ -81,15 +83,14 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
     def _handler(self, func: Overload) -> Handler:
         if isinstance(func, torch._ops.HigherOrderOperator):
             return self._higher_order(func)
-        special = SPECIAL.get(func)
-        if special is not None:
-            handler: Handler = special(self._simulation, func)
+        if func in SPECIAL:
+            handler: Handler = SPECIAL[func](self._simulation, func)
             return handler
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        if _has_kernel(func.name(), "CompositeImplicitAutograd"):
             return self._composite(func)
-        written_in_python = OPDEFS.get(f"{func.namespace}::{func._opname}")
-        if written_in_python is not None:
-            return self._custom(written_in_python)
+        return registered.handler_for(self._simulation, func, self, self._kernel(func))
+
+    def _kernel(self, func: Overload) -> Handler:
         rule = rule_for(func)
         schema = rule.schema
         if schema.device is not None and not schema.tensors:
@@ -97,15 +98,30 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
         given = schema.generator is not None or schema.device is not None
         particular = given or is_random(func) or rule.always or rule.syncs or rule.outputs not in _USUAL
         make = _particular if particular else _usual
-        return as_on_cuda(self._simulation, func, make(self._simulation, func, rule))
+        handler = by_name(schema, make(self._simulation, func, rule))
+        if rule.kind == "free" and len(schema.tensors) > 1 and _has_kernel(func.name(), _EXPLICIT.name):
+            handler = self._taken_apart(func, handler)
+        return as_on_cuda(self._simulation, func, handler)
+
+    def _taken_apart(self, func: Overload, handler: Handler) -> Handler:
+        """An operator without a check of its own, made of others that may have one: where operands differ, they say."""
+
+        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if not survey(args, kwargs)[1]:
+                return handler(args, kwargs)
+            self._simulation.graphs_differ = True
+            with self:
+                return func._op_dk(_EXPLICIT, *args, **kwargs)
+
+        return run
 
     def _composite(self, func: Overload) -> Handler:
         """Operators that autograd takes apart arrive whole under `torch.inference_mode`, and with nested tensors.
 
-        Nested ones are not taken apart where there is a kernel for them, as for `linear`.
+        Nested ones stay whole where there is a kernel for them, as for `linear`.
         """
         whole = None
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "NestedTensorCPU"):
+        if _has_kernel(func.name(), "NestedTensorCPU"):
             whole = _usual(self._simulation, func, rule_for(func))
 
         def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,17 +140,6 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
                 return func(*args, **kwargs)  # a tracer's mode, which lies below this one, takes it
             with self:
                 return func.dispatch(torch._C.DispatchKey.CPU, *args, **kwargs)
-
-        return run
-
-    def _custom(self, definition: Any) -> Handler:
-        """An operator of `torch.library.custom_op`: its body is a program, so it runs in the simulation as well."""
-
-        def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            self._simulation.graphs_differ = True
-            body = body_of(self._simulation, definition, list(tensors_in(args, kwargs)))
-            with self:
-                return body(*args, **kwargs)
 
         return run
 
