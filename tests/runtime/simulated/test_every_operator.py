@@ -21,6 +21,7 @@ SAMPLES = 2
 KNOWN = {
     "histogram": "has no CUDA kernel: it raises on real hardware as well",
     "histogramdd": "has no CUDA kernel: it raises on real hardware as well",
+    "sparse.mm": "with `reduce` it has no CUDA kernel: it raises on real hardware as well",
     "_softmax_backward_data": "the mixed types of its samples for CUDA are not implemented on the CPU",
     "linalg.lu": "without pivoting it is not implemented on the CPU: refused by name",
     "linalg.lu_factor": "without pivoting it is not implemented on the CPU: refused by name",

@@ -112,8 +112,8 @@ MADE: dict[str, tuple[Callable[[], torch.Tensor], torch.device]] = {
     "nested": (lambda: torch.nested.nested_tensor([torch.ones(2)], device="cuda"), FIRST),
     "nested, jagged": (lambda: torch.nested.nested_tensor([torch.ones(2)], device="cuda", layout=torch.jagged), FIRST),
     "parts of a sparse tensor": (lambda: torch.eye(2, device="cuda:1").to_sparse().coalesce().indices(), SECOND),
-    "sparse of CPU indices": (
-        lambda: torch.sparse_coo_tensor(torch.tensor([[0]]), torch.ones(1, device="cuda"), (2,)),
+    "sparse of what is on the CPU": (
+        lambda: torch.sparse_coo_tensor(torch.tensor([[0]]), torch.ones(1), (2,), device="cuda"),
         FIRST,
     ),
     "from_dlpack": (lambda: torch.from_dlpack(on("cuda")), FIRST),
