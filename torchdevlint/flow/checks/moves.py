@@ -124,7 +124,7 @@ def _is_trial(frame: Frame, receiver: ast.expr, state: State) -> bool:
     value, scope = frame.evaluate(receiver, state), frame.function or frame.machine.tree
     if scope is None or not isinstance(receiver, ast.Name) or not isinstance(value, Tensor):
         return False
-    if not value.steps or not value.steps[0].created:
+    if not value.steps or not value.steps[0].made_by:
         return False
     reads = sum(not bound for _, bound, _ in bindings_in(scope).get(receiver.id, ()))
     moves = [each for each in nodes_in(scope, ast.Expr) if _is_move_of(each.value, receiver.id)]

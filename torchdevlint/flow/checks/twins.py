@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.tensors import is_of_sizes, is_told_device
+from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
 
@@ -38,7 +38,7 @@ def _note_end(event: FunctionEnded) -> None:
         return
     made = [(node, at, one) for node, path, value in frame.returned for at, one in alternatives(value, path)]
     parts: list[Part] = [(node, at, one) for node, at, one in made if isinstance(one, Tensor) and _is_plain(at)]
-    placed = [each for each in parts if _is_placed(each[2]) and _factories(each[2])]
+    placed = [each for each in parts if _is_placed(each[2])]
     if not placed:
         return
     for node, conditions, value in parts:
@@ -57,7 +57,7 @@ def _note_returned(event: Returned) -> None:
     placed = [each for each in parts if _is_placed(each[1])]
     if len(placed) < _LEAST_PLACED or len({each[1].device for each in placed}) > 1:
         return
-    ways = {way for _, each in placed for way in _factories(each)}
+    ways = {each.steps[0].made_by for _, each in placed}
     for at, value in parts:
         if _stayed(frame, value) and ways.issuperset(site.function for site in value.creations):
             said = [dotted_path(at) or "", *(frame.machine.text_of(site.node) for site in value.creations)]
@@ -85,13 +85,7 @@ def _is_plain(conditions: Conditions) -> bool:
 def _is_placed(value: Tensor) -> bool:
     """Whether it was made by a factory, and the code says where it is."""
     given = value.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(value.device)
-    return given and bool(value.steps) and value.steps[0].created
-
-
-def _factories(value: Tensor) -> list[str]:
-    """By which factory a tensor was made that is on a device now."""
-    text = value.steps[0].text if value.steps else ""
-    return [text.split("`")[1]] if text.startswith("created by `") else []
+    return given and is_created(value)
 
 
 def _stayed(frame: Frame, value: Tensor) -> bool:

@@ -63,7 +63,7 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, argu
     device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
     if given is not None and isinstance(given[1], Dev) and given[1].creations:
         return Tensor(
-            device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, True),)
+            device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, name),)
         )
     values = torch_api.SPARSE_FACTORIES.get(tail)
     if values is not None and given is None:
@@ -130,7 +130,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         holds_tensor = isinstance(data, Choice) and only(data, Tensor) is not None
         if holds_tensor or _maybe_tensor(arguments):
             if device == DEFAULT:
-                return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, created=True),))
+                return Tensor(TOP, None, (), (Step(f"created by `{name}`", node, made_by=name),))
             return created(frame, state, node, name, None, device)
     if isinstance(data, Seq) and any(
         each.device.origin is not Origin.TOP and not on_cpu(each.device) for each in tensors_in(data)

@@ -9,7 +9,7 @@ from torchdevlint.flow.state.devices import HOST, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.tensors import tensors_in
+from torchdevlint.flow.state.tensors import is_created, tensors_in
 from torchdevlint.flow.state.values import Cls, Const, Func, Loaded, Number, Obj, Ref, Tensor, Text, Unknown, Value
 
 _NO_TENSORS = (Cls, Const, Func, Number, Obj, Ref, Text)
@@ -92,4 +92,4 @@ def _is_placed(tensor: Tensor) -> bool:
 
 
 def _is_just_made(tensor: Tensor) -> bool:
-    return tensor.device == TOP and bool(tensor.steps) and tensor.steps[0].created and not tensor.moved
+    return tensor.device == TOP and is_created(tensor) and not tensor.moved

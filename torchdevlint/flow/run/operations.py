@@ -312,8 +312,8 @@ def created(frame: Frame, state: State, node: ast.AST, function: str, ndim: int 
     text = f"created by `{function}` on {device.describe()}"
     if device.origin is not Origin.DEFAULT:
         frame.machine.emit(Placed(frame, state, node, device))
-        return Tensor(device, ndim, (), (Step(text, node, created=True),), moved=True)
+        return Tensor(device, ndim, (), (Step(text, node, made_by=function),), moved=True)
     random = function.rpartition(".")[2] in torch_api.RANDOM_FACTORIES
     drawn, converted = is_drawn(frame, node if random else None), asks_type(node, state.conditions)
     site = Site(node, function, frame.context, frame.scope, random, near(frame, state), drawn, converted)
-    return Tensor(device, ndim, (site,), (Step(text, node, created=True),))
+    return Tensor(device, ndim, (site,), (Step(text, node, made_by=function),))

@@ -63,7 +63,7 @@ def same_root(one: Tensor, other: Tensor) -> bool:
 
 def is_created(tensor: Tensor) -> bool:
     """Whether it was made here, by a factory."""
-    return bool(tensor.steps) and tensor.steps[0].created
+    return bool(tensor.steps and tensor.steps[0].made_by)
 
 
 def may_be_meant(one: Tensor, other: Tensor) -> bool:

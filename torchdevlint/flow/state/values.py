@@ -125,8 +125,8 @@ class Step(Struct, frozen=True, eq=False):
 
     text: str
     node: ast.AST
-    created: bool = False
-    """The tensor was made here, by a factory."""
+    made_by: str = ""
+    """The factory that made the tensor here, such as ``torch.zeros``."""
     of_module: bool = False
     """Not the tensor was put there, but the module that gave it or owns it.
 
@@ -136,7 +136,7 @@ class Step(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Step) or self.of_module or other.of_module:
             return isinstance(other, Step) and self.of_module and other.of_module
-        return self.node is other.node and self.text == other.text and self.created is other.created
+        return self.node is other.node and self.text == other.text and self.made_by == other.made_by
 
     def __hash__(self) -> int:
         return 0 if self.of_module else hash((self.text, self.node))
