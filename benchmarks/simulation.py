@@ -32,7 +32,8 @@ from corpus import CorpusError  # noqa: E402
 from benchmarks.steps import STEPS  # noqa: E402
 
 PLAIN = "plain CPU"
-CONFIGURATIONS = (PLAIN, "empty dispatch mode", "simulated", "simulated and recorded")
+FUNCTION_MODE = "empty function mode"
+CONFIGURATIONS = (PLAIN, FUNCTION_MODE, "empty dispatch mode", "simulated", "simulated and recorded")
 WARM_UP = 5
 
 
@@ -45,6 +46,16 @@ def measure(model: str, configuration: str, steps: int) -> dict[str, float]:
     make = STEPS[model]
     if configuration == PLAIN:
         return {"ms": _fastest_ms(make("cpu"), steps)}
+    if configuration == FUNCTION_MODE:
+        from torch.overrides import TorchFunctionMode
+
+        class Calling(TorchFunctionMode):
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return func(*args, **(kwargs or {}))
+
+        step = make("cpu")
+        with Calling():
+            return {"ms": _fastest_ms(step, steps)}
     if configuration == "empty dispatch mode":
         mode, count = _empty_mode()
         step = make("cpu")

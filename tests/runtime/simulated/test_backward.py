@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.tensors import agreeing
@@ -91,7 +92,19 @@ def _hook_of_a_node(device: str) -> Any:
     return [leaf.grad]
 
 
-PROGRAMS = [_leaves, _returned, _watched, _moved, _sparse, _full_hooks, _hook_of_a_node]
+def _checkpointed(device: str) -> Any:
+    def block(tensor: torch.Tensor) -> torch.Tensor:
+        made = tensor.exp()
+        SEEN.append(("checkpoint", made.device, made.tan().device))
+        return made.cos()
+
+    leaf = torch.ones(3, device=device, requires_grad=True)
+    for reentrant in (True, False):
+        checkpoint(block, leaf.sin(), use_reentrant=reentrant).sum().backward()
+    return [leaf.grad]
+
+
+PROGRAMS = [_checkpointed, _leaves, _returned, _watched, _moved, _sparse, _full_hooks, _hook_of_a_node]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:1"])

@@ -91,7 +91,7 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
         only = _mode_at(0)
         return (only is mode or only is follower) and _hooks_on_saved(True) is None
 
-    watched = _Watched(mode, follower)
+    watched = _Watched(simulation, mode, follower)
     yield from watched.patches()
     yield from backward.patches(simulation, alone)
     tensor = torch.Tensor
@@ -119,9 +119,11 @@ class _Watched:
     every operation, and most programs have neither. So it is not asked before the first.
     """
 
-    def __init__(self, *modes: Any) -> None:
+    def __init__(self, simulation: Simulation, *modes: Any) -> None:
+        self._simulation = simulation
         self._modes = modes
         self.others = _hooks_on_saved is None or _hooks_on_saved(True) is not None
+        simulation.graphs_differ |= self.others
 
     def patches(self) -> Iterator[Patch]:
         """What is told of modes and hooks: through these functions they come."""
@@ -136,6 +138,7 @@ class _Watched:
         @functools.wraps(push_hooks)
         def push_saved_tensors_default_hooks(*hooks: Any) -> None:
             self.others = True
+            self._simulation.graphs_differ = True  # backward will run the second one
             push_hooks(*hooks)
 
         yield _python_dispatch, "_push_mode", push_mode

@@ -7,9 +7,9 @@ claimed: gradients of leaves where the leaf is, when they are read; what `torch.
 `Function`s of the program are given (`gradients`). While these run, the mode is back.
 
 The long way is taken if `graphs_differ` (an operation that autograd follows had operands of several devices, a tensor
-with a dispatch of its own, a kernel that waits), where a node can be seen by the program, for gradients of gradients,
-where the program looks at the memory of accelerators (gradients between nodes are not counted here), and under whatever
-else looks on.
+with a dispatch of its own, a kernel that waits, hooks on what is saved), where a node can be seen by the program, for
+gradients of gradients, where the program looks at the memory of accelerators (gradients between nodes are not counted
+here), and under whatever else looks on.
 """
 
 from __future__ import annotations
