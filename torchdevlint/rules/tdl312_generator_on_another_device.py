@@ -46,12 +46,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Relation, on_cpu, relation
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Relation, on_cpu, relation
 from torchdevlint.flow.state.joins import only
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -115,6 +116,8 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
     made = None if given is None else _made_by(frame, state, given[0])
     if made is None or frame.machine.default_changed or state.default_device is not None:
         return
+    if drawn_for == MODEL and _runs_in_constructor(frame):
+        return
     of = _device_of(frame, state, made)
     if relation(of, drawn_for) is not Relation.DIFFER:
         return
@@ -131,6 +134,15 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
         ),
         state,
     )
+
+
+def _runs_in_constructor(frame: Frame) -> bool:
+    """Whether `__init__` runs this method: then the Module has not been moved yet."""
+    owner = frame.owner
+    constructor = owner.all_methods.get("__init__", (None, None))[1] if owner is not None else None
+    if owner is None or constructor is None:
+        return False
+    return any(frame.function is each for each in reached_from(owner, constructor))
 
 
 def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
