@@ -131,8 +131,8 @@ CASES = {
     "a switch that is off, of what is right": Case(
         "TDL014", "torch.randn(8, device=x.device)", NOISE.format(noise="torch.randn(8, device=x.device)"), REFUTED
     ),
-    "labels, and a model that is given the wrong input": Case(
-        "TDL005", "criterion(model(x), y)", LABELS.format(moved="pass"), None, (), "another device error comes first"
+    "labels, behind a model that is given the wrong input": Case(  # whose own error is let pass, and confirms nothing
+        "TDL005", "criterion(model(x), y)", LABELS.format(moved="pass"), CONFIRMED
     ),
     "labels": Case("TDL005", "criterion(model(x), y)", LABELS.format(moved="x = x.to(device)"), CONFIRMED),
     "labels that are moved": Case(
