@@ -28,7 +28,7 @@ from tests.conftest import ROOT  # noqa: E402
 from torchdevlint import engine  # noqa: E402
 from torchdevlint.config import ConfigError, Settings  # noqa: E402
 from torchdevlint.discover import discover  # noqa: E402
-from torchdevlint.integrations.dask import COLUMNS, SCHEMA, findings, inputs, lint_to_parquet  # noqa: E402
+from torchdevlint.integrations.dask import COLUMNS, SCHEMA, findings, inputs, lint_to_parquet, parts  # noqa: E402
 from torchdevlint.integrations.dask.__main__ import main  # noqa: E402
 from torchdevlint.integrations.dask.rows import Row, rows_of  # noqa: E402
 
@@ -516,6 +516,18 @@ def test_a_file_that_kills_is_told_and_takes_nothing_along(processes: Client, de
     others = [row for row in rows if row["input"] != paths[1]]
     assert sorted(timeless(others), key=str) == sorted(timeless(expected), key=str)
     assert lint_to_parquet(paths, tmp_path / "out").linted == 0, "it is not tried again"
+
+
+def test_what_is_made_again_since_a_worker_took_it_along_is_fresh(tmp_path: Path) -> None:
+    (path,) = projects(tmp_path, 1)
+    folders = [str(tmp_path / name) for name in ("table", "run", "next run")]
+    for folder in folders:
+        Path(folder).mkdir()
+    table, work, later = folders
+    first = parts.make(path, table, work, Settings())
+    assert first.fresh
+    assert parts.make(path, table, work, Settings()) == first, "its worker died after it was made"
+    assert not parts.make(path, table, later, Settings()).fresh
 
 
 def test_an_input_that_no_process_survives(processes: Client, deadly: Deadly, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torchdevlint import __version__
 from torchdevlint.config import Settings, options
@@ -32,8 +33,8 @@ SCHEMA = pa.schema(
 )
 UNREADABLE = "unreadable-"
 """Parts of inputs without a digest, which are called after the path instead and made anew each time."""
-
-
+FRESH = ".fresh"
+"""Marks, in the folder of a run, the parts that were made in it."""
 _BEGUN = "null"
 """A line of a journal: an attempt began. All others are names of files."""
 
@@ -65,7 +66,8 @@ def run_name(settings: Settings) -> str:
 def make(path: str, folder: str, work: str, settings: Settings) -> Done:
     """Make sure that the part of one input is in `folder`, which all workers see; `work` holds what is unfinished.
 
-    Raises OSError if the part cannot be written.
+    A worker that dies takes along what it has said of other inputs, for which this is called again: their parts are
+    known then, and fresh still, which a mark in `work` says. Raises OSError if the part cannot be written.
     """
     unreadable = Path(folder, f"{UNREADABLE}{_short(path)}.parquet")
     try:
@@ -79,6 +81,8 @@ def make(path: str, folder: str, work: str, settings: Settings) -> Done:
         deaths = journal.begin()
         rows = rows_of_known(path, digest, settings, lambda name: deaths[name] >= KILLS, journal.at)
         known = _write(rows, part, work)
+    elif _mark(part, work).exists():
+        known = replace(known, fresh=True)
     with suppress(FileNotFoundError):
         unreadable.unlink()
     return known
@@ -110,8 +114,13 @@ def _write(rows: list[Row], part: Path, work: str) -> Done:
     pq.write_table(pa.Table.from_pylist(rows, SCHEMA), beside, compression="zstd")
     with beside.open("rb") as file:
         os.fsync(file.fileno())
+    _mark(part, work).touch()
     beside.replace(part)
     return _done(part, rows, fresh=True)
+
+
+def _mark(part: Path, work: str) -> Path:
+    return Path(work, f"{part.name}{FRESH}")
 
 
 def _done(part: Path, rows: list[Row], fresh: bool) -> Done:
