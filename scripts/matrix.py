@@ -40,6 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDED = ("expecttest", "flake8", "hypothesis", "numpy", "pytest>=8,<10", "pyyaml", "setuptools")
 """What the tests that are run here import beside the package and torch."""
 TESTS = ("tests/runtime/simulated", "tests/runtime/test_agreement_with_the_linter.py")
+EVEN_SLOW = "not network and not compiled"
 PROGRAMS = ("tests/programs", "-k", "two_simulated_accelerators or dies_where_it_says")
 
 
@@ -111,7 +112,7 @@ def _outcomes(python: Path, arguments: Sequence[str]) -> dict[str, str]:
     """``passed``, ``skipped`` or ``failed`` by the name that pytest takes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore", f"--junit-xml={report}"]
+        quiet = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "-m", EVEN_SLOW, f"--junit-xml={report}"]
         told = _done([str(python), "-m", "pytest", *quiet, *arguments], passes=(0, 1))
         cases = list(ElementTree.parse(report).iter("testcase"))
     found = {}

@@ -24,7 +24,7 @@ from torchdevlint.runtime.simulated.driver.memory import BLOCKS, block_of
 from torchdevlint.runtime.simulated.errors import refuse_without_kernel
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.tensors import backward, subscript
+from torchdevlint.runtime.simulated.tensors import backward, composites, subscript
 from torchdevlint.runtime.simulated.tensors.claims import (
     PLAIN,
     WITHOUT_STORAGE,
@@ -95,7 +95,7 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
     yield from watched.patches()
     yield from backward.patches(simulation, alone)
     tensor = torch.Tensor
-    yield tensor, "__setitem__", _setitem(simulation, tensor.__setitem__, alone)
+    yield tensor, "__setitem__", _setitem(simulation, composites.setitem(tensor.__setitem__), alone)
     for name, operator in ELEMENTWISE.items():
         yield tensor, name, _elementwise(simulation, getattr(tensor, name), operator, alone)
     for name in FUNCTIONS:
@@ -261,7 +261,8 @@ def _setitem(simulation: Simulation, original: Callable[..., Any], alone: Callab
             indices = _indices(index)
             known = indices is not None and not (indices and _operators_differ())
             if known and _shared((self, value, *(indices or ()))) is not None:
-                _tell_of_masks(simulation, indices or (), "index_put_")
+                if not composites.fills_in(value, indices or ()):
+                    _tell_of_masks(simulation, indices or (), "index_put_")
                 _leave_out(_PYTHON, True)
                 try:
                     return original(self, index, value)

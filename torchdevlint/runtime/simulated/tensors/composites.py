@@ -196,6 +196,17 @@ def _setitem(original: Callable[[torch.Tensor, Any, Any], None]) -> Callable[[to
     return __setitem__
 
 
+def fills_in(value: Any, indices: Sequence[Any]) -> bool:
+    """Whether a number goes where one tensor says without an `index_put_`, which waits for how many that are."""
+    one = len(indices) == 1 and isinstance(value, (int, float, complex))
+    return one and texts.installed() >= NUMBERS_ARE_FILLED_IN
+
+
+def setitem(original: Callable[[torch.Tensor, Any, Any], None]) -> Callable[[torch.Tensor, Any, Any], None]:
+    """What the short way of `agreeing`, which replaces the method itself, calls for all that it does not take."""
+    return _setitem(original) if texts.installed() >= NUMBERS_ARE_FILLED_IN else original
+
+
 def _is_elsewhere(index: Any, table: torch.Tensor) -> bool:
     parts = index if isinstance(index, (tuple, list)) else (index,)
     claims = [claim for part in parts if isinstance(part, torch.Tensor) and (claim := claim_of(part)) is not None]
@@ -243,7 +254,5 @@ def patches() -> Iterator[Patch]:
     for name in ("stft", "istft"):
         yield torch._VF, name, _window(name, getattr(torch._VF, name))
     yield torch, "ctc_loss", _ctc_loss(torch.ctc_loss)
-    if texts.installed() >= NUMBERS_ARE_FILLED_IN:
-        yield torch.Tensor, "__setitem__", _setitem(torch.Tensor.__setitem__)
     yield torch.autograd, "_make_grads", _make_grads(torch.autograd._make_grads)
     yield torch._C, "_group_tensors_by_device_and_dtype", group_by_device_and_dtype
