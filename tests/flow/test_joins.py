@@ -65,7 +65,7 @@ tensors = st.builds(
     devices,
     st.sampled_from([None, AT_LEAST_1, 0, 1, 2]),
     st.lists(st.sampled_from(SITES), max_size=2, unique=True).map(tuple),
-    st.sampled_from(NODES).map(lambda node: (Step("made", node, created=True),)) | st.just(()),
+    st.sampled_from(NODES).map(lambda node: (Step("made", node, made_by="torch.zeros"),)) | st.just(()),
     st.booleans(),
 )
 plain = st.one_of(
