@@ -52,16 +52,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def write(options: argparse.Namespace) -> int:
-    text = page(load_found(HERE), load_executed(HERE), HERE)
-    if options.check:
-        return tables.check(
-            options.check, "found", text, f"python benchmarks/found/run.py page --write {options.check}"
-        )
-    if options.write:
-        tables.refresh(options.write, "found", text)
-    else:
-        print(text)
-    return 0
+    return _into_page(options, "found", "page", page(load_found(HERE), load_executed(HERE), HERE))
 
 
 def hunts(options: argparse.Namespace) -> int:
@@ -70,13 +61,17 @@ def hunts(options: argparse.Namespace) -> int:
         installed = version(package)
         hunted.add(HERE, hunted.row_of(package, installed, Path(report), options.seconds, options.tests))
         return 0
-    text = hunted.page(hunted.load(HERE))
+    return _into_page(options, "hunted", "hunted", hunted.page(hunted.load(HERE)))
+
+
+def _into_page(options: argparse.Namespace, block: str, name: str, text: str) -> int:
+    """Compare `text` with the block of a page, write it there, or print it; `name` is the command that writes it."""
     if options.check:
         return tables.check(
-            options.check, "hunted", text, f"python benchmarks/found/run.py hunted --write {options.check}"
+            options.check, block, text, f"python benchmarks/found/run.py {name} --write {options.check}"
         )
     if options.write:
-        tables.refresh(options.write, "hunted", text)
+        tables.refresh(options.write, block, text)
     else:
         print(text)
     return 0

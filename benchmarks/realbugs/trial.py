@@ -25,6 +25,8 @@ from executed import HUNT, NO_TESTS, NOT, SHOWN, STAYS, SUITE, UNABLE, Executed
 from records import Bug
 from score import SLACK
 
+from torchdevlint.runtime.execute.target import import_name
+
 MOST_TESTS = 2
 """How many test files of a repository are run: those that name what was fixed most often."""
 LIMITS = {HUNT: 700, SUITE: 500, "build": 200}
@@ -119,7 +121,7 @@ class Trial:
         out, record = (self.home / f"{tree.name}.{kind}" for kind in ("hunt.json", "record"))
         for stale in (out, record):
             stale.unlink(missing_ok=True)
-        _, module = module_of(file)
+        _, module = import_name(file)
         chosen = [f"--select={module}:{name}{end}" for name in reaching(self.bug, file) for end in ("", ".*")]
         options = [f"--with-command={' '.join(self._pytest(HUNT, tests))}"] if tests else []
         options += [f"--record={record}", "--output-format=json", f"--output-file={out}", "--jobs=1", "--timeout=20"]
@@ -176,7 +178,7 @@ class Trial:
 
     def _run(self, step: str, tree: Path, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """A step in the tree; its output is kept beside it."""
-        folder, _ = module_of(tree / self.bug.path)
+        folder, _ = import_name(tree / self.bug.path)
         paths = dict.fromkeys([str(folder), str(tree), str(tree / "src")])
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HF_HUB_OFFLINE": "1"}
         log = self.home / f"{tree.name}.{step}"
@@ -199,16 +201,6 @@ def end(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def module_of(file: Path) -> tuple[Path, str]:
-    """The folder that a file is imported from, and its dotted name."""
-    parts = [] if file.name == "__init__.py" else [file.stem]
-    folder = file.parent
-    while (folder / "__init__.py").is_file():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return folder, ".".join(parts)
 
 
 def fixed_names(bug: Bug, tree: ast.Module) -> list[str]:
@@ -243,7 +235,7 @@ def tests_of(bug: Bug, root: Path) -> list[str]:
     If no test names it, those that name what it is reached from in its module; then those that name the module.
     """
     file = root / bug.path
-    _, module = module_of(file)
+    _, module = import_name(file)
     fixed = fixed_names(bug, ast.parse(file.read_text("utf-8", "replace")))
     groups = [fixed, reaching(bug, file) if fixed else [], [module.rpartition(".")[2]]]
     package = re.compile(rf"\b{re.escape(module.partition('.')[0])}\b")
