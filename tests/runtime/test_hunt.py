@@ -518,7 +518,6 @@ def test_what_makes_tensors_without_a_device_is_hunted_first(tmp_path: Path) -> 
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("_forked")
 def test_what_does_harm_ends_with_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     package = project(tmp_path, "hostile", HOSTILE)

@@ -30,6 +30,7 @@ from torchdevlint.runtime.hunt.modes import MODES
 from torchdevlint.runtime.hunt.record import Record, installed_torch
 from torchdevlint.runtime.hunt.targets import project_of
 from torchdevlint.runtime.verify import UnusableError, require_torch
+from torchdevlint.runtime.verify.forked import ForkServer
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -108,7 +109,8 @@ def hunt(path: Path, **flags: Any) -> int:
     except (ConfigError, UnusableError) as error:
         raise Refused(str(error)) from error
     try:
-        result = replace(_hunted(order, record, flags["select"]), torch=torch)
+        with ForkServer() as above:
+            result = replace(_hunted(order, above, record, flags["select"]), torch=torch)
     except UnusableError as error:
         raise Refused(str(error)) from error
     if flags["write_baseline"] is not None:
@@ -136,9 +138,9 @@ def _order(path: Path, files: tuple[str, ...], flags: dict[str, Any]) -> Order:
     return Order(project_of(files, root), flags["max_tries"], limits, jobs, only, command, until)
 
 
-def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> Hunt:
+def _hunted(order: Order, above: ForkServer, record: Record | None, patterns: tuple[str, ...]) -> Hunt:
     """The hunt, of which what is in the record is not done again."""
-    surveyed = survey(order)
+    surveyed = survey(order, above)
     targets = [one for one in surveyed.targets if one.is_selected(patterns)]
     known = {} if record is None else record.known
     waiting = [one for one in targets if one not in known]
@@ -152,7 +154,7 @@ def _hunted(order: Order, record: Record | None, patterns: tuple[str, ...]) -> H
                 record.add(hunted)
             step()
 
-        fresh = {one.target: one for one in execute(order, surveyed, waiting, done, seen)}
+        fresh = {one.target: one for one in execute(order, above, surveyed, waiting, done, seen)}
     hunted = tuple(known[one] if one in known else fresh[one] for one in targets)
     return Hunt(bugs_of(hunted), hunted, dict(sorted(surveyed.failed.items())))
 

@@ -1,4 +1,4 @@
-"""The process that executes findings: it imports torch once, and forks a child for every request.
+"""The process that executes findings: it has imported torch, and forks a child for every request.
 
 It reads one JSON object a line from stdin and writes one a line to stdout, after the request's token. A child runs in a
 session and an empty folder of its own, with limits on time and memory; when it is over, so is everything that it has
@@ -15,6 +15,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import faulthandler
+import gc
 import json
 import json.encoder
 import os
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from torchdevlint.runtime.execute.guard import adopt_orphans, end_descendants, end_with, fork_below_a_guard
+from torchdevlint.runtime.execute.limits import limit
 
 TAIL = 4_000
 LARGEST_ANSWER = 1 << 20
@@ -48,17 +50,39 @@ def main() -> None:
     A second one is a file that says what `hunt` wants to be done before the first fork.
     """
     folder = Path(sys.argv[1])
+    answers = begin(folder)
+    warm()
+    serve(folder, answers, sys.argv[2] if len(sys.argv) > 2 else None)
+
+
+def begin(folder: Path) -> int:
+    """Have a guard stand above, and keep stdout for answers: the descriptor to write them to."""
     if sys.platform == "linux" and hasattr(os, "fork"):
         fork_below_a_guard(folder)
         adopt_orphans()
     answers = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return answers
+
+
+def warm() -> None:
+    """Import torch, and what every child needs. What is imported here is not run: no device is touched."""
+    import numpy  # noqa: F401
     import torch
 
+    from torchdevlint.runtime import worker  # noqa: F401
+    from torchdevlint.runtime.execute import perform  # noqa: F401
+    from torchdevlint.runtime.simulated import simulate
+
     torch.set_num_threads(1)
-    _warm()
-    if len(sys.argv) > 2:
-        _prepare(json.loads(Path(sys.argv[2]).read_text("utf-8")), folder)
+    with simulate(count=0):
+        pass
+
+
+def serve(folder: Path, answers: int, prepared: str | None) -> None:
+    """Answer requests from now on, after what is to be `prepared`."""
+    if prepared is not None:
+        _prepare(json.loads(Path(prepared).read_text("utf-8")), folder)
     stream = _Lines(0)
     while (line := stream.next()) is not None:
         request = json.loads(line)
@@ -71,18 +95,6 @@ def main() -> None:
     _exit(0)
 
 
-def _warm() -> None:
-    """Import what every child needs. What is imported here is not run: no device is touched."""
-    import numpy  # noqa: F401
-
-    from torchdevlint.runtime import worker  # noqa: F401
-    from torchdevlint.runtime.execute import perform  # noqa: F401
-    from torchdevlint.runtime.simulated import simulate
-
-    with simulate(count=0):
-        pass
-
-
 def _prepare(order: dict[str, Any], folder: Path) -> None:
     """Import a project, whose code sees neither requests nor answers."""
     from torchdevlint.runtime.hunt import child
@@ -90,6 +102,7 @@ def _prepare(order: dict[str, Any], folder: Path) -> None:
     requests = os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     child.prepare(order, folder)
+    gc.freeze()  # so that a collection in a fork does not copy the pages of what is shared
     os.dup2(requests, 0)
     os.close(requests)
 
@@ -142,7 +155,7 @@ class _Child:
         faulthandler.enable(2)
         os.chdir(self.work)
         os.environ["TMPDIR"] = tempfile.tempdir = str(self.folder)
-        _limit(self.request["memory"])
+        limit(self.request["memory"])
         child, path = os.getpid(), str(self.answer)
         answer = _here(self.request)
         if _getpid() == child:  # the code may have forked, and both come to here
@@ -315,26 +328,6 @@ def _write(stream: int, data: bytes) -> None:
 def _peek_open(stream: int) -> bool:
     """Whether the other end of a pipe that is readable has not been closed. Nothing is sent while a request runs."""
     return bool(os.read(stream, 1))
-
-
-def _limit(memory: int | None) -> None:
-    """No core dumps, and at most `memory` bytes more of address space than now, where the system has such limits.
-
-    If the whole machine runs out of memory all the same, it is this process that is to go.
-    """
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    if memory is None:
-        return
-    with contextlib.suppress(OSError):
-        memory += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    limit = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
-    with contextlib.suppress(ValueError, OSError):  # macOS has the constant and refuses the limit
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 if __name__ == "__main__":

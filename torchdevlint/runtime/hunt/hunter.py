@@ -32,6 +32,7 @@ from torchdevlint.runtime.hunt.machines import (
 )
 from torchdevlint.runtime.hunt.order import in_turn
 from torchdevlint.runtime.hunt.targets import PROGRESS, Target
+from torchdevlint.runtime.verify.forked import ForkServer
 from torchdevlint.runtime.verify.server import Server
 
 SURVEY_SECONDS = 600.0
@@ -48,11 +49,11 @@ class Surveyed(Struct, frozen=True):
     failed: Mapping[str, str]
 
 
-def survey(order: Order) -> Surveyed:
+def survey(order: Order, above: ForkServer) -> Surveyed:
     """Import every module in a child process. One that ends the process is left out of the next one."""
     waiting = list(order.project.modules)
     failed: dict[str, str] = {}
-    with prepared(order, FLAT, ()) as server:
+    with prepared(order, above, FLAT, ()) as server:
         while True:
             answer = server.ask({**request(order, "survey", SURVEY_SECONDS), "modules": waiting})
             if answer.ended == "returned":
@@ -75,6 +76,7 @@ def _at_work(server: Server) -> str:
 
 def hunt(
     order: Order,
+    above: ForkServer,
     surveyed: Surveyed,
     targets: Sequence[Target],
     done: Callable[[Hunted], None] = lambda _: None,
@@ -92,9 +94,9 @@ def hunt(
     telling = Lock()
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(order.jobs))
-        fresh = {machine: stack.enter_context(prepared(order, machine, ())) for machine in (FLAT, SIMULATED)}
+        fresh = {machine: stack.enter_context(prepared(order, above, machine, ())) for machine in (FLAT, SIMULATED)}
         for _ in range(order.jobs):
-            idle.put(stack.enter_context(Machines(order, modules, fresh)))
+            idle.put(stack.enter_context(Machines(order, above, modules, fresh)))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
 
         now = time.monotonic()

@@ -15,6 +15,7 @@ from torchdevlint.runtime.execute.called import Values
 from torchdevlint.runtime.execute.values import Description
 from torchdevlint.runtime.hunt.modes import MODES
 from torchdevlint.runtime.hunt.targets import Project, Target
+from torchdevlint.runtime.verify.forked import ForkServer
 from torchdevlint.runtime.verify.server import Answer, Server
 
 FLAT, SIMULATED = "flat", "simulated"
@@ -59,10 +60,18 @@ def _joined(one: Mapping[str, Sequence[Any]], other: Mapping[str, Sequence[Any]]
 class Machines(ExitStack):
     """The servers of one worker. Those without the project (`fresh`) are shared by all workers."""
 
-    def __init__(self, order: Order, modules: Sequence[tuple[str, str]], fresh: Mapping[str, Server]) -> None:
+    def __init__(
+        self,
+        order: Order,
+        above: ForkServer,
+        modules: Sequence[tuple[str, str]],
+        fresh: Mapping[str, Server],
+    ) -> None:
         super().__init__()
         self.order, self.fresh = order, fresh
-        self.known = {machine: self.enter_context(prepared(order, machine, modules)) for machine in (FLAT, SIMULATED)}
+        self.known = {
+            machine: self.enter_context(prepared(order, above, machine, modules)) for machine in (FLAT, SIMULATED)
+        }
 
     def run(self, text: str, machine: str, fresh: bool = False) -> Shown:
         """What a script does on a machine, in a process of its own."""
@@ -132,9 +141,9 @@ def request(order: Order, what: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def prepared(order: Order, machine: str, modules: Sequence[tuple[str, str]]) -> Server:
-    """A server that is to become a machine, and to import modules."""
-    return Server({"machine": machine, "root": order.project.root, "modules": list(modules)})
+def prepared(order: Order, above: ForkServer, machine: str, modules: Sequence[tuple[str, str]]) -> Server:
+    """A server below a process that has imported torch, which is to become a machine and to import modules."""
+    return Server({"machine": machine, "root": order.project.root, "modules": list(modules)}, above)
 
 
 def why(answer: Answer) -> str:

@@ -17,6 +17,7 @@ from queue import LifoQueue
 from torchdevlint.model import Diagnostic
 from torchdevlint.runtime import backends
 from torchdevlint.runtime.verify.command import by_command
+from torchdevlint.runtime.verify.forked import ForkServer
 from torchdevlint.runtime.verify.hardware import UnusableError, accelerator, require_torch, survey
 from torchdevlint.runtime.verify.ladder import Climb, Order, climb
 from torchdevlint.runtime.verify.probes import NO_PROBE, probed
@@ -48,9 +49,10 @@ def verify(
     at_once = min(jobs or min(4, os.cpu_count() or 1), len(diagnostics))
     idle: LifoQueue[Server] = LifoQueue()  # one that has been started is taken again before another is
     with ExitStack() as stack:
+        above = stack.enter_context(ForkServer())
         pool = stack.enter_context(ThreadPoolExecutor(at_once))
         for _ in range(at_once):
-            idle.put(stack.enter_context(Server()))
+            idle.put(stack.enter_context(Server(above=above)))
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
 
         def work(diagnostic: Diagnostic) -> Climb:

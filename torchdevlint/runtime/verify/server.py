@@ -15,9 +15,12 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from torchdevlint.runtime.child import Call, Ended, Outcome, child_environment
+from torchdevlint.runtime.verify.forked import Forked, ForkServer, can_fork
+
+Process = Union["subprocess.Popen[bytes]", Forked]
 
 GRACE = 20.0
 """Seconds that a server gets beyond the limit of a request; it ends the execution itself."""
@@ -46,10 +49,14 @@ class Server:
     is started again.
     """
 
-    def __init__(self, prepared: dict[str, Any] | None = None) -> None:
-        """A server for `hunt` is `prepared`: it becomes a machine and imports a project before the first request."""
+    def __init__(self, prepared: dict[str, Any] | None = None, above: ForkServer | None = None) -> None:
+        """A server for `hunt` is `prepared`: it becomes a machine and imports a project before the first request.
+
+        Its process is a fork of the one `above`, where the system allows it; else it imports torch for itself.
+        """
         self.prepared = prepared
-        self.process: subprocess.Popen[bytes] | None = None
+        self.above = above if can_fork() else None
+        self.process: Process | None = None
         self.folder: Path | None = None
         self.rest = b""
         self.closed = False
@@ -105,7 +112,7 @@ class Server:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
+    def _end(self, process: Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(OSError):
@@ -118,7 +125,7 @@ class Server:
         with self.asking:  # not while it is waited for
             process.stdout.close()
 
-    def _running(self) -> tuple[subprocess.Popen[bytes] | None, bool]:
+    def _running(self) -> tuple[Process | None, bool]:
         """The process and whether it is a new one; none after the end of the context."""
         if self.process is not None and self.process.poll() is not None:
             self.stop()
@@ -132,13 +139,15 @@ class Server:
             self.process = self._start(self.folder)
             return self.process, True
 
-    def _start(self, folder: Path) -> subprocess.Popen[bytes]:
-        prepared = []
-        if self.prepared is not None:
-            prepared = [str(folder / "prepared.json")]
-            Path(prepared[0]).write_text(json.dumps(self.prepared), "utf-8")
+    def _start(self, folder: Path) -> Process:
+        prepared = None if self.prepared is None else str(folder / "prepared.json")
+        if prepared is not None:
+            Path(prepared).write_text(json.dumps(self.prepared), "utf-8")
+        if self.above is not None:
+            return self.above.start(folder, prepared)
+        arguments = [str(folder), *([] if prepared is None else [prepared])]
         return subprocess.Popen(
-            [sys.executable, "-m", "torchdevlint.runtime.execute.serve", str(folder), *prepared],
+            [sys.executable, "-m", "torchdevlint.runtime.execute.serve", *arguments],
             cwd=folder,  # `-m` puts it on the import path, where a module of the user could hide one of Python's
             env=child_environment(),
             stdin=subprocess.PIPE,
@@ -147,7 +156,7 @@ class Server:
             start_new_session=True,
         )
 
-    def _line(self, process: subprocess.Popen[bytes], seconds: float, token: bytes) -> bytes:
+    def _line(self, process: Process, seconds: float, token: bytes) -> bytes:
         """The next line of the process's answers that has the token. Raises EOFError or TimeoutError."""
         assert process.stdout is not None
         deadline = time.monotonic() + seconds
