@@ -12,6 +12,7 @@ from torchdevlint.flow.facts.common import Operand
 from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
@@ -45,7 +46,6 @@ _WITH_SHAPE = frozenset("zeros ones empty full".split())
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")
 _TENSOR = regex(r"is_tensor|isinstance\(.*Tensor|is_torch|\.dtype (?:is|==) torch\.")
 _OF_A_NAME = regex(r"(?!self|args|opt|cfg|config)\w+\.device")
-_OFTEN_ON_CPU = regex(r"len|size|count|num|idx|index|indices|seed", re.IGNORECASE)
 _KIND_OF_RESULT = regex(r"output|return|convert", re.IGNORECASE)
 _BEFORE_THE_MOVE = regex(r"load|save|dump|export|init|reset|weight|import", re.IGNORECASE)
 
@@ -266,11 +266,11 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if _is_method(read) and brought_elsewhere(function, read) is not None:  # type: ignore[arg-type]
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
     if isinstance(read, ast.Call) and is_detached(read):
-        return value.device.origin is Origin.ARGUMENT and not _OFTEN_ON_CPU.search(value.device.name)
+        return value.device.origin is Origin.ARGUMENT and not is_bookkeeping(value.device.name)
     if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
         return value.device.origin is Origin.ARGUMENT
     if value.device.origin is Origin.ARGUMENT:
-        beside = _is_method(read) and not _OFTEN_ON_CPU.search(value.device.name)
+        beside = _is_method(read) and not is_bookkeeping(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)
     if _is_of_module(value) and _is_method(read) and brings_any(function):
         return True

@@ -7,11 +7,11 @@ are tables of data; what has one dimension and is given to a layer may be such.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled, Mixed, Returned
 from torchdevlint.flow.facts.tensors import SAME_RETURN
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.state.devices import DEFAULT, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
@@ -22,7 +22,6 @@ from torchdevlint.source.nodes import inside, nodes_in
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 """Factories of what is calculated with; ranges and drawn numbers are as often indices."""
-_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|(?:^|_)ids?$", re.IGNORECASE)
 _WHOLE_NUMBERS = regex(r"long|int|short|uint")
 _OF_SIZES = frozenset({"shape", "size"})
 _MATRIX = 2
@@ -46,7 +45,7 @@ def _note_layer(event: LayerCalled) -> None:
     layer = frame.context == "forward" and event.owner is not None
     if frame.depth or not (layer or _MODEL.search(last_name(node.func))):
         return
-    kept = {id(each.value) for each in node.keywords if each.arg is not None and _KEPT_ON_CPU.search(each.arg)}
+    kept = {id(each.value) for each in node.keywords if is_bookkeeping(each.arg)}
     tensors = [(at, value) for at, value in event.operands if isinstance(value, Tensor) and id(at) not in kept]
     _look(frame, event.state, node, f"`{frame.machine.text_of(node.func)}()`", tensors, _MATRIX)
 
@@ -78,7 +77,7 @@ def _parts(node: ast.expr, value: Value) -> Iterator[Part]:
 def _is_meant_there(frame: Frame, function: FunctionNode, at: ast.expr, value: Tensor) -> bool:
     """Whether all that it was made by is as large as something of the function, and is no length or index."""
     name = dotted_path(at)
-    if name is not None and _KEPT_ON_CPU.search(name):
+    if is_bookkeeping(name):
         return False
     return all(_is_sized(function, site.node) for site in value.creations)
 

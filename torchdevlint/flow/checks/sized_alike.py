@@ -17,6 +17,7 @@ from torchdevlint.flow.checks.placement import record
 from torchdevlint.flow.events import LayerCalled, LibraryCalled, Mixed, Placed, Returned
 from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.run.unknown_calls import is_known
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
@@ -28,7 +29,6 @@ from torchdevlint.source.nodes import inside, once_a_node
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 _WHOLE_NUMBERS = regex(r"long|int|short|bool")
-_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|time|shape|cpu|host|(?:^|_)ids?$", re.IGNORECASE)
 _FOR_THE_CPU = regex(
     r"cpu|host|numpy|plot|show|draw|save|dump|write|log|print|assert|check|equal|close|collate|dataset|loader|array"
     r"|summary|table|text|append|add|extend|insert|put|update|set|pin|queue|send",
@@ -61,7 +61,7 @@ def _look(frame: Frame, state: State, node: ast.Call, operands: Iterable[tuple[a
         return
     given = [(at, value, name) for at, value in tensors for name in [_came_in(function, at, value)] if name is not None]
     for at, value in made:
-        if _KEPT_ON_CPU.search(dotted_path(at) or ""):
+        if is_bookkeeping(dotted_path(at)):
             continue
         for by, source, name in given:
             if all(_is_for(function, node, site.node, name) for site in value.creations):

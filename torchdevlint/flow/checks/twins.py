@@ -7,11 +7,12 @@ a function names for the one is meant for the other: nobody else can know that t
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
+from itertools import chain
 
 from torchdevlint.flow.events import FunctionEnded, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, SAME_RETURN
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
@@ -19,12 +20,12 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in
 
 _OF_ANOTHER_KIND = regex(
     r"isinstance|is_tensor|\btype\(|dtype|device|cuda|gpu|cpu|numpy|script|trac|export|hasattr| is (?:not )?None"
 )
 """Tests of branches that need not give the same kind of thing."""
-_KEPT_ON_CPU = regex(r"len|size|count|num|idx|ind(?:ex|ices)|step|shape|cpu|host|(?:^|_)ids?\b", re.IGNORECASE)
 _MOST_PARTS = 12
 _LEAST_PLACED = 2
 
@@ -44,7 +45,7 @@ def _note_end(event: FunctionEnded) -> None:
     for node, conditions, value in parts:
         twin = next((each for each in placed if each[1] != conditions), None)
         stayed = _stayed(frame, value) and all(map(is_of_sizes, value.creations))
-        if twin is not None and stayed and not _KEPT_ON_CPU.search(dotted_path(node) or ""):
+        if twin is not None and stayed and not is_bookkeeping(dotted_path(node)):
             frame.machine.emit(Mixed(frame, event.state, node, ANOTHER_RETURN, (node, value), (twin[0], twin[2])))
 
 
@@ -59,10 +60,17 @@ def _note_returned(event: Returned) -> None:
         return
     ways = {each.steps[0].made_by for _, each in placed}
     for at, value in parts:
-        if _stayed(frame, value) and ways.issuperset(site.function for site in value.creations):
-            said = [dotted_path(at) or "", *(frame.machine.text_of(site.node) for site in value.creations)]
-            if not any(map(_KEPT_ON_CPU.search, said)):
-                frame.machine.emit(Mixed(frame, event.state, event.node, SAME_RETURN, (at, value), placed[0]))
+        if not _stayed(frame, value) or not ways.issuperset(site.function for site in value.creations):
+            continue
+        if is_bookkeeping(dotted_path(at)) or any(_reads_bookkeeping(site.node) for site in value.creations):
+            continue
+        frame.machine.emit(Mixed(frame, event.state, event.node, SAME_RETURN, (at, value), placed[0]))
+
+
+def _reads_bookkeeping(made: ast.AST) -> bool:
+    """Whether a factory is given a length or the like, as in ``torch.zeros(num_steps)``."""
+    names = map(dotted_path, chain(nodes_in(made, ast.Name), nodes_in(made, ast.Attribute)))
+    return any(map(is_bookkeeping, names))
 
 
 def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Tensor]]:

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
@@ -17,7 +18,8 @@ from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _OF_A_PLACE = regex(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
 """Words of a test that decides by where something is, or by what kind of array it is."""
-_OFTEN_ON_CPU = regex(r"len|size|count|num|idx|index|indices|seed|(?:^|_)ids?$|label|target|mask", re.IGNORECASE)
+_OF_DATA = regex(r"label|target|mask", re.IGNORECASE)
+"""Attributes that a data set fills, beside those that a model does."""
 
 
 def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
@@ -45,7 +47,7 @@ def brings_any(function: Scope) -> bool:
 
 def _holder(stem: ast.expr) -> str:
     """What tells the object of which an attribute is read; nothing for `self`, whose attributes are what they are."""
-    if not isinstance(stem, ast.Attribute) or _OFTEN_ON_CPU.search(stem.attr):
+    if not isinstance(stem, ast.Attribute) or is_bookkeeping(stem.attr) or _OF_DATA.search(stem.attr):
         return ""
     path = dotted_path(stem.value)
     return "" if path is None or path.partition(".")[0] == "self" else f"{path}."
