@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [str(ROOT / "benchmarks" / "programs"), str(ROOT / "scripts")]
-NAMES = ("run", "table", "stored", "compared", "suites", "chosen", "execute")
+NAMES = ("run", "table", "stored", "compared", "suites", "chosen", "execute", "parts")
 
 
 @pytest.fixture
@@ -53,6 +54,57 @@ def test_what_says_something_of_the_simulation(script: Any) -> None:
     one = script.compared.compare(plain, simulated)
     assert (one.gained, one.lost, one.alarmed, one.both) == (("gpu",), ("cpu_only",), ("dies", "gpu"), ("broken",))
     assert one.run == 4
+
+
+def test_a_test_with_another_device_is_the_same_test(script: Any) -> None:
+    suite = script.Suite("lib", "1.0", "", ("tests",), twin=("cuda", "cpu"))
+    plain = _ran(script, **{"a::x[3-cpu]": "passed", "a::y[cpu]": "failed", "a::cpu": "passed", "a::z[cpu2]": "passed"})
+    simulated = _ran(script, **{"a::x[3-cuda]": "failed", "a::y[cuda]": "failed", "a::cuda": "failed"})
+    one = script.compared.compare(replace(plain, suite=suite), replace(simulated, suite=suite))
+    assert (one.alarmed, one.both) == (("a::cuda", "a::x[3-cuda]"), ("a::y[cuda]",))
+    assert (one.gained, one.lost) == (("a::cuda",), ("a::cpu", "a::z[cpu2]"))
+
+
+def test_parts_of_a_suite_that_ran_on_both_are_one_result(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = script.suites_of.command  # without pytest-timeout, which tests of this package do not bring
+    without = lambda *given: [one for one in whole(*given) if not one.startswith("--timeout")]  # noqa: E731
+    monkeypatch.setattr(script.suites_of, "command", without)
+    home, results = tmp_path / "lib-1.0", tmp_path / "results"
+    suite = script.Suite("lib", "1.0", "", ("tests",))
+    for part, body in {"one": "pass", "two": "assert 'CUDA_VISIBLE_DEVICES' in os.environ", "three": "pass"}.items():
+        (home / "tests" / part).mkdir(parents=True)
+        text = f"import os\ndef test_{part}():\n    {body}\n"
+        (home / "tests" / part / f"test_{part}.py").write_text(text, encoding="utf-8")
+
+    def run(part: str, accelerators: int | None) -> None:
+        place = script.parts.folder(results, part)
+        paths = script.parts.paths(part)
+        script.suites_of.run(suite, tmp_path, sys.executable, accelerators, place, ROOT, paths)
+
+    for part in ("tests/one", "tests/two"):
+        run(part, None)
+        run(part, 2)
+    run("tests/three", None)
+    plain, simulated = script.parts.together(suite, 2, results)
+    assert plain.files == simulated.files == {"tests/one/test_one.py", "tests/two/test_two.py"}
+    assert (plain.among, round(plain.share, 2)) == (3, 0.67)
+    one = script.compared.compare(plain, simulated)
+    assert (one.run, one.alarmed) == (2, ("tests.two.test_two::test_two",))
+    assert simulated.cpu == sum(part.cpu for part in script.parts.stored(suite, 2, results).values())
+
+
+def test_a_part_that_breaks_stops_no_other(script: Any) -> None:
+    done, told = [], []
+
+    def run_one(part: str) -> None:
+        if part == "b":
+            raise script.CorpusError("crashed")
+        done.append(part)
+
+    script.parts.run("abc", run_one, told.append)
+    assert (done, told) == (["a", "c"], ["b: crashed"])
 
 
 def test_the_longest_verdict_that_fits_holds(script: Any, verdicts: Path) -> None:

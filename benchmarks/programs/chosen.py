@@ -50,11 +50,15 @@ SUITES = (
     Suite(
         "kornia",
         "0.9.0+b4f5a78",
-        "a parameter `device`: every device that there is",
-        ("tests", "--device=all"),
+        "a parameter `device`, which a variable sets",
+        ("tests",),
         repository="kornia/kornia",
         commit="b4f5a78a13891c7ac4c1cd9695941380273e981d",
         share=0.12,
+        needs="kornia_rs",
+        plain={"KORNIA_TEST_DEVICE": "cpu"},
+        simulated={"KORNIA_TEST_DEVICE": "cuda"},
+        twin=("cuda", "cpu"),
     ),
     Suite(
         "linear_operator",

@@ -36,7 +36,8 @@ class Verdict:
 @dataclass(frozen=True)
 class Compared:
     """Ids of tests. `gained` run only where there are accelerators, `lost` only where there are none; `alarmed` passed
-    or did not run on the CPU and fail on accelerators; `both` fail on either.
+    or did not run on the CPU and fail on accelerators; `both` fail on either. But for `lost`, ids are those that tests
+    have on accelerators.
     """
 
     plain: Ran
@@ -54,16 +55,17 @@ class Compared:
 def compare(plain: Ran, simulated: Ran) -> Compared:
     before = {test: one.result for test, one in plain.outcomes.items()}
     after = {test: one.result for test, one in simulated.outcomes.items()}
+    twins = {test: simulated.suite.on_the_cpu(test) for test in after}
     ran_before, ran_after = (
         {test for test, result in those.items() if result != "skipped"} for those in (before, after)
     )
     bad = {test for test, result in after.items() if result in BAD}
-    bad_before = {test for test, result in before.items() if result in BAD}
+    bad_before = {test for test in after if before.get(twins[test]) in BAD}
     return Compared(
         plain,
         simulated,
-        gained=tuple(sorted(ran_after - ran_before)),
-        lost=tuple(sorted(ran_before - ran_after)),
+        gained=tuple(sorted(test for test in ran_after if twins[test] not in ran_before)),
+        lost=tuple(sorted(ran_before - {twins[test] for test in ran_after})),
         alarmed=tuple(sorted(bad - bad_before)),
         both=tuple(sorted(bad & bad_before)),
     )

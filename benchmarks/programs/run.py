@@ -5,6 +5,7 @@
     python benchmarks/programs/run.py fetch               the suites, from the index or their repositories
     python benchmarks/programs/run.py suites              run what is in --suites, each on the CPU and simulated
     python benchmarks/programs/run.py suites --only gpytorch --again simulated
+    python benchmarks/programs/run.py suites --only kornia --part tests/losses --part tests/color,tests/filters
     python benchmarks/programs/run.py suites --stored     only the table, from what --results holds
     python benchmarks/programs/run.py alarms              the tests that nobody has judged, with their first line
     python benchmarks/programs/run.py table --write docs/runtime.md     or --check: from what --store has written
@@ -34,6 +35,7 @@ import command  # noqa: E402
 import compared  # noqa: E402
 import corpus  # noqa: E402
 import execute  # noqa: E402
+import parts  # noqa: E402
 import stored  # noqa: E402
 import suites as suites_of  # noqa: E402
 import table  # noqa: E402
@@ -88,7 +90,7 @@ def run_suites(options: argparse.Namespace) -> int:
             *(one.plain.suite.library, one.plain.suite.version, version),
             *(one.run, len(one.gained), len(one.both)),
             {test: _without_folders(one.simulated.outcomes[test].text) for test in one.alarmed},
-            one.plain.suite.share,
+            one.simulated.share,
             Seconds(round(one.plain.cpu, 1), round(one.simulated.cpu, 1)),
         )
         for one in done
@@ -118,7 +120,7 @@ def show_table(options: argparse.Namespace) -> int:
 
 
 def alarms(options: argparse.Namespace) -> int:
-    options.stored = True
+    options.stored, options.part = True, []
     verdicts = compared.load(options.verdicts)
     unjudged = 0
     for suite in _chosen(options):
@@ -136,18 +138,28 @@ def _both(suite: Suite, options: argparse.Namespace) -> Compared | None:
     if not options.stored and suites_of.absent(suite, options.suites):
         print(f"{suite.label} is not in {options.suites}", file=sys.stderr)
         return None
-    plain = _ran(suite, None, options, options.again in ("plain", "both"))
-    simulated = _ran(suite, options.accelerators or 2, options, options.again in ("simulated", "both"))
+    if options.part:
+        parts.run(options.part, lambda part: _pair(suite, options, part), lambda text: print(text, file=sys.stderr))
+    pair = parts.together(suite, options.accelerators or 2, options.results) if options.part or options.stored else None
+    plain, simulated = pair or _pair(suite, options)
     return compared.compare(plain, simulated) if plain and simulated else None
 
 
-def _ran(suite: Suite, accelerators: int | None, options: argparse.Namespace, again: bool) -> Ran | None:
-    stored = None if again else suites_of.load(suite, accelerators, options.results)
+def _pair(suite: Suite, options: argparse.Namespace, part: str = "") -> tuple[Ran | None, Ran | None]:
+    return (
+        _ran(suite, None, options, options.again in ("plain", "both"), part),
+        _ran(suite, options.accelerators or 2, options, options.again in ("simulated", "both"), part),
+    )
+
+
+def _ran(suite: Suite, accelerators: int | None, options: argparse.Namespace, again: bool, part: str) -> Ran | None:
+    results = parts.folder(options.results, part) if part else options.results
+    stored = None if again else suites_of.load(suite, accelerators, results)
     if stored or options.stored:
         return stored
     where = "the CPU" if accelerators is None else f"{accelerators} accelerators"
     print(f"{suite.label} on {where} ..", file=sys.stderr)
-    return suites_of.run(suite, options.suites, options.python, accelerators, options.results, ROOT)
+    return suites_of.run(suite, options.suites, options.python, accelerators, results, ROOT, parts.paths(part))
 
 
 def _chosen(options: argparse.Namespace) -> list[Suite]:
@@ -189,6 +201,13 @@ def _parser() -> argparse.ArgumentParser:
     testing = commands.add_parser("suites", parents=[common, kept, judging, storing])
     testing.add_argument("--again", choices=["plain", "simulated", "both"], help="although results are stored")
     testing.add_argument("--stored", action="store_true", help="run nothing")
+    testing.add_argument(
+        "--part",
+        action="append",
+        default=[],
+        metavar="PATH[,PATH]",
+        help="in place of the whole suite, and beside the parts that are stored; each is a process of its own",
+    )
     testing.set_defaults(run=run_suites)
     asking = commands.add_parser("alarms", parents=[common, kept, judging])
     asking.set_defaults(run=alarms, again=None)

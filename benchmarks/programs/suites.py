@@ -35,7 +35,8 @@ class Suite:
     so many of the test files in the paths run: those that `SEED` draws. `sources` are the folders from which the
     library and the tests' helpers are imported, and `root` is where pytest is started, relative to the suite's own
     folder. `simulated` is added to the environment for accelerators, `plain` for the CPU. `choice` is how its tests
-    choose their device, `needs` what has to be installed for them.
+    choose their device, `needs` what has to be installed for them. A parameter that is the first word of `twin` on
+    accelerators is the second on the CPU, for what is otherwise the same test.
     """
 
     library: str
@@ -50,6 +51,7 @@ class Suite:
     sources: tuple[str, ...] = (".",)
     plain: Mapping[str, str] = field(default_factory=dict)
     simulated: Mapping[str, str] = field(default_factory=dict)
+    twin: tuple[str, str] | None = None
 
     @property
     def label(self) -> str:
@@ -59,14 +61,28 @@ class Suite:
         """What pytest is given: `arguments`, or in place of their paths the files drawn from those."""
         if self.share >= 1:
             return list(self.arguments)
-        options = [one for one in self.arguments if one.startswith("-")]
-        paths = [home / one for one in self.arguments if not one.startswith("-")]
-        found = {
-            file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")) if _is_test(file)
-        }
-        files = sorted(file.relative_to(home).as_posix() for file in found)
+        files = self.files(home, [one for one in self.arguments if not one.startswith("-")])
         chosen = random.Random(SEED).sample(files, max(1, round(len(files) * self.share)))
-        return [*sorted(chosen), *options]
+        return [*sorted(chosen), *self.options]
+
+    @property
+    def options(self) -> list[str]:
+        return [one for one in self.arguments if one.startswith("-")]
+
+    def files(self, home: Path, paths: Sequence[str] = ()) -> list[str]:
+        """The test files below `paths`, which are the suite's own if none are given."""
+        chosen = [home / one.partition("::")[0] for one in paths or self.arguments if not one.startswith("-")]
+        found = {
+            file for path in chosen for file in ([path] if path.is_file() else path.rglob("*.py")) if _is_test(file)
+        }
+        return sorted(file.relative_to(home).as_posix() for file in found)
+
+    def on_the_cpu(self, test: str) -> str:
+        """What the test of this id on accelerators is called on the CPU."""
+        name, bracket, parameters = test.partition("[")
+        if self.twin is None:
+            return test
+        return name + bracket + re.sub(rf"\b{self.twin[0]}\b", self.twin[1], parameters)
 
 
 @dataclass(frozen=True)
@@ -80,12 +96,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ran:
-    """A suite that ran, on `accelerators` simulated ones or a plain CPU (None), in `cpu` seconds of all processes."""
+    """A suite that ran, on `accelerators` simulated ones or a plain CPU (None), in `cpu` seconds of all processes.
+
+    `files` are those that ran of the `among` test files which the suite has.
+    """
 
     suite: Suite
     accelerators: int | None
     cpu: float
     outcomes: Mapping[str, Outcome]
+    files: frozenset[str] = frozenset()
+    among: int = 0
+
+    @property
+    def share(self) -> float:
+        return len(self.files) / self.among if self.files else self.suite.share
 
 
 def absent(suite: Suite, folder: Path) -> bool:
@@ -139,7 +164,7 @@ def run(
     repository: Path,
     only: Sequence[str] = (),
 ) -> Ran:
-    """Run a suite; its output and outcomes are left in `results`. `only` are tests in place of the suite's."""
+    """Run a suite; its output and outcomes are left in `results`. `only` are paths in place of the suite's."""
     home = (folder / suite.label / suite.root).resolve()
     results.mkdir(parents=True, exist_ok=True)
     out = (results / f"{suite.label}.{'plain' if accelerators is None else accelerators}").resolve()
@@ -152,13 +177,16 @@ def run(
         "HF_HUB_OFFLINE": "1",
         **({"CUDA_VISIBLE_DEVICES": "", **suite.plain} if accelerators is None else suite.simulated),
     }
-    done = measured.run(command(python, accelerators, out, only or suite.drawn(home)), cwd=home, extra_env=env)
+    tests = [*only, *suite.options] if only else suite.drawn(home)
+    done = measured.run(command(python, accelerators, out, tests), cwd=home, extra_env=env)
     Path(f"{out}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     outcomes = _read(Path(f"{out}.xml"), suite, done)
     told = {test: [one.result, round(one.seconds, 3), one.text] for test, one in sorted(outcomes.items())}
-    stored = {"cpu": round(done.cpu, 1), "outcomes": told}
+    files = suite.files(home, only) if only else []
+    among = len(suite.files(home))
+    stored = {"cpu": round(done.cpu, 1), "files": files, "among": among, "outcomes": told}
     Path(f"{out}.json").write_text(json.dumps(stored, indent=0) + "\n", encoding="utf-8")
-    return Ran(suite, accelerators, done.cpu, outcomes)
+    return Ran(suite, accelerators, done.cpu, outcomes, frozenset(files), among)
 
 
 def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
@@ -168,7 +196,7 @@ def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))
     outcomes = {test: Outcome(*one) for test, one in stored["outcomes"].items()}
-    return Ran(suite, accelerators, stored["cpu"], outcomes)
+    return Ran(suite, accelerators, stored["cpu"], outcomes, frozenset(stored["files"]), stored["among"])
 
 
 def _read(junit: Path, suite: Suite, done: Finished) -> dict[str, Outcome]:
