@@ -251,15 +251,15 @@ def _enter_methods(
 
 
 def _entry_kind(machine: Machine, info: ClassInfo, name: str) -> str:
-    if not info.is_module:
-        return "function"
-    if name == "__init__" or is_part_of_init(machine, info, name):
-        return "init"
-    hooks: set[str] = {"forward"}
+    hooks: set[str] = {"forward"} if info.is_module else set()
     for base in info.library_bases:
         managed = is_one_of(base, info.settings.device_managed_bases)
         known = libraries.known("lightning.LightningModule" if managed else base)
         hooks.update(known.on_device if known is not None else ())
+    if not info.is_module:
+        return "forward" if name in hooks else "function"
+    if name == "__init__" or is_part_of_init(machine, info, name):
+        return "init"
     return "forward" if name in hooks else "method"
 
 

@@ -66,13 +66,16 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
     """A value for each parameter of a function that is looked at on its own.
 
     Tensors that `forward` gets, and methods that it reaches, are taken to be where the model is; those of other
-    functions are where their argument is, which the function cannot know.
+    functions are where their argument is, which the function cannot know. Hooks of a class that is no Module, a Trainer,
+    get the model first.
     """
     spec = function.args
     parameters = [*spec.posonlyargs, *spec.args]
     values: dict[str, Value] = {}
     if receiver is not None and parameters:
         values[parameters.pop(0).arg] = receiver
+    if entry.kind == "forward" and entry.owner is not None and not entry.owner.is_module and parameters:
+        values[parameters.pop(0).arg] = Library("", module=True, device=MODEL)
     by_default = dict(defaults(function))
     for parameter in (*parameters, *spec.kwonlyargs):
         values[parameter.arg] = _symbolic(frame, function, parameter, by_default.get(parameter.arg), entry)

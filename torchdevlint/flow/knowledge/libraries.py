@@ -21,7 +21,8 @@ class Known(Struct, frozen=True):
 
     `module`: it is a `torch.nn.Module`. `device`: its instances have an attribute ``device``. `managed`: it, or the
     library that runs it, places the model and its batches. `in_place`: its ``to`` works in place, though it is no
-    Module. `on_device`: methods that are called with tensors on the device of the model, as ``forward`` is.
+    Module. `on_device`: methods that are called with tensors on the device of the model, as ``forward`` is; those of a
+    class that is no Module get the model before them.
     """
 
     module: bool = True
@@ -40,6 +41,9 @@ _LIGHTNING = Known(
 )
 _METRIC = Known(device=True, on_device=("update", "compute"))
 _CONVOLUTION = Known(on_device=("message", "message_and_aggregate", "edge_update", "update"))
+_TRAINER = Known(
+    module=False, device=True, managed=True, on_device=("compute_loss", "training_step", "prediction_step")
+)
 _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("pytorch_lightning", "lightning"), "LightningModule", _LIGHTNING),
     (("pytorch_lightning", "lightning"), "LightningDataModule", Known(module=False, managed=True)),
@@ -47,7 +51,8 @@ _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("torchmetrics",), "Metric MetricCollection", _METRIC),
     (("pytorch_lightning",), "Metric", _METRIC),
     (("transformers", "pytorch_transformers"), "BatchEncoding BatchFeature", _CONTAINER),
-    (("transformers",), "Pipeline Trainer TrainingArguments Seq2SeqTrainer", _PIPELINE),
+    (("transformers",), "Trainer Seq2SeqTrainer", _TRAINER),
+    (("transformers",), "Pipeline TrainingArguments", _PIPELINE),
     (("transformers",), "StoppingCriteria LogitsProcessor LogitsWarper", Known(module=False)),
     (("diffusers",), "DiffusionPipeline", _PIPELINE),
     (("diffusers",), "SchedulerMixin ConfigMixin VaeImageProcessor", Known(module=False)),

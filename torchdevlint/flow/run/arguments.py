@@ -57,7 +57,8 @@ def evaluate_arguments(frame: Frame, node: ast.Call, state: State) -> Arguments:
         if arguments.double_starred:
             element = value.element if isinstance(value, Map) else value
             written = isinstance(value, Map) and bool(value.items)  # which may be all that it holds
-            known = isinstance(element, Tensor) and arguments.rest is None and not written
+            placed = isinstance(element, Tensor) or (isinstance(element, Unknown) and element.given is not None)
+            known = placed and arguments.rest is None and not written
             arguments.rest = (keyword.value, element if known else UNKNOWN)
     return arguments
 

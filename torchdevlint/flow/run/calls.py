@@ -46,7 +46,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import is_elsewhere
 from torchdevlint.flow.state.point import State, under_each
@@ -200,10 +200,16 @@ _OF_TENSORS = frozenset({"items", "values", "copy"}).union(
 
 
 def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Value | None:
-    """``d.get(key, t)`` where `t` is a tensor: so is what `d` holds, which came from an argument."""
-    default = arguments.value(1, "default")
-    if callee.attr not in ("get", "pop") or not isinstance(default, Tensor):
+    """What ``d.get("key")`` gives, where `d` came from an argument: what a batch holds is where the batch is.
+
+    ``d.get(key, t)`` gives a tensor if `t` is one.
+    """
+    if callee.attr not in ("get", "pop"):
         return None
+    key, default = arguments.value(0, "key"), arguments.value(1, "default")
+    if not isinstance(default, Tensor):
+        named = isinstance(key, Const) and isinstance(key.value, str)
+        return Unknown(given=given) if named and given == MODEL else None
     return Choice((((), given_tensor(given, callee.value)), ((), default)))
 
 

@@ -95,7 +95,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     tail = module.name.rpartition(".")[2]
     compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
-    if arguments.rest is not None and isinstance(arguments.rest[1], Tensor):
+    if arguments.rest is not None and arguments.rest[1] != UNKNOWN:
         operands.append(arguments.rest)
     device = TOP if module.device == DEFAULT else module.device
     given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
