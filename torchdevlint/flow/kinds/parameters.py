@@ -66,8 +66,8 @@ def symbolic_parameters(frame: Frame, function: FunctionNode, entry: Entry, rece
     """A value for each parameter of a function that is looked at on its own.
 
     Tensors that `forward` gets, and methods that it reaches, are taken to be where the model is; those of other
-    functions are where their argument is, which the function cannot know. Hooks of a class that is no Module, a Trainer,
-    get the model first.
+    functions are where their argument is, which the function cannot know. Hooks of a Trainer, which is no Module, get
+    the model first.
     """
     spec = function.args
     parameters = [*spec.posonlyargs, *spec.args]
