@@ -155,6 +155,51 @@ def test_the_other_end_is_told_in_its_file(project: Files) -> None:
     assert ("helpers.py", 9) in places
 
 
+def test_what_a_helper_makes_is_reported_where_forward_brings_it_in(project: Files) -> None:
+    net = """
+        from torch import nn
+        from helpers import mask
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+
+            def forward(self, x):
+                scores = self.fc(x)
+                return scores.masked_fill(mask(3) == 0, 0.0)
+    """
+    (finding,) = project.lint({"helpers.py": HELPERS, "net.py": net})["net.py"]
+    assert (finding.code, finding.span.row, finding.span.column) == ("TDL003", 11, 35)
+    assert ("helpers.py", 9) in {(Path(each.filename).name, each.span.row) for each in finding.related}
+    assert [each.content for each in finding.fix.edits] == ["(", ").to(scores.device)"]  # type: ignore[union-attr]
+    given = """
+        from helpers import mask
+
+        def total(x):
+            return x.exp() + mask(3)
+    """
+    assert project({"helpers.py": HELPERS, "given.py": given})["given.py"] == {(4, "TDL014")}
+
+
+@pytest.mark.parametrize("made", ["mask_like(scores)", "mask(3).to(scores.device)", "mask(3).to(scores)"])
+def test_what_a_helper_makes_and_forward_places_is_right(project: Files, made: str) -> None:
+    net = f"""
+        from torch import nn
+        from helpers import mask, mask_like
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 3)
+
+            def forward(self, x):
+                scores = self.fc(x)
+                return scores.masked_fill({made} == 0, 0.0)
+    """
+    assert project({"helpers.py": HELPERS, "net.py": net})["net.py"] == set()
+
+
 def test_cuda_touched_by_an_import(project: Files) -> None:
     main = """
         import os

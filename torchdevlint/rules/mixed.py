@@ -85,7 +85,12 @@ def _meets_later(fact: MixedDevices) -> bool:
 
 
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
-    """A report that starts where the tensor is made, which is what has to change."""
+    """A report that starts where the tensor is made, which is what has to change.
+
+    What a function of another file makes is reported where this file brings it to the other operand.
+    """
+    if fact.creations[0].span.file:
+        return _brought_report(fact, message)
     return Report(
         span=fact.creations[0].span,
         message=message,
@@ -93,6 +98,19 @@ def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | No
         help=repair,
         notes=notes(fact),
         fix=fix,
+    )
+
+
+def _brought_report(fact: MixedDevices, message: str) -> Report:
+    edits = moved_there(fact)
+    move = f"move {code(fact.stayed.text)} to {code(fact.here) if fact.here is not None else 'the same device'} first"
+    return Report(
+        span=fact.at if fact.stayed.span.file else fact.stayed.span,
+        message=message,
+        symptom=symptom(fact),
+        help=move,
+        notes=notes(fact, Note(f"{code(fact.creations[0].text)} is on the default device", fact.creations[0].span)),
+        fix=Fix(Applicability.UNSAFE, move, edits) if edits else None,
     )
 
 
@@ -174,8 +192,8 @@ def symptom(fact: MixedDevices) -> str:
     )
 
 
-def notes(fact: MixedDevices) -> tuple[Note, ...]:
-    """Where the operands meet, further factories, and where each side got its device; not the first creation."""
+def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
+    """Where the operands meet, further factories, and where each side got its device; of the first creation, `made`."""
     first, *further = fact.creations
     if _meets_later(fact):
         meeting = f"{code(fact.stayed.text)} is returned here"
@@ -188,7 +206,8 @@ def notes(fact: MixedDevices) -> tuple[Note, ...]:
         found.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
     for message, span in (*fact.other.evidence, *fact.stayed.evidence):
         found.setdefault(span, Note(message, span))
-    return tuple(note for span, note in found.items() if span != first.span)
+    found.pop(first.span, None)
+    return (*found.values(), made) if made is not None else tuple(found.values())
 
 
 def placed(first: Creation, device: str) -> str:

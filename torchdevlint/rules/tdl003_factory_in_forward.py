@@ -51,19 +51,21 @@ class Tagger(nn.Module):
 `x.new_zeros(...)` and `torch.zeros_like(x)` take the device from `x` as well. What never changes belongs in
 `__init__`, as a buffer: `self.register_buffer("positions", torch.arange(n), persistent=False)`.
 
+What a function of another file makes is reported where `forward` brings it to the other operand.
+
 ## Fix safety
 The fix adds `device=` to the factory, or `.to(..)` to one that takes no device, with an expression that is surely right
 there: the device of the other side, of an input, or of a layer's weight (`self.fc.weight.device`). It is safe where the
 function gets one tensor. It is unsafe where it gets several, of which another may be the right one; where the factory
 is random, or numbers are drawn by the tensor (`torch.bernoulli(p)`), since another device draws others; and where the
-tensor is only returned. There is no fix where no such name is surely bound at the factory, such as in a helper that
-gets nothing but sizes.
+tensor is only returned, or comes from another file, where `.to(..)` is appended. There is no fix where no such name is
+surely bound at the factory, such as in a helper that gets nothing but sizes.
 
 ## What it cannot see
-Factories behind a call into another file, and tensors that pass through containers or attributes it does not follow.
-It is silent where the two devices may agree: after a move, in a default-device context, for a 0-dim tensor. A tensor
-that only one arm returns is silent when a type, a mode, a flag or the device itself decides between the arms. A flag
-that two places test is known by its name in one function, not across calls that keep it in an attribute.
+Tensors that pass through containers or attributes it does not follow. It is silent where the two devices may agree:
+after a move, in a default-device context, for a 0-dim tensor. A tensor that only one arm returns is silent when a type,
+a mode, a flag or the device itself decides between the arms. A flag that two places test is known by its name in one
+function, not across calls that keep it in an attribute.
 
 ## References
 - [Tensor creation ops](https://docs.pytorch.org/docs/stable/torch.html#creation-ops) and their `device` argument
