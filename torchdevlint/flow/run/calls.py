@@ -39,6 +39,7 @@ from torchdevlint.flow.run.unknown_calls import (
     is_known,
     is_module_by_use,
     of_inputs,
+    of_unknown_callee,
     unknown_method,
 )
 from torchdevlint.flow.scope.annotations import annotated_tensor
@@ -46,9 +47,10 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.traced import OTHER_RUNTIMES
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.others import is_elsewhere
+from torchdevlint.flow.state.others import is_elsewhere, owner_of
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import (
@@ -157,8 +159,8 @@ def _brought_by_kind(
         return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
         found = call_module_method(frame, state, node, callee, receiver, arguments)
-        own = isinstance(receiver, (Obj, Super)) and not receiver.info.resolved
-        return of_inputs(frame, node, arguments) if found == UNKNOWN and own else found
+        own = isinstance(receiver, (Obj, Super)) and _is_made_elsewhere(receiver.info, callee.attr)
+        return of_unknown_callee(frame, state, node, arguments) if found == UNKNOWN and own else found
     if isinstance(receiver, (Seq, Map)):
         return container_method(frame, state, callee, receiver, arguments)
     if isinstance(receiver, Record):
@@ -211,6 +213,11 @@ def _looked_up(given: Device, callee: ast.Attribute, arguments: Arguments) -> Va
         named = isinstance(key, Const) and isinstance(key.value, str)
         return Unknown(given=given) if named and given == MODEL else None
     return Choice((((), given_tensor(given, callee.value)), ((), default)))
+
+
+def _is_made_elsewhere(info: ClassInfo, name: str) -> bool:
+    """Whether an attribute comes from a base that is not known, or from the constructor of one in another file."""
+    return not info.resolved or any(name in each.writers and owner_of(each.closure) is not None for each in info.mro)
 
 
 def _is_held(receiver: Obj, name: str) -> bool:

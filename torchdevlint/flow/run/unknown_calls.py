@@ -47,9 +47,15 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
     frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
     if is_module_by_use(frame, node.func):
         return follows_input(operands)
+    return of_unknown_callee(frame, state, node, arguments)
+
+
+def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """What a call of something unknown gives: `of_inputs`; what is by its name a loss compares what it gets."""
     made = of_inputs(frame, node, arguments)
     if not _is_criterion(node.func):
         return made
+    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
     if any(loaders.is_from_loader(value) for _, value in operands):
         compared = [(at, as_output(at, value)) for at, value in operands]
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
