@@ -148,6 +148,33 @@ def test_a_helper_that_moves_a_batch(project: Files) -> None:
     assert project({**files, "main.py": main})["main.py"] == {(12, "TDL005")}
 
 
+TRAINER = """
+    import torch
+
+    class Trainer:
+        def __init__(self, model, criterion, config):
+            self.device = torch.device(config["device"])
+            self.model = model.to(self.device)
+            self.criterion = criterion
+"""
+
+
+@pytest.mark.parametrize(("target", "found"), [("y", {(7, "TDL005")}), ("y.to(self.device)", set())])
+def test_the_model_of_a_base_in_another_file_gives_what_is_where_its_input_is(
+    project: Files, target: str, found: set[tuple[int, str]]
+) -> None:
+    mine = f"""
+        from trainer import Trainer
+
+        class Mine(Trainer):
+            def step(self, batch):
+                x, y = batch
+                x = x.to(self.device)
+                return self.criterion(self.model(x), {target})
+    """
+    assert project({"trainer.py": TRAINER, "mine.py": mine})["mine.py"] == found
+
+
 def test_the_other_end_is_told_in_its_file(project: Files) -> None:
     main = "import torch\nfrom lib.helpers import DEVICE, mask\n\nx = torch.ones(3, device=DEVICE) + mask(3)\n"
     (finding,) = project.lint({"lib/helpers.py": HELPERS, "main.py": main})["main.py"]

@@ -8,6 +8,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
@@ -174,12 +175,14 @@ def _moved_in(loop: ast.For | ast.AsyncFor) -> list[ast.expr]:
 
 
 def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tensor | None:
-    """What an argument is of which the function moves a part, and that no caller here gives: a batch as it came.
+    """What an argument is of which the function moves a part, and that a caller here, if any, gives as a loop got it.
 
     What has to be moved was left where the loader made it, and so was the rest of the batch.
     """
     tree = frame.machine.tree
-    if (tree is not None and getattr(function, "name", "") in called_in(tree)) or moves_batches(frame):
+    if isinstance(function, ast.Lambda) or moves_batches(frame):
+        return None
+    if tree is not None and not gets_batches(tree, function, parameter.arg):
         return None
     names, name = {parameter.arg}, parameter.arg
     for node in nodes_in(function, ast.Assign):
@@ -193,17 +196,6 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     if not parts or any(isinstance(each, ast.Name) and each.id == name for each in parts):
         return None
     return Tensor(LOADER, None, (), (Step("comes in here, and a part of it is moved", parameter),), opaque=True)
-
-
-@once_a_node
-def called_in(tree: ast.Module) -> frozenset[str]:
-    """The names of all that a file calls."""
-    return frozenset(_last(each.func) for each in nodes_in(tree, ast.Call))
-
-
-def _last(node: ast.expr) -> str:
-    """`f` in ``self.f``."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _moved_by(call: ast.Call) -> ast.expr | None:

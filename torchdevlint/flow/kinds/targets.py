@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import re
 
-from torchdevlint.flow.kinds.loaders import called_in, moves_batches
+from torchdevlint.flow.kinds.loaders import moves_batches
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import argument_names, last_name, mentions_cuda, mentions_device
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import LOADER
@@ -34,7 +35,7 @@ def target_beside(frame: Frame, function: FunctionNode, parameter: ast.arg) -> T
     """What a parameter gets that a loss takes as a target, beside what a model makes of another one that is moved."""
     if isinstance(function, ast.Lambda) or parameter.arg not in _targets(function):
         return None
-    if function.name in called_in(frame.machine.tree) or moves_batches(frame):
+    if moves_batches(frame) or not gets_batches(frame.machine.tree, function, parameter.arg):
         return None
     moved = _targets(function)[parameter.arg]
     return Tensor(LOADER, None, (), (Step(f"comes in here, beside `{moved}`, which is moved", parameter),), opaque=True)

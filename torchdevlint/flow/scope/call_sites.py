@@ -1,4 +1,4 @@
-"""The calls of a function in all files of an application, as far as they are made by its name."""
+"""The calls of a function in its file or in all files of an application, as far as they are made by its name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import given_by_default, has_stars, positional_names
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 MOST_FILES = 40
 """Where more files of a project say the name of a function, its callers are not known."""
@@ -58,6 +59,31 @@ def call_sites(tree: ast.Module, function: Function, project: Project) -> list[C
 def own_call_sites(tree: ast.Module, function: Function) -> list[CallSite]:
     """The calls of a function of the top level in its own file; none where its name is read for something else."""
     return _sites_in(tree, function.name) or []
+
+
+def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
+    """Whether each call of its name in a file gives a parameter what a loop binds, as it came.
+
+    So it is in ``for batch in loader: self.step(batch)``, unless the loop binds `batch` anew. True where none calls it.
+    """
+    return all(_gives_round(tree, call, function, name) for call in _called_by_name(tree).get(function.name, ()))
+
+
+def _gives_round(tree: ast.Module, call: ast.Call, function: Function, name: str) -> bool:
+    """Whether a call gives a parameter what the innermost loop around it that binds the name got."""
+    places = positional_names(function)
+    bound = isinstance(call.func, ast.Attribute) and places[:1] == ["self"]
+    given = {each.arg: each.value for each in call.keywords}.get(name)
+    if given is None and not has_stars(call):
+        given = dict(zip(places[bound:], call.args, strict=False)).get(name)
+    if not isinstance(given, ast.Name):
+        return False
+    around = (loop for loop in nodes_in(tree, ast.For) if is_inside(call, loop))
+    return any(given.id in _bound_by(loop) and given.id not in values_by_path(loop) for loop in around)
+
+
+def _bound_by(loop: ast.For) -> set[str]:
+    return {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
 
 
 def _sites_in(tree: ast.Module, name: str) -> list[CallSite] | None:
