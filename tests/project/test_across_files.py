@@ -175,6 +175,20 @@ def test_the_model_of_a_base_in_another_file_gives_what_is_where_its_input_is(
     assert project({"trainer.py": TRAINER, "mine.py": mine})["mine.py"] == found
 
 
+def test_a_trainer_that_moves_batches_itself_keeps_those_of_its_users_silent(project: Files) -> None:
+    mine = """
+        from trainer import Trainer
+
+        class Mine(Trainer):
+            def step(self, batch):
+                x, y = batch
+                x = x.to(self.device)
+                return self.criterion(self.model(x), y)
+    """
+    managed = TRAINER.replace("import torch", "import torch\n    from accelerate import Accelerator")
+    assert project({"trainer.py": managed, "mine.py": mine})["mine.py"] == set()
+
+
 def test_the_other_end_is_told_in_its_file(project: Files) -> None:
     main = "import torch\nfrom lib.helpers import DEVICE, mask\n\nx = torch.ones(3, device=DEVICE) + mask(3)\n"
     (finding,) = project.lint({"lib/helpers.py": HELPERS, "main.py": main})["main.py"]

@@ -13,12 +13,14 @@ from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
-from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.machine import Frame, FunctionNode, Machine
+from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     NUMBER,
     UNKNOWN,
+    Cls,
     Const,
     Func,
     Library,
@@ -32,6 +34,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -105,7 +108,22 @@ def moves_batches(frame: Frame) -> bool:
     managed = frame.machine.words & _MANAGED
     if managed:
         managed -= {info.name for info in frame.machine.classes.values() if not info.library_bases}
+        managed -= {word for word in managed if _is_plain_class_elsewhere(frame.machine, word)}
     return bool(managed) or frame.machine.default_changed
+
+
+def _is_plain_class_elsewhere(machine: Machine, name: str) -> bool:
+    """Whether a name is imported from a file of the project that defines a class of no library's by it.
+
+    That file must not speak of one that moves batches either.
+    """
+    imported = machine.globals.get(name)
+    found = machine.others.value(imported) if machine.others is not None and isinstance(imported, Imported) else None
+    file = owner_of(found.info.closure) if isinstance(found, Cls) and not found.info.library_bases else None
+    return file is not None and (_MANAGED - {name}).isdisjoint(_WORD.findall(file.module.source.text))
+
+
+_WORD = regex(r"\w+")
 
 
 def _given_by(
