@@ -56,7 +56,9 @@ def observers_of(modules: Iterable[ModuleType]) -> Observers:
         for observe in methods.get(event.node.func.attr, ()):  # type: ignore[attr-defined]
             observe(event.frame, event.state, event.node, event.receiver, event.arguments)
 
-    events: Table = {**_joined(looking, "EVENTS"), LibraryReturned: (note_function,), MethodCalled: (note_method,)}
+    events = _joined(looking, "EVENTS")
+    for kind, note in ((LibraryReturned, note_function), (MethodCalled, note_method)):
+        events[kind] = (*events.get(kind, ()), note)
     return Observers(events, tuple(each.SETTLE for each in looking if hasattr(each, "SETTLE")))
 
 

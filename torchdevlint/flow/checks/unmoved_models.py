@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.events import LayerCalled, Mixed, ModuleCalled
+from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.loaders import moves_batches
-from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.modules import where_made
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
@@ -55,6 +55,36 @@ def _note_call(event: ModuleCalled) -> None:
     machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
 
 
+def _note_method(event: MethodCalled) -> None:
+    """``old.act(x)``, a method that gives `x` to the layers of a model that was not moved, where `x` was."""
+    frame, state, node, module = event.frame, event.state, event.node, event.receiver
+    machine = frame.machine
+    if not isinstance(module, Obj) or module.device != DEFAULT or frame.context == "forward" or moves_batches(frame):
+        return
+    if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
+        return
+    found, path = module.info.all_methods.get(node.func.attr), dotted_path(node.func.value) or ""
+    if found is None or not path or not _has_parameters(module) or not _stays(frame, path, of_known_class=True):
+        return
+    fed = _fed_to_layers(found[1])
+    given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
+    by_name = [*given, *event.arguments.keywords.items()]
+    moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if _was_moved(each[1])]
+    if moved:
+        parameters = Tensor(DEFAULT, AT_LEAST_1, (), where_made(module))
+        operation = f"`{machine.text_of(node.func)}()`"
+        machine.emit(Mixed(frame, state, node, operation, (node.func.value, parameters), moved[0]))  # type: ignore[arg-type]
+
+
+@once_a_node
+def _fed_to_layers(method: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The parameters that a method gives, as they came, to attributes of `self` that it calls, or to `self`."""
+    names = {name for name, places in bindings_in(method).items() if any(bound for _, bound, _ in places)}
+    calls = (each for each in nodes_in(method, ast.Call) if (dotted_path(each.func) or "").startswith("self."))
+    given = {each.id for call in calls for each in call.args[:1] if isinstance(each, ast.Name)}
+    return frozenset(given & argument_names(method)) - names
+
+
 def _note_unknown(event: LayerCalled) -> None:
     """``target(x)``, which was copied of a model before that was moved to where `x` is, or made like one that was."""
     frame, state, node = event.frame, event.state, event.node
@@ -64,9 +94,11 @@ def _note_unknown(event: LayerCalled) -> None:
     moved = [each for each in event.operands if _was_moved(each[1])]
     if not moved or not _stays(frame, path):
         return
-    copied, twin = _copied(frame, path), _made_like(frame, path)
+    copied, twin, ready = _copied(frame, path), _made_like(frame, path), _made_ready(frame, path)
     step = None
-    if copied is not None:
+    if ready is not None:
+        step = Step(f"made by `{machine.text_of(ready.func)}` here", ready, of_module=True)
+    elif copied is not None:
         step = Step(f"made of `{machine.text_of(copied[1])}` before that was moved", copied[0], of_module=True)
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
@@ -96,6 +128,13 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         and dotted_path(each.func.value) == source
     ]
     return (made, inner.args[0]) if moves and min(moves) > made.lineno else None
+
+
+def _made_ready(frame: Frame, path: str) -> ast.Call | None:
+    """``torchvision.models.resnet50(..)``, or another function of a library that makes a model on the CPU."""
+    _, made = _bound_to(frame, path)
+    callee = frame.evaluate(made.func, State({})) if made is not None else None
+    return made if isinstance(callee, Ref) and libraries.makes_model(callee.name) else None
 
 
 def _bound_to(frame: Frame, path: str) -> tuple[Scope | None, ast.Call | None]:
@@ -174,13 +213,36 @@ def _speaks_of_places(node: ast.ClassDef) -> bool:
 @once_a_node
 def _kept_here(scope: Scope) -> frozenset[str]:
     """The names of a scope that are bound once, called, and asked only for what leaves a model where it is."""
-    left_alone: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call) if isinstance(call.func, ast.Name)}
+    return _kept_names(scope, _left_alone(scope))
+
+
+@once_a_node
+def _asked_here(scope: Scope) -> frozenset[str]:
+    """The same, where methods that are called leave a model where it is, unless they are those that move."""
+    return _kept_names(scope, _left_alone(scope) | _asked_for_methods(scope))
+
+
+def _left_alone(scope: ast.AST) -> set[ast.AST]:
+    """The expressions in a scope that are called, or asked for what leaves a model where it is."""
+    found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
+    found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
+    dropped = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
+    found.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
+    return found
+
+
+def _asked_for_methods(scope: ast.AST) -> set[ast.AST]:
+    """The receivers of calls, but for those that move, and those whose result is asked for something in turn."""
+    asked = {each.value for each in nodes_in(scope, ast.Attribute)}
+    methods = (call.func for call in nodes_in(scope, ast.Call) if call not in asked)
+    moves = {"to", *torch_api.DEVICE_METHODS, *_GIVES_ITSELF}
+    return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
+
+
+def _kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
     attributes = nodes_in(scope, ast.Attribute)
     if any(each.attr in _REPLACES and isinstance(each.ctx, ast.Store) for each in attributes):
         return frozenset()
-    left_alone.update(each.value for each in attributes if each.attr in _KEEPS_PLACE)
-    dropped = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
-    left_alone.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
     given_away = {
         each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
     }
@@ -195,26 +257,37 @@ def _kept_here(scope: Scope) -> frozenset[str]:
     return frozenset((alone & plain) - given_away - shared)
 
 
-def _stays(frame: Frame, path: str) -> bool:
-    """Whether a name, or an attribute of `self`, is bound to one model that nothing moves."""
+def _stays(frame: Frame, path: str, of_known_class: bool = False) -> bool:
+    """Whether a name, or an attribute of `self`, is bound to one model that nothing moves.
+
+    The methods of a class that moves nothing, which is known, do not either.
+    """
     if "." not in path:
-        return path in _kept_here(frame.function or frame.machine.tree)
+        scope = frame.function or frame.machine.tree
+        return path in (_asked_here(scope) if of_known_class else _kept_here(scope))
     owner, (root, _, name) = frame.owner, path.partition(".")
     if owner is None or root != "self" or "." in name or owner.is_module or not owner.resolved or len(owner.mro) > 1:
         return False
-    return name in _kept_by(owner.node) and name not in _asked_of_others(frame.machine.tree)
+    kept = _asked_by(owner.node) if of_known_class else _kept_by(owner.node)
+    return name in kept and name not in _asked_of_others(frame.machine.tree)
 
 
 @once_a_node
 def _kept_by(node: ast.ClassDef) -> frozenset[str]:
     """The attributes of `self` that a class assigns once, calls, and asks only for what leaves a model where it is."""
+    return _kept_attributes(node, _left_alone(node))
+
+
+@once_a_node
+def _asked_by(node: ast.ClassDef) -> frozenset[str]:
+    """The same, where methods that are called leave a model where it is, unless they are those that move."""
+    return _kept_attributes(node, _left_alone(node) | _asked_for_methods(node))
+
+
+def _kept_attributes(node: ast.ClassDef, left_alone: set[ast.AST]) -> frozenset[str]:
     if any(each.id in _BY_NAME for each in nodes_in(node, ast.Name)):
         return frozenset()
     attributes = [each for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) == "self"]
-    left_alone: set[ast.AST] = {call.func for call in nodes_in(node, ast.Call)}
-    left_alone.update(each.value for each in nodes_in(node, ast.Attribute) if each.attr in _KEEPS_PLACE)
-    dropped = (each.value.func for each in nodes_in(node, ast.Expr) if isinstance(each.value, ast.Call))
-    left_alone.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
     bound = [each.attr for each in attributes if not isinstance(each.ctx, ast.Load)]
     given_away = {each.attr for each in attributes if isinstance(each.ctx, ast.Load) and each not in left_alone}
     return frozenset(name for name in bound if bound.count(name) == 1) - given_away
@@ -229,4 +302,4 @@ def _asked_of_others(tree: ast.Module) -> frozenset[str]:
 _BY_NAME = frozenset({"getattr", "setattr", "vars"})
 
 
-EVENTS = {ModuleCalled: _note_call, LayerCalled: _note_unknown}
+EVENTS = {ModuleCalled: _note_call, MethodCalled: _note_method, LayerCalled: _note_unknown}

@@ -139,6 +139,18 @@ def known(name: str) -> Known | None:
     return next((each for pattern, each in _FAMILIES if pattern.fullmatch(name)), None)
 
 
+_MAKES_MODEL = regex(
+    r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|register_|create_|load_|_)[a-z]\w+|timm\.create_model"
+)
+"""Functions that make a model with its weights on the CPU."""
+
+
+@lru_cache(maxsize=4096)
+def makes_model(name: str) -> bool:
+    """Whether a function of another library makes a `torch.nn.Module` on the CPU."""
+    return _MAKES_MODEL.fullmatch(name) is not None
+
+
 def is_module(name: str) -> bool:
     """Whether a class of another library is surely a `torch.nn.Module`."""
     found = known(name)
