@@ -173,6 +173,8 @@ def test_of_a_long_suite_the_same_files_run_each_time(script: Any, tmp_path: Pat
     assert all(Path(file).name.startswith("test_") and (tmp_path / file).is_file() for file in files)
     assert suite.drawn(tmp_path) == [*files, option]
     assert script.Suite("lib", "1.0", "", ("tests", "-x")).drawn(tmp_path) == ["tests", "-x"]
+    part = script.Suite("lib", "1.0", "", ("tests/part0", "--ignore=tests/part0/test_2.py"))
+    assert part.files(tmp_path) == [f"tests/part0/test_{number}.py" for number in (0, 4, 6, 8)]
 
 
 def test_a_suite_is_written_from_its_commit(script: Any, tmp_path: Path) -> None:

@@ -70,12 +70,13 @@ class Suite:
         return [one for one in self.arguments if one.startswith("-")]
 
     def files(self, home: Path, paths: Sequence[str] = ()) -> list[str]:
-        """The test files below `paths`, which are the suite's own if none are given."""
+        """The test files below `paths`, which are the suite's own if none are given, without those it ignores."""
         chosen = [home / one.partition("::")[0] for one in paths or self.arguments if not one.startswith("-")]
         found = {
             file for path in chosen for file in ([path] if path.is_file() else path.rglob("*.py")) if _is_test(file)
         }
-        return sorted(file.relative_to(home).as_posix() for file in found)
+        ignored = {one.partition("=")[2] for one in self.options if one.startswith("--ignore=")}
+        return sorted({file.relative_to(home).as_posix() for file in found} - ignored)
 
     def on_the_cpu(self, test: str) -> str:
         """What the test of this id on accelerators is called on the CPU."""

@@ -103,6 +103,25 @@ def test_exporting_on_the_cpu(listener: Recorder, strict: bool) -> None:
     assert ("torch.export: traced with strict=False" in listener.limitations) == strict
 
 
+class Bounds(torch.nn.Module):  # type: ignore[misc]
+    """Tensors that are no buffers meet each other alone, and then what is traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.low, self.high = torch.tensor(1.0), torch.tensor([3.0, 4.0])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        span = self.high - self.low
+        parts = torch.stack([span, torch.cat([self.low.view(1), self.low.view(1)])])
+        least, place = parts.min(dim=0)
+        return x * span.clone().mul_(self.low) + least + place
+
+
+def test_constants_that_meet_while_a_module_is_exported(listener: Recorder) -> None:
+    exported = torch.export.export(Bounds(), (torch.ones(2),))
+    assert exported.module()(torch.ones(2)).tolist() == [4.0, 5.0]
+
+
 def test_operators_that_run_functions_of_the_program(listener: Recorder) -> None:
     scan = pytest.importorskip("torch._higher_order_ops.scan", reason="came with torch 2.6").scan
     from torch._higher_order_ops.while_loop import while_loop

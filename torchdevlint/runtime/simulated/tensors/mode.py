@@ -11,8 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchdevlint.runtime.simulated.errors import (
@@ -36,7 +34,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.kernels import as_on_cuda, by_name
 from torchdevlint.runtime.simulated.tensors.randomness import check_generator, drawn, is_random
-from torchdevlint.runtime.simulated.tensors.results import adopt, claim_new
+from torchdevlint.runtime.simulated.tensors.results import WITH_A_MODE, adopt, claim_new
 from torchdevlint.runtime.simulated.tensors.special import SPECIAL
 from torchdevlint.runtime.simulated.tensors.wrappers import takes_operations_apart
 
@@ -44,7 +42,6 @@ Handler = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Overload = Any
 
 _Tensor = torch.Tensor
-_WITH_A_MODE = (FakeTensor, FunctionalTensor)
 _SEQUENCES = (list, tuple)
 _NO_KEYWORDS: dict[str, Any] = {}
 _EXPLICIT = torch._C.DispatchKey.CompositeExplicitAutograd
@@ -72,7 +69,7 @@ class PlacementMode(TorchDispatchMode):  # type: ignore[misc]
     ) -> Any:
         if types and any(map(takes_operations_apart, types)):
             self._simulation.graphs_differ = True
-            if any(issubclass(kind, _WITH_A_MODE) for kind in types):
+            if any(issubclass(kind, WITH_A_MODE) for kind in types):
                 return func(*args, **(kwargs or {}))  # the mode of their tracer comes after this one
             return NotImplemented  # a subclass with its own dispatch takes the operation apart first
         known = self._handlers.get(id(func))

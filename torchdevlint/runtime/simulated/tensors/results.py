@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.driver.memory import block_of
@@ -12,6 +14,7 @@ from torchdevlint.runtime.simulated.errors import refuse_float64_on_mps
 from torchdevlint.runtime.simulated.operators import Rule
 from torchdevlint.runtime.simulated.state import Simulation
 from torchdevlint.runtime.simulated.tensors.claims import (
+    PLAIN,
     WITHOUT_STORAGE,
     AcceleratorClaim,
     Claim,
@@ -21,6 +24,8 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     tensors_in,
 )
 
+WITH_A_MODE = (FakeTensor, FunctionalTensor)
+"""Tensors of a tracer, which say themselves where they are: their bytes, if there are any, are on `meta`."""
 _Tensor = torch.Tensor
 _SEQUENCES = (list, tuple)
 
@@ -43,7 +48,7 @@ def _claim_one(
         created, moved = (first.created, first.moved) if first is not None else (None, None)
         simulation.claim(made, device, name, created, moved)
         return
-    if storage._torchdevlint_claim is not None:
+    if storage._torchdevlint_claim is not None or (type(made) not in PLAIN and isinstance(made, WITH_A_MODE)):
         return
     if first is None:
         simulation.claim(made, device, name)
