@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 SEEDED = {
     "__init__.py": "from seeded.bugs import factory\n",
     "bugs.py": """
+        import numpy as np
         import torch
         from torch import nn
 
@@ -42,6 +43,10 @@ SEEDED = {
 
         def constant(x: torch.Tensor) -> torch.Tensor:
             return x + TABLE
+
+
+        def with_arrays(x: torch.Tensor) -> torch.Tensor:
+            return x * np.exp(x / 2)
 
 
         def another_result(x: torch.Tensor) -> torch.Tensor:
@@ -77,6 +82,7 @@ SEEDED = {
                 return self.layer(x).to(next(self.parameters()).dtype)
     """,
     "right.py": """
+        import numpy as np
         import torch
         from torch import nn
 
@@ -95,6 +101,10 @@ SEEDED = {
 
         def says_where(x: torch.Tensor, use_cuda: bool = False) -> torch.Tensor:
             return x * torch.ones(8, device=x.device if use_cuda else "cpu")
+
+
+        def of_arrays(hz):
+            return 2595 * np.log10(1 + hz / 700)
 
 
         def random(x: torch.Tensor) -> torch.Tensor:
@@ -279,6 +289,19 @@ SHOWN = {
                 return (self.seen * torch.full((2,), 0.5)).sum()
 
 
+        class Wrapped:
+            '''
+            >>> Wrapped(torch.distributions.Uniform(0.0, 1.0)).density(torch.rand(3)).shape
+            torch.Size([3])
+            '''
+
+            def __init__(self, base: torch.distributions.Distribution) -> None:
+                self.base = base
+
+            def density(self, x: torch.Tensor) -> torch.Tensor:
+                return x * self.base.log_prob(x)
+
+
         def scaled(x: torch.Tensor, unit: str, like: torch.Tensor = None) -> torch.Tensor:
             if unit != "furlong":
                 raise ValueError(unit)
@@ -340,6 +363,31 @@ ASKING = {
                 return self.activation(x)
 
 
+        def degrees_of(count):
+            return torch.arange(count)
+
+
+        class Nested(nn.Module):
+            def __init__(self, features):
+                super().__init__()
+                self.degrees = degrees_of(features)
+                self.layer = Base(embedding_size=features, num_classes=features)
+
+            def forward(self, x):
+                return self.layer(x) + self.degrees
+
+
+        class Composed(nn.Module):
+            def __init__(self, parts):
+                super().__init__()
+                self.parts = nn.ModuleList(parts)
+
+            def forward(self, x):
+                for part in self.parts:
+                    x = part(x)
+                return x * torch.ones(8)
+
+
         class Configured(nn.Module):
             def __init__(self, config):
                 super().__init__()
@@ -387,6 +435,7 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
     assert found == {
         ("factory", modes.CALL): "TDL014",
         ("constant", modes.CALL): "TDL014",
+        ("with_arrays", modes.CALL): None,
         ("another_result", modes.CALL): None,
         ("Branch", modes.CALL): "TDL003",
         ("Remembers", modes.BACK): None,
@@ -396,7 +445,7 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
     assert ["seeded.bugs:calls_factory", modes.CALL] in by_target["factory"]["reached"]
     assert by_target["factory"]["failure"]["target"]["exported"]
     assert not by_target["constant"]["failure"]["target"]["exported"]
-    assert by_target["constant"]["failure"]["origin"]["line"] == 4, "where the operand was made"
+    assert by_target["constant"]["failure"]["origin"]["line"] == 5, "where the operand was made"
     sorts = {
         one["target"]["qualname"]: failure["sort"]
         for one in report["targets"]
@@ -405,6 +454,7 @@ def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
     }
     assert sorts == {
         "on_the_host": "for the CPU",
+        "of_arrays": "for the CPU",
         "lengths_belong_on_the_cpu": "contract",
         "says_where": "contract",
         "OfOneImage": "contract",
@@ -455,9 +505,14 @@ def test_values_come_from_examples_and_from_a_command(tmp_path: Path) -> None:
         "GroupedWell": "",
         "Total.mean": "",
         "Total.update": "",
+        "Wrapped.density": "",
         "scaled": "",
     }
     assert sorted(bug["failure"]["target"]["qualname"] for bug in report["bugs"]) == ["Grouped", "Total.mean", "scaled"]
+    (wrapped,) = [one for one in report["targets"] if one["target"]["qualname"] == "Wrapped.density"]
+    assert [(one["sort"], one["why"]) for one in wrapped["failures"]] == [
+        ("contract", "it works with `self` made from tensors on the accelerator in place of numbers")
+    ]
     lines = (scripts / "shown_units_Grouped_call.py").read_text(encoding="utf-8").splitlines()
     layer = "torch.nn.Sequential(torch.nn.Linear(in_features=3, out_features=3), torch.nn.ReLU())"
     assert lines[-2:] == [
@@ -484,7 +539,7 @@ def test_what_a_target_asks_for_is_given(tmp_path: Path) -> None:
     package = project(tmp_path, "asking", ASKING)
     _, report = hunted(package, "--mode", "call", "--max-tries", "16")
     found = {bug["failure"]["target"]["qualname"] for bug in report["bugs"]}
-    assert found == {"of_an_enumeration", "of_words", "Derived", "Configured"}
+    assert found == {"of_an_enumeration", "of_words", "Derived", "Nested", "Composed", "Configured"}
     assert not [one["target"]["qualname"] for one in report["targets"] if one["why"] and one["modes"]]
 
 
@@ -561,7 +616,7 @@ def test_a_baseline_hides_a_bug_and_sarif_tells_of_it(tmp_path: Path) -> None:
     flags = ["--select", "*:factory", "--mode", "call"]
     _, log = hunted(package, *flags, "--write-baseline", str(known), "--output-format", "sarif")
     (result,) = log["runs"][0]["results"]
-    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 9}
     assert result["properties"]["rule"] == "TDL014"
     code, report = hunted(package, *flags, "--baseline", str(known))
     assert (code, report["bugs"]) == (0, [])

@@ -176,7 +176,6 @@ GAPS = frozenset(
         "binary cross entropy of other sizes",
         "the inverse of what is no bool",
         "a size that is a tensor",
-        "one size of several that is a tensor",
         "a list times a tensor",
         "one number of many",
         "attention of another width",

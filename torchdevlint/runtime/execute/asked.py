@@ -26,7 +26,7 @@ _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) argumen
 
 
 def for_kinds(text: str, leaves: Sequence[Leaf]) -> Iterator[Leaf]:
-    """Values of another kind in place of tensors, or arguments that are missing."""
+    """Values of another kind in place of tensors and sizes, or arguments that are missing."""
     if missing := _MISSING.search(text):
         yield from _given_as_well(list(quoted_in(missing[1])), leaves)
     if unknown := re.search(r"'(?:types\.)?SimpleNamespace' object has no attribute '(\w+)'", text):
@@ -37,8 +37,15 @@ def for_kinds(text: str, leaves: Sequence[Leaf]) -> Iterator[Leaf]:
     for pattern, make in _KINDS:
         if pattern.search(text):
             for path, one in leaves:
-                if one["is"] == "tensor":
+                if one["is"] == "tensor" or kind_of(one) == "int":
                     yield from ((path, each) for each in make(_name_of(path)))
+
+
+def kind_of(one: Description) -> str:
+    """The name of its type, as an exception says it; a type of its own is none of these."""
+    if one["is"] == "value":
+        return type(one["value"]).__name__
+    return "Tensor" if one["is"] == "tensor" else str(one["is"])
 
 
 def for_words(text: str, leaves: Sequence[Leaf]) -> Iterator[Leaf]:

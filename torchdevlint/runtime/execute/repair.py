@@ -6,7 +6,7 @@ The texts are those of PyTorch and of Python's interpreter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torchdevlint.runtime.execute import asked
@@ -14,14 +14,26 @@ from torchdevlint.runtime.execute.changes import Change, Values, leaves_of, tens
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.values import SIZE, Description, tensor
 
+_OF_A_KIND = re.compile(
+    r"'(int|float|bool|str|list|tuple|dict|Tensor)' object|^(int|float|str|list) is not a Module subclass"
+)
 MOST_ITEMS = 6
 """Of a list that is made longer."""
 
 
 def repairs(error: BaseException, values: Values) -> Iterator[Change]:
-    """Changes of one slot that `error` suggests, the likeliest first."""
+    """Changes of one slot that `error` suggests, the likeliest first: those of the kind of value that it names."""
     text = text_of(error)
     leaves = list(leaves_of(values))
+    found = list(_suggested(text, values, leaves))
+    named = _OF_A_KIND.search(text)
+    if named is None:
+        return iter(found)
+    kinds = {path: asked.kind_of(one) for path, one in leaves}
+    return iter(sorted(found, key=lambda change: kinds[change[0]] != (named[1] or named[2])))
+
+
+def _suggested(text: str, values: Values, leaves: Sequence[Change]) -> Iterator[Change]:
     yield from asked.for_kinds(text, leaves)
     for pattern, suggest in _RULES:
         found = pattern.search(text)
@@ -261,6 +273,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             r"cannot unpack non-iterable int|'int' object is not (?:subscriptable|iterable)|'int' has no len",
             _to_numbers,
         ),
+        (r"must be an iterable, not int|with an iterable, but got int", _to_numbers),
         (r"(?:list|tuple) index out of range", _longer),
         (r"expand\(torch.*size=\[\]\)", _rank(0)),
         (r"[Ss]hape mismatch, (\d+) != (\d+)", _told_sizes),
@@ -296,6 +309,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             r"integer tensors of a single element|cannot be interpreted as an integer|must be real number|must be int",
             _to_number,
         ),
+        (r"must be (?:a|an)? ?(?:positive )?int|must be tuple of ints|\(item \d+ is 'Tensor'\)", _to_number),
+        (r"combination of arguments - got \([^)]*\bTensor\b", _to_number),
         (r"can be converted to|item\(\)|Boolean value of Tensor with more than one|only one element", _one_number),
         (r"object is not iterable|can only concatenate list|must be tuple of Tensors|expected a sequence", _to_list),
         (r"object is not callable", _to_callable),

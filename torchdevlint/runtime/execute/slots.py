@@ -48,6 +48,9 @@ _NUMBER = re.compile(
 _FLAG = re.compile(r"^(is|use|has|do|with|no|return|only|keep|should|verbose|training|debug)(_|$)")
 _PATH = re.compile(r"(^|_)(file|filename|fname|path|filepath|dir|directory|folder)$")
 _CONFIG = re.compile(r"^(.*_)?(config|cfg|conf|args|opt|opts|options|hparams|params|flags)$")
+_CONTENT_OF_A_TENSOR = re.compile(
+    r"^(x|y|z|data|mean|std|var|loc|scale|mu|sigma|weights?|bias|values?|points|centers?|anchors)$|tensor|matrix|embeddings$"
+)
 _CONTENTS = re.compile(r"\[(.*)\]$", re.DOTALL)
 _FLOATS = {"float", "int", "complex"}
 
@@ -95,6 +98,8 @@ def slots_of(
             usage = evidence.get(parameter.name, Usage())
             by_text = _by_annotation(told[parameter.name], parameter.name, usage, module, depth)
             candidates = _unique([*by_text, *candidates])
+        if not text and inspect.isclass(function):
+            candidates = _sizes_first(parameter.name, candidates, evidence.get(parameter.name, Usage()))
         if optional:
             placed = bool(candidates) and candidates[0]["is"] == "device"
             if None in evidence.get(parameter.name, Usage()).compared:
@@ -246,6 +251,12 @@ def _by_use_and_name(  # noqa: C901
     if _NUMBER.search(name) and not usage.tensor:
         return [value(SIZE)]
     return _tensors(name, usage, None)
+
+
+def _sizes_first(name: str, candidates: list[Description], usage: Usage) -> list[Description]:
+    """What constructors take is a size rather than a tensor, unless its name or the body says otherwise."""
+    plain = candidates[:1] == [tensor(SIZE, SIZE)] and not usage.tensor
+    return _unique([value(SIZE), *candidates]) if plain and not _CONTENT_OF_A_TENSOR.search(name) else candidates
 
 
 def _tensors(name: str, usage: Usage, dtype: str | None) -> list[Description]:

@@ -22,6 +22,10 @@ _LAYER = re.compile(
     r"^(torch\.)?nn\.(Linear|Bilinear|(Lazy)?Conv\w*|Embedding\w*|LSTM\w*|GRU\w*|RNN\w*|\w*Norm\w*|MultiheadAttention"
     r"|Transformer\w+Layer)$"
 )
+_SIZES_OF_LAYERS = frozenset(
+    "in_features out_features in_channels out_channels num_embeddings embedding_dim input_size hidden_size embed_dim"
+    " num_heads num_features normalized_shape num_channels kernel_size d_model nhead".split()
+)
 
 
 @dataclass
@@ -166,9 +170,15 @@ def _look_at_call(node: ast.Call, evidence: Evidence) -> None:
         elif root in ("torch", "F") and number == 0:
             usage.torch_argument = True
             usage.rank = usage.rank or _RANKS.get(name, 0)
+    _look_at_keywords(node, path, evidence)
+
+
+def _look_at_keywords(node: ast.Call, path: str, evidence: Evidence) -> None:
     for keyword in node.keywords:
         if keyword.arg == "device" and (usage := evidence(keyword.value)):
             usage.device = True
+        elif keyword.arg in _SIZES_OF_LAYERS and _LAYER.match(path) and (usage := evidence(keyword.value)):
+            usage.sized = True
 
 
 def _look_at_unpacking(node: ast.Assign, evidence: Evidence) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchdevlint.runtime.execute.called import METHOD, MODULE
-from torchdevlint.runtime.hunt import placements
+from torchdevlint.runtime.hunt import arrays, placements
 from torchdevlint.runtime.hunt.findings import ALONE, BUG, CONTRACT, FOR_CPU, LIMIT, Place
 from torchdevlint.runtime.hunt.script import Call, Script
 
@@ -95,6 +95,9 @@ def sort_of(
     returns_tensors = any(one["kind"] == "tensor" for one in control.get("result", []))
     if _TO_THE_HOST.search(shown["text"]) and call.target.kind != MODULE and not returns_tensors:
         return FOR_CPU, "it makes no tensors, and works with everything on the CPU"
+    with_arrays = arrays.in_place_of_tensors(call) if _TO_THE_HOST.search(shown["text"]) else None
+    if with_arrays is not None and again(with_arrays)["ended"] == "ran":
+        return FOR_CPU, "it takes NumPy's arrays, and works with them"
     return BUG, "it works only with everything on the CPU"
 
 

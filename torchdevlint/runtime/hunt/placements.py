@@ -13,7 +13,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from torchdevlint.runtime.execute.called import INIT, RECEIVER
-from torchdevlint.runtime.execute.values import DEFAULT, Description, value
+from torchdevlint.runtime.execute.values import DEFAULT, Description, tensor, value
 from torchdevlint.runtime.hunt.script import Call
 from torchdevlint.runtime.hunt.written import is_constructed_with, leaves
 
@@ -34,6 +34,9 @@ def others(call: Call) -> Iterator[Call]:
         for path, one in leaves(call.values)
         if one["is"] == "tensor"
     ]
+    ours = call.target.module.partition(".")[0]
+    if (placed := {key: _with_placed_numbers(one, ours) for key, one in call.values.items()}) != call.values:
+        yield replace(call, values=placed)
     number = 0
     for size in range(1, len(flips) + 1):
         for chosen in combinations(flips, size):
@@ -41,6 +44,21 @@ def others(call: Call) -> Iterator[Call]:
                 return
             number += 1
             yield replace(call, on_cpu=call.on_cpu | frozenset(chosen))
+
+
+def _with_placed_numbers(one: Description, ours: str, inside: bool = False) -> Description:
+    """Objects of other libraries that are made from numbers, as ``Normal(0.0, 1.0)``: from tensors there instead."""
+    kind = one["is"]
+    if inside and kind == "value" and type(one["value"]) is float:
+        return {**tensor(), "data": [one["value"]]}
+    if kind == "instance" and not one.get("module"):
+        other = one["of"].partition(":")[0].partition(".")[0] != ours
+        listed = [_with_placed_numbers(each, ours, other) for each in one.get("args", ())]
+        named = {name: _with_placed_numbers(each, ours, other) for name, each in one["with"].items()}
+        return {**one, "with": named, **({"args": listed} if "args" in one else {})}
+    if kind in ("list", "tuple"):
+        return {**one, "of": [_with_placed_numbers(each, ours, inside) for each in one["of"]]}
+    return one
 
 
 def _switched(call: Call) -> Iterator[tuple[str, Description]]:
@@ -62,6 +80,8 @@ def on_cpu(call: Call) -> Call:
 def told(call: Call, other: Call) -> str:
     """In words what `other` puts elsewhere."""
     switched = [key for key, one in other.values.items() if one != call.values[key]]
+    if switched and call.values[switched[0]]["is"] in ("instance", "list", "tuple"):
+        return f"`{switched[0].removeprefix(INIT)}` made from tensors on the accelerator in place of numbers"
     if switched:
         return f"`{switched[0].removeprefix(INIT)}`, which says where it works"
     changed = sorted(other.on_cpu - call.on_cpu)
