@@ -89,7 +89,7 @@ def test_parts_of_a_suite_that_ran_on_both_are_one_result(
     run("tests/three", None)
     plain, simulated = script.parts.together(suite, 2, results)
     assert plain.files == simulated.files == {"tests/one/test_one.py", "tests/two/test_two.py"}
-    assert (plain.among, round(plain.share, 2)) == (3, 0.67)
+    assert (plain.paths, plain.among, round(plain.share, 2)) == (("tests/one", "tests/two"), 3, 0.67)
     one = script.compared.compare(plain, simulated)
     assert (one.run, one.alarmed) == (2, ("tests.two.test_two::test_two",))
     assert simulated.cpu == sum(part.cpu for part in script.parts.stored(suite, 2, results).values())
@@ -139,7 +139,10 @@ def test_the_table_of_a_page(
     monkeypatch.setattr(script, "RESULTS", tmp_path)
     alarmed = {"tests.a::moves": "RuntimeError", "tests.b::runs": "TypeError"}
     suite = stored.StoredSuite("lib", "1.0", "2.13.0", 1200, 3, 0, alarmed, 0.5, stored.Seconds(10.0, 25.0))
-    stored.merge(tmp_path / stored.SUITES, [suite], "library", [])
+    part = replace(suite, run=20, alarmed={}, share=0.25, paths=("tests/a", "tests/b"))
+    stored.merge(tmp_path / stored.SUITES, [part], "row", [])
+    stored.merge(tmp_path / stored.SUITES, [suite], "row", stored.load_suites(tmp_path))
+    assert stored.load_suites(tmp_path) == [suite, part]
     stored.merge(
         tmp_path / stored.PROGRAMS,
         [stored.StoredProgram("working/mlp", "", "", "2.13.0", "works", 0)],
@@ -154,6 +157,8 @@ def test_the_table_of_a_page(
     assert script.main([*command, "--check", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert "| lib 1.0 (sampled) | 1,200 | 3 | 2.5 | 1 | 0 | 0 | 0 | 0 | 1 |" in text
+    assert "| lib 1.0 (parts: 25% of its test files) | 20 |" in text
+    assert "\nParts of lib: `tests/a`, `tests/b`.\n" in text
     assert "| `working/mlp` | torch | works | 0 |" in text
     assert "- lib, `tests.a::` (1 test), bug: a.py:1 leaves it on the CPU" in text
     assert "plain CPU" not in text

@@ -47,8 +47,9 @@ def _joined(parts: Iterable[Ran]) -> Ran:
     for one in rest:
         outcomes.update({test: new for test, new in one.outcomes.items() if _is_worse(new, outcomes.get(test))})
     whole = [first, *rest]
+    paths = tuple(sorted({path for one in whole for path in one.paths}))
     files = frozenset[str]().union(*(one.files for one in whole))
-    return Ran(first.suite, first.accelerators, sum(one.cpu for one in whole), outcomes, files, first.among)
+    return Ran(first.suite, first.accelerators, sum(one.cpu for one in whole), outcomes, paths, files, first.among)
 
 
 def _is_worse(new: suites.Outcome, known: suites.Outcome | None) -> bool:

@@ -92,12 +92,13 @@ def run_suites(options: argparse.Namespace) -> int:
             {test: _without_folders(one.simulated.outcomes[test].text) for test in one.alarmed},
             one.simulated.share,
             Seconds(round(one.plain.cpu, 1), round(one.simulated.cpu, 1)),
+            one.simulated.paths,
         )
         for one in done
     ]
     print(table.of_suites(rows, verdicts))
     if options.store:
-        stored.merge(RESULTS / stored.SUITES, rows, "library", stored.load_suites(RESULTS))
+        stored.merge(RESULTS / stored.SUITES, rows, "row", stored.load_suites(RESULTS))
     return int(any(compared.judge(row.library, row.alarmed, verdicts)[""] for row in rows))
 
 

@@ -33,7 +33,10 @@ class StoredProgram:
 
 @dataclass(frozen=True)
 class StoredSuite:
-    """`run`, `gained` and `both` are numbers of tests (`compared.Compared`); `alarmed` maps tests to their error."""
+    """`run`, `gained` and `both` are numbers of tests (`compared.Compared`); `alarmed` maps tests to their error.
+
+    What ran in parts, of which `paths` tells, is a row of its own beside the sample of the same suite.
+    """
 
     library: str
     version: str
@@ -44,6 +47,11 @@ class StoredSuite:
     alarmed: Mapping[str, str]
     share: float = 1.0
     cpu: Seconds | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> tuple[str, bool]:
+        return self.library, bool(self.paths)
 
 
 Row = TypeVar("Row", StoredProgram, StoredSuite)
@@ -73,4 +81,5 @@ def _load(path: Path, kind: type[Row]) -> list[Row]:
 
 def _row(told: dict[str, Any], kind: type[Row]) -> Row:
     timed = {name: Seconds(**told[name]) for name in ("seconds", "cpu") if told.get(name)}
-    return kind(**{**told, **timed})
+    paths = {"paths": tuple(told["paths"])} if "paths" in told else {}
+    return kind(**{**told, **timed, **paths})

@@ -99,13 +99,14 @@ class Outcome:
 class Ran:
     """A suite that ran, on `accelerators` simulated ones or a plain CPU (None), in `cpu` seconds of all processes.
 
-    `files` are those that ran of the `among` test files which the suite has.
+    If it ran in part, `paths` are what pytest was given, and `files` the test files there of the `among` that it has.
     """
 
     suite: Suite
     accelerators: int | None
     cpu: float
     outcomes: Mapping[str, Outcome]
+    paths: tuple[str, ...] = ()
     files: frozenset[str] = frozenset()
     among: int = 0
 
@@ -185,9 +186,9 @@ def run(
     told = {test: [one.result, round(one.seconds, 3), one.text] for test, one in sorted(outcomes.items())}
     files = suite.files(home, only) if only else []
     among = len(suite.files(home))
-    stored = {"cpu": round(done.cpu, 1), "files": files, "among": among, "outcomes": told}
+    stored = {"cpu": round(done.cpu, 1), "paths": list(only), "files": files, "among": among, "outcomes": told}
     Path(f"{out}.json").write_text(json.dumps(stored, indent=0) + "\n", encoding="utf-8")
-    return Ran(suite, accelerators, done.cpu, outcomes, frozenset(files), among)
+    return Ran(suite, accelerators, done.cpu, outcomes, tuple(only), frozenset(files), among)
 
 
 def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
@@ -197,7 +198,8 @@ def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))
     outcomes = {test: Outcome(*one) for test, one in stored["outcomes"].items()}
-    return Ran(suite, accelerators, stored["cpu"], outcomes, frozenset(stored["files"]), stored["among"])
+    paths, files = tuple(stored["paths"]), frozenset(stored["files"])
+    return Ran(suite, accelerators, stored["cpu"], outcomes, paths, files, stored["among"])
 
 
 def _read(junit: Path, suite: Suite, done: Finished) -> dict[str, Outcome]:

@@ -21,6 +21,7 @@ def page(programs: Sequence[StoredProgram], suites: Sequence[StoredSuite], verdi
     parts = [
         of_programs(programs),
         of_suites(suites, verdicts),
+        _parts(suites),
         _releases(programs, suites),
         _reasons(suites, verdicts),
     ]
@@ -51,7 +52,7 @@ def of_suites(rows: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
         told = judge(one.library, one.alarmed, verdicts)
         cells.append(
             [
-                f"{one.library} {one.version}{' (sampled)' if one.share < 1 else ''}",
+                f"{one.library} {one.version}{_how_much(one)}",
                 f"{one.run:,}",
                 f"{one.gained:,}",
                 f"{one.cpu.simulated / one.cpu.plain:.1f}" if one.cpu else "",
@@ -59,6 +60,17 @@ def of_suites(rows: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
             ]
         )
     return tables.markdown(SUITES, cells)
+
+
+def _how_much(one: StoredSuite) -> str:
+    if one.paths:
+        return f" (parts: {one.share:.0%} of its test files)"
+    return " (sampled)" if one.share < 1 else ""
+
+
+def _parts(suites: Sequence[StoredSuite]) -> str:
+    told = (f"{one.library}: {', '.join(f'`{path}`' for path in one.paths)}" for one in suites if one.paths)
+    return "".join(f"Parts of {line}.\n" for line in told).rstrip()
 
 
 def _seconds(seconds: Seconds | None) -> tuple[str, str]:
