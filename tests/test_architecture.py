@@ -84,6 +84,7 @@ FLOW_LAYERS: dict[str, int] = {
     "observers": 7,
     "verdicts": 7,
     "callers": 7,
+    "ways": 7,
     "application": 8,
     "analyse": 9,
 }

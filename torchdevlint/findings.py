@@ -86,7 +86,13 @@ def of_reports(
     ordered = joined(placed.values(), {placed[each] for each in kept if each in placed})
     said = sorted({*problems, *amiss, *further}, key=lambda problem: problem.rule or "")
     unread = any(each.code == "TDL901" for each in unasked)
-    return FileResult(filename, tuple(ordered), tuple(said), silenced, unread)
+    advice = sorted(each.code for each in unasked.intersection(kept) if not _is_advice(each.code))
+    return FileResult(filename, tuple(ordered), tuple(said), silenced, unread, tuple(advice))
+
+
+def _is_advice(code: str) -> bool:
+    """Whether a rule is off by default, or says what could not be looked at."""
+    return rules.identified()[code].severity is Severity.ADVICE or code == "TDL901"
 
 
 def _graded(report: Report, in_tests: bool) -> Report:

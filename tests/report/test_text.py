@@ -80,6 +80,9 @@ SILENCED = Run((FileResult("src/load.py", silenced=2), FileResult("::src/other.p
 BEHIND = "`# flake8: noqa` silences 3 findings in 2 files; `--ignore-noqa` shows what it silences.\n"
 NAMED = "  src/load.py (2)\n  ./::src/other.py (1)\n"
 
+LEFT_OUT = Run((FileResult("src/load.py", unasked=("TDL201", "TDL201")), FileResult("b.py", unasked=("TDL201",))))
+HARDLY = "3 more findings of TDL201 can hardly hurt anybody; `--extend-select TDL201` shows what is left out.\n"
+
 OF_PYTHON_2 = Run((FileResult("old.py", unread=True), FileResult("b.py")))
 
 ONE_FIXABLE = "[*] 1 fixable with `--fix`.\n"
@@ -176,6 +179,10 @@ SUMMARIES = {
     "a problem": (BROKEN, {}, "Found nothing in what could be checked.\n"),
     "silenced files": (SILENCED, {}, f"No findings.\n{BEHIND}"),
     "their names": (SILENCED, {"verbose": True}, f"No findings. (2 files checked)\n{BEHIND}{NAMED}"),
+    "advice of a graver rule": (LEFT_OUT, {}, f"No findings.\n{HARDLY}"),
+    "advice of a graver rule, by file": (
+        LEFT_OUT, {"verbose": True}, f"No findings. (2 files checked)\n{HARDLY}  src/load.py (2)\n  b.py (1)\n"
+    ),
     "files for Python 2": (OF_PYTHON_2, {}, "No findings.\n1 file is for Python 2 and could not be checked.\n"),
     "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, f"Found 1 error (1 file checked).\n{ONE_FIXABLE}"),
 }

@@ -78,7 +78,8 @@ def analyse(
         _run(machine)
         machine.emit(FileEnded(machine))
         held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
-        facts = sorted(nearest(filter(application.has_use_for, held)), key=lambda fact: (fact.at, type(fact).__name__))
+        useful = map(application.graded, filter(application.has_use_for, held))
+        facts = sorted(nearest(useful), key=lambda fact: (fact.at, type(fact).__name__))
         if recording is None:
             _let_go(machine)
         else:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
-from torchdevlint.flow.scope.programs import leading_to, mentions_accelerators
+from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import is_inside, once_a_node
+from torchdevlint.source.notebook import NOTEBOOK
 
 MOST_CALLERS = 8
 """How many files are run for one that is analysed; where more name a function, its callers are not known."""
@@ -135,6 +136,28 @@ class Callers:
         words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
         said = (each for each in files if not names or any(name in each.text for name in names))
         return [each for each in said if words.search(each.text)]
+
+    def programs_for(self, names: frozenset[str]) -> tuple[list[ModuleFile], list[ModuleFile]]:
+        """The programs, here and in other files, that come to what goes by `names` at the top level of this file.
+
+        And all files on the way. Nothing where these are too many.
+        """
+        held = None if self._project is None else self._asking().library.get(self._project.path)
+        if held is None:
+            return [], []
+        own = ModuleFile(held.path, held.source, self._tree)
+        level, seen, found = [(own, names)], {own.path}, []
+        for file, wanted in level:
+            known, runs = leading_to(file.tree, wanted)
+            if runs or file.path.endswith(NOTEBOOK) or (not wanted and is_program(file.tree)):
+                found.append(file)
+            texts = [each for each in self._importing(file.path) if known and each.path not in seen]
+            naming = self.parsed(self._naming(texts, known))
+            seen.update(each.path for each in naming)
+            level += [(each, known) for each in naming]
+            if len(seen) > _MOST_ON_THE_WAY:
+                return [], []
+        return found, [each for each, _ in level]
 
     def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""

@@ -42,7 +42,8 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
 def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
     """Whether an absolute import surely means the project, and nothing that is installed under the same name.
 
-    That is so for a package beside the file, and where another import of the file finds all that it asks for there.
+    That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
+    for there, or a module of that package.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
@@ -51,12 +52,16 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     folder = folder_of(home)
     if folder not in (None, home) and os.path.dirname(folder or "") == os.path.dirname(project.path):
         return True
+    if folder is not None and folder in map(str, PurePath(project.path).parents):
+        return True
     others = (each for each in asked if each is not node and not each.level)
     return any(_is_found(each, project) for each in others if (each.module or "").partition(".")[0] == top)
 
 
 def _is_found(node: ast.ImportFrom, project: Project) -> bool:
     found = project.locate(project.path, node.module or "", 0)
+    if found is not None and found.endswith(".py") and "." in (node.module or ""):
+        return True
     return found is not None and not any(_is_unbound(each.name, found, project) for each in node.names)
 
 

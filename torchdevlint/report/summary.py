@@ -26,7 +26,7 @@ _MANY, _FIRST = 10, 3
 
 def summary(run: Run, look: Look) -> str:
     """``Found 2 errors and 1 warning.``, or what can honestly be said when nothing was found."""
-    return "" if look.quiet else _found(run, look) + _silenced(run, look) + _unread(run, look)
+    return "" if look.quiet else _found(run, look) + _unasked(run, look) + _silenced(run, look) + _unread(run, look)
 
 
 def _found(run: Run, look: Look) -> str:
@@ -58,6 +58,18 @@ def _counted(message: str, alike: list[Diagnostic]) -> str:
     first = alike[0]
     places = ", ".join(f"{escape(each.filename)} {each.line}" for each in alike[:_FIRST])
     return f"{len(alike):,} are alike: {first.code} {escape(message)}\n  in {places}, ..."
+
+
+def _unasked(run: Run, look: Look) -> str:
+    """What is advice here although its rule is not is counted: it holds, but nothing shows that it hurts anybody."""
+    said = ""
+    for code in sorted({code for result in run.results for code in result.unasked}):
+        found = {result.filename: number for result in run.results if (number := result.unasked.count(code))}
+        findings = count(sum(found.values()), "more finding", "more findings")
+        hurt = f"{findings} of {code} can hardly hurt anybody; `--extend-select {code}` shows what is left out.\n"
+        named = (f"  {name(filename)} ({number:,})\n" for filename, number in found.items())
+        said += hurt + "".join(named if look.verbose else ())
+    return said
 
 
 def _silenced(run: Run, look: Look) -> str:

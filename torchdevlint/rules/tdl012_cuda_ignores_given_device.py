@@ -58,7 +58,10 @@ question, and where nothing is combined with the result. In an application, whic
 nothing installs, nothing is reported where all programs that import the file run on the current GPU alone: they send
 things to CUDA, and neither they nor what they import ask whether there is an accelerator, name another device or the
 number of a GPU, or take a device from outside. If they send something to CUDA on every path and ask nothing, what their
-imports ask does not count. After `if x.is_cuda:` a number is all that matters.
+imports ask does not count. After `if x.is_cuda:` a number is all that matters. If each program sends something to CUDA
+on its ways to the place, or surely right on from there, be it in functions of other files, and all is on the current
+GPU, the finding is *advice*: it is reported where TDL012 is selected (`extend-select = ["TDL012"]`), and the summary
+counts it. So is one in a file that nothing imports, runs or names.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current
@@ -114,6 +117,7 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
         help=_help(fact),
         notes=(Note(fact.why, fact.given_at),),
         fix=_fix(fact),
+        severity=Severity.ADVICE if fact.at_home else None,
     )
 
 

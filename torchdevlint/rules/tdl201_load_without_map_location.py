@@ -22,7 +22,14 @@ as were files with the name of published weights: it has the hash that `torch.hu
 is that of a model of a known size or of the data that weights are published for (`vgg16.pth`, `rgb_imagenet.pt`), or an
 address in a comment or text of the project ends in it, and nothing in the project writes such a file. Files of tests
 are written where the tests run. All of these are *advice*: they are reported where TDL201 is selected (`extend-select =
-["TDL201"]`), and not by default.
+["TDL201"]`), and not by default; the summary counts them.
+
+So is a load in an application, which nothing installs, if each program that comes to it is at home with the file. A
+program is if it sends something to CUDA before the load, or surely right on from there, be it in functions and
+constructors of other files; if it has saved a file of that name before, as the best epoch is read again for the test;
+and if it is a notebook that chooses no device. What no program imports or names is left over, and advice as well. One
+program that can come to the load without CUDA, such as a demo, a test or an export that offers the CPU, is enough for a
+finding.
 
 Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
 the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy
@@ -128,9 +135,15 @@ def check(fact: CheckpointLoad) -> Iterator[Report]:
         symptom=_symptom(fact),
         help=_help(fact),
         fix=_fix(fact),
-        severity=Severity.ADVICE if fact.published else Severity.ERROR if fact.rank_code else None,
+        severity=_severity(fact),
         advice_in_tests=True,
     )
+
+
+def _severity(fact: CheckpointLoad) -> Severity | None:
+    if fact.published or fact.at_home:
+        return Severity.ADVICE
+    return Severity.ERROR if fact.rank_code else None
 
 
 def _fix(fact: CheckpointLoad) -> Fix | None:

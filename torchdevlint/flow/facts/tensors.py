@@ -156,3 +156,5 @@ class IgnoresGivenDevice(Fact, frozen=True):
     """The qualified name of the function that holds it."""
     asks: bool = False
     """Whether it is run only where the tests around it found CUDA."""
+    at_home: bool = False
+    """All programs that come to it need CUDA as it does, and are on the current GPU."""

@@ -1,0 +1,220 @@
+"""What the programs of an application do on each way to a load, or to a literal device: in other files as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application, notebook
+from torchdevlint.config import Settings
+from torchdevlint.engine import check_paths
+from torchdevlint.model import Run
+from torchdevlint.project import tree
+
+LOADING = """import torch
+
+def restore(net, path):
+    net.load_state_dict(torch.load(path))
+"""
+ASKING = """import torch
+
+def place():
+    return "cuda" if torch.cuda.is_available() else "cpu"
+"""
+TRAINER = """import torch
+from loading import restore
+
+class Trainer:
+    def __init__(self, net, args):
+        self.net = net.cuda()
+        self.args = args
+
+    def resume(self):
+        restore(self.net, self.args.weights)
+
+    def fit(self):
+        for epoch in range(3):
+            if epoch > 1:
+                torch.save(self.net.state_dict(), "best_model.pt")
+"""
+MAIN = """import argparse
+from torch import nn
+from helper import place
+from trainer import Trainer
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    trainer = Trainer(nn.Linear(3, 3), args)
+    trainer.resume()
+    trainer.fit()
+
+if __name__ == "__main__":
+    main()
+"""
+CHOOSING = "self.net = net.to('cuda' if torch.cuda.is_available() else 'cpu')"
+
+
+def found(root: Path, *asked: str) -> list[str]:
+    tree.forget()
+    return sorted(f"{Path(each.filename).name}:{each.code}" for each in run(root, *asked).diagnostics)
+
+
+def run(root: Path, *asked: str) -> Run:
+    files = [path.as_posix() for suffix in ("py", "ipynb") for path in sorted(root.rglob(f"*.{suffix}"))]
+    return check_paths(files, Settings(root=root, select=asked or None))
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_constructor_of_another_file_sends_the_model_to_cuda(tmp_path: Path) -> None:
+    """A helper that asks for CUDA does not help there; who asks for the rule is told all the same."""
+    root = application(tmp_path, helper=ASKING, loading=LOADING, trainer=TRAINER, main=MAIN)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["loading.py:TDL201"]
+    assert [each.unasked for each in run(root).results if each.unasked] == [("TDL201",)]
+    (root / "trainer.py").write_text(TRAINER.replace("self.net = net.cuda()", CHOOSING))
+    assert found(root) == ["loading.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("    trainer.net.to(Places.DEVICE)\n", []),
+        ("    torch.cuda.set_device(args.gpu)\n", []),
+        ("    if args.fast:\n        trainer.net.cuda()\n    else:\n        trainer.net.to('cuda:1')\n", []),
+        ("    if args.fast:\n        trainer.net.cuda()\n", ["loading.py:TDL201"]),
+        ("    if args.only:\n        return\n    trainer.net.cuda()\n", ["loading.py:TDL201"]),
+        ("    trainer.net.to(Places.OTHER)\n", ["loading.py:TDL201"]),
+        ("    trainer.net.to(args.device)\n", ["loading.py:TDL201"]),
+        ("    lambda: trainer.net.cuda()\n", ["loading.py:TDL201"]),
+        ("    try:\n        trainer.net.cuda()\n    except Exception:\n        pass\n", ["loading.py:TDL201"]),
+    ],
+)
+def test_what_comes_after_the_load_surely_needs_cuda(tmp_path: Path, line: str, expected: list[str]) -> None:
+    places = "import sys\n\nclass Places:\n    DEVICE = 'cuda'\n    OTHER = 'cuda' if len(sys.argv) > 1 else 'cpu'\n"
+    main = MAIN.replace("    trainer.fit()\n", line).replace("import argparse\n", "import argparse\nimport torch\n")
+    main = main.replace("from trainer", "from places import Places\nfrom trainer")
+    trainer = TRAINER.replace("self.net = net.cuda()", CHOOSING)
+    root = application(tmp_path, helper=ASKING, loading=LOADING, trainer=trainer, main=main, places=places)
+    assert found(root) == expected
+
+
+def test_another_program_reads_the_file_elsewhere(tmp_path: Path) -> None:
+    demo = "import helper\nfrom torch import nn\nfrom loading import restore\n\nnet = nn.Linear(3, 3)\n"
+    demo += "restore(net, 'a.pt')\nprint(net.to(helper.place()))\n"
+    root = application(tmp_path, helper=ASKING, loading=LOADING, trainer=TRAINER, main=MAIN, demo=demo)
+    assert found(root) == ["loading.py:TDL201"]
+
+
+LIGHTNING = """import pytorch_lightning as pl
+from helper import place
+from module import Net
+
+net = Net(place())
+net.restore()
+pl.Trainer(accelerator="gpu").fit(net)
+"""
+NET = """import torch
+import pytorch_lightning as pl
+
+class Net(pl.LightningModule):
+    def __init__(self, device):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+
+    def restore(self):
+        self.layer.load_state_dict(torch.load("weights.pt"))
+"""
+
+
+def test_a_trainer_of_lightning_for_gpus(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=ASKING, module=NET, main=LIGHTNING)
+    assert found(root) == []
+    (root / "main.py").write_text(LIGHTNING.replace('"gpu"', '"auto"'))
+    assert found(root) == ["module.py:TDL201"]
+
+
+WRITING = """import torch
+from helper import place
+
+def train(net):
+    for epoch in range(3):
+        if epoch > 1:
+            torch.save(net.state_dict(), "runs/best_model.pt")
+
+def evaluate(net):
+    net.load_state_dict(torch.load("runs/best_model.pt"))
+
+def main(args):
+    net = torch.nn.Linear(3, 3).to(place())
+    train(net)
+    evaluate(net)
+    print(net)
+
+if __name__ == "__main__":
+    main(parser.parse_args())
+"""
+
+
+def test_the_best_model_is_read_again_after_training(tmp_path: Path) -> None:
+    assert found(application(tmp_path, helper=ASKING, main=WRITING)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    train(net)\n    evaluate(net)\n", "    evaluate(net)\n    train(net)\n"),
+        ("    train(net)\n", "    if args.train:\n        train(net)\n"),
+        ('torch.load("runs/best', 'torch.load("runs/first'),
+        ("    train(net)\n", "    if args.resume:\n        evaluate(net)\n    train(net)\n"),
+    ],
+)
+def test_a_file_of_an_earlier_run_may_be_read(tmp_path: Path, old: str, new: str) -> None:
+    assert found(application(tmp_path, helper=ASKING, main=WRITING.replace(old, new))) == ["main.py:TDL201"]
+
+
+def test_a_notebook_that_chooses_no_device_is_of_its_machine(tmp_path: Path) -> None:
+    cells = ("import torch\nfrom torch import nn\n", "net = nn.Linear(3, 3)\nnet.load_state_dict(torch.load('a.pt'))\n")
+    root = application(tmp_path, helper=ASKING)
+    (root / "look.ipynb").write_text(notebook(*cells, "net.cuda()\n"))
+    assert found(root) == []
+    (root / "look.ipynb").write_text(notebook(*cells, "net.to('cuda' if torch.cuda.is_available() else 'cpu')\n"))
+    assert found(root) == ["look.ipynb:TDL201"]
+
+
+def test_a_file_that_nothing_runs_or_imports_is_left_over(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=ASKING, module=NET, main=LIGHTNING, old=LOADING)
+    assert found(root) == []
+    (root / "README.md").write_text("`python -c 'import old'`\n")
+    assert found(root) == ["old.py:TDL201"]
+
+
+LAYERS = """import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[1]).cuda()
+"""
+ENTRY = """from helper import place
+from layers import Attention
+
+def main():
+    net = Attention()
+    net.cuda()
+    print(net)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_literal_device_where_all_programs_need_cuda(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=ASKING, layers=LAYERS, main=ENTRY)
+    assert found(root) == []
+    (root / "main.py").write_text(ENTRY.replace("net.cuda()", "net.to(place())"))
+    assert found(root) == ["layers.py:TDL012"]

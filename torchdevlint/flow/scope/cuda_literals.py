@@ -1,0 +1,136 @@
+"""Calls that raise on a machine without CUDA, as their text says: `x.cuda()`, `x.to(CFG.DEVICE)`, `set_device(rank)`.
+
+A device is followed to the constant that it surely is: a name, an attribute of the same object, a class of constants,
+be it imported from another file of the project.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, places_in
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_CUDA = regex(r"cuda(?::.*)?")
+_MOST_HOPS = 5
+_ASKS_CUDA = frozenset(
+    f"torch.cuda.{name}"
+    for name in "current_device get_device_capability get_device_name get_device_properties init mem_get_info "
+    "memory_allocated set_device synchronize".split()
+)
+"""What raises on a machine without CUDA."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ACCELERATORS = frozenset({"gpu", "cuda"})
+
+
+class Scope:
+    """The text around a place: a function, or the top level, of one file, and the class that it is a method of."""
+
+    def __init__(
+        self, file: ModuleFile, project: Project, function: ast.stmt | None = None, owner: ast.ClassDef | None = None
+    ) -> None:
+        self.file = file
+        self.project = project
+        self.function = function
+        self.owner = owner
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        return self.file.tree.body if self.function is None else self.function.body  # type: ignore[attr-defined,no-any-return]
+
+    @cached_property
+    def around(self) -> tuple[ast.AST, ...]:
+        """The scopes in which a name may be bound, the nearest first."""
+        return tuple(each for each in (self.function, self.owner, self.file.tree) if each is not None)
+
+
+def needs_cuda(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call raises on a machine without CUDA, whatever it is given."""
+    function, path = call.func, dotted_path(call.func) or ""
+    if path.startswith("torch.cuda."):
+        return path in _ASKS_CUDA or path.endswith("Tensor")
+    if isinstance(function, ast.Attribute) and function.attr == "cuda" and path != "torch.cuda":
+        return True
+    if any(is_cuda(scope, each) for each in places_in(call)) or _trains_on_gpu(scope, call):
+        return True
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if path.endswith("init_process_group"):
+        return any(isinstance(each, ast.Constant) and each.value == "nccl" for each in given)
+    return path.endswith("set_default_tensor_type") and any(map(_is_tensor_type, given))
+
+
+def is_cuda(scope: Scope, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
+    """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else."""
+    if hops == 0:
+        return False
+    text = _beginning(node)
+    if text is not None:
+        return _CUDA.fullmatch(text) is not None
+    if isinstance(node, ast.Call):
+        is_device = (dotted_path(node.func) or "").endswith("device") and len(node.args) in (1, 2)
+        return is_device and is_cuda(scope, node.args[0], hops - 1)
+    path = dotted_path(node)
+    return path is not None and _holds_cuda(scope, path, hops)
+
+
+def _holds_cuda(scope: Scope, path: str, hops: int) -> bool:
+    if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
+        return False
+    for each in scope.around:
+        values = values_by_path(each).get(path)
+        if values:
+            return all(is_cuda(scope, value, hops - 1) for value in values)
+    first, _, rest = path.partition(".")
+    constants = _classes(scope.file.tree).get(first)
+    if constants is not None:
+        values = values_by_path(constants).get(rest, [])
+        return bool(values) and all(is_cuda(scope, value, hops - 1) for value in values)
+    led = defined(scope.project, scope.file.path, scope.file.tree, path)
+    return led is not None and led[0] is not scope.file and _holds_cuda(Scope(led[0], scope.project), led[1], hops - 1)
+
+
+@once_a_node
+def _classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+def _beginning(node: ast.expr) -> str | None:
+    """The text that an expression begins with: ``f"cuda:{rank}"``, ``"cuda:" + rank``, ``"cuda:%d" % rank``."""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    elif isinstance(node, ast.BinOp):
+        node = node.left
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        node = node.func.value
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _is_tensor_type(node: ast.expr) -> bool:
+    text = node.value if isinstance(node, ast.Constant) else dotted_path(node)
+    return isinstance(text, str) and text.startswith("torch.cuda.")
+
+
+def _trains_on_gpu(scope: Scope, call: ast.Call) -> bool:
+    """``Trainer(accelerator="gpu")`` of Lightning, and ``gpus=1`` of its older releases."""
+    if last_name(call.func) != "Trainer" or not _imports_lightning(scope.file.tree):
+        return False
+    given = {each.arg: each.value for each in call.keywords}
+    accelerator, gpus = given.get("accelerator"), given.get("gpus")
+    if isinstance(accelerator, ast.Constant):
+        return accelerator.value in _ACCELERATORS
+    if isinstance(gpus, ast.Constant):
+        return isinstance(gpus.value, (int, str)) and gpus.value not in (0, "0", "")
+    return isinstance(gpus, ast.List) and bool(gpus.elts)
+
+
+@once_a_node
+def _imports_lightning(tree: ast.Module) -> bool:
+    modules = [each.module or "" for each in nodes_in(tree, ast.ImportFrom)]
+    modules += [name.name for each in nodes_in(tree, ast.Import) for name in each.names]
+    return any(each.partition(".")[0] in ("lightning", "pytorch_lightning") for each in modules)

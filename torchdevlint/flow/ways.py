@@ -1,0 +1,322 @@
+"""What surely happens on each way of a program to a place: followed through what it calls, in all files of its project.
+
+A program needs CUDA for a load if what is run before it, or surely right on from there, sends something to CUDA, be it
+three calls away. It has written the file itself if it saves under that name before, on each way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import below, ids_below, nodes_in, once_a_node, own_nodes_in
+
+_MOST_FUNCTIONS = 400
+"""So many functions are followed for one program; what more of them do is not known."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_APART = (*_DEFINITIONS, ast.Lambda, ast.IfExp, ast.BoolOp)
+"""What an expression may leave out, or runs at another time."""
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
+_CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
+_READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib os os.path".split())
+"""What is never called in place of a function of the project that has the same name."""
+_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "DataParallel"})
+"""What gives, or wraps, the object that it is called with."""
+
+
+class Ways:
+    """The ways through the programs of one project, and where `happens` is true of a call on them.
+
+    What comes `after` the place counts as well if it surely does. With `loosely`, what a condition decides in a
+    function that is called, or in a loop, counts: the epoch that was best is saved in one of them.
+    """
+
+    def __init__(
+        self, project: Project, happens: Callable[[Scope, ast.Call], bool], after: bool = False, loosely: bool = False
+    ) -> None:
+        self._project = project
+        self._happens = happens
+        self._after = after
+        self._loosely = loosely
+        self._known: dict[ast.AST, bool] = {}
+        self._on_the_way: set[ast.AST | None] = set()
+
+    def are_all_so(self, program: ModuleFile, names: frozenset[str], place: ast.AST | None) -> bool:
+        """Whether it happens on each way of a program to a `place`, or by `names` to the functions that lead there."""
+        self._on_the_way.clear()
+        return self._is_so(Scope(program, self._project), _top_level(program.tree), names, place)
+
+    def _is_so(
+        self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None
+    ) -> bool:
+        """Whether a block comes to the place, and it happens on each way."""
+        ways = [number for number, each in enumerate(block) if _leads(each, names, place)]
+        return bool(ways) and all(self._is_way_so(scope, block, number, names, place) for number in ways)
+
+    def _is_way_so(
+        self, scope: Scope, block: Sequence[ast.stmt], number: int, names: frozenset[str], place: ast.AST | None
+    ) -> bool:
+        statement = block[number]
+        if any(self._statement(scope, each) for each in block[:number]):
+            return True
+        if self._after and not _leaves(statement):
+            after = takewhile(lambda each: not _leaves(each), block[number + 1 :])
+            if any(self._statement(scope, each) for each in (statement, *after)):
+                return True
+        inner = [each for each in _blocks_of(statement) if any(_leads(one, names, place) for one in each)]
+        if inner:
+            return all(self._is_so(scope, each, names, place) for each in inner)
+        return self._is_called_so(scope, statement, names, place)
+
+    def _is_called_so(
+        self, scope: Scope, statement: ast.stmt, names: frozenset[str], place: ast.AST | None
+    ) -> bool:
+        """Whether it happens on the ways through the functions that a statement calls, and that lead on."""
+        if place is not None and id(place) in ids_below(statement):
+            return False
+        bodies = [each for call in nodes_in(statement, ast.Call) for each in (self._callee(scope, call),) if each]
+        leading = [each for each in bodies if _is_on_the_way(each, names, place)]
+        if any(each.function in self._on_the_way for each in leading):
+            return False
+        self._on_the_way.update(each.function for each in leading)
+        return bool(leading) and all(self._is_so(each, each.body, names, place) for each in leading)
+
+    def _block(self, scope: Scope, block: Iterable[ast.stmt]) -> bool:
+        """Whether it surely happens in a block, up to where that may be left."""
+        for each in block:
+            if self._statement(scope, each, self._loosely):
+                return True
+            if _leaves(each) and not self._loosely:
+                return False
+        return False
+
+    def _statement(self, scope: Scope, statement: ast.stmt, loosely: bool = False) -> bool:
+        """Whether it happens in a statement in any case; a loop is taken to run."""
+        if isinstance(statement, _DEFINITIONS):
+            return False
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return self._import(scope, statement)
+        if isinstance(statement, ast.If):
+            arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
+            return self._expression(scope, statement.test) or (any(arms) if loosely else all(arms))
+        if isinstance(statement, ast.Try):
+            tried = () if any(map(_goes_on, statement.handlers)) else statement.body
+            return self._block(scope, [*tried, *statement.finalbody])
+        if isinstance(statement, (*_LOOPS, ast.With, ast.AsyncWith)):
+            heads = any(self._expression(scope, each) for each in _heads(statement))
+            return heads or self._block(scope, statement.body)
+        return not isinstance(statement, ast.Match) and self._expression(scope, statement)
+
+    def _import(self, scope: Scope, statement: ast.Import | ast.ImportFrom) -> bool:
+        """Whether it happens as soon as a module of the project is imported."""
+        modules = [each.name for each in statement.names]
+        level = 0
+        if isinstance(statement, ast.ImportFrom):
+            modules, level = [statement.module or ""], statement.level
+        paths = (self._project.locate(scope.file.path, each, level) for each in modules)
+        return any(self._happens_in(each) for each in paths if each is not None and each.endswith(".py"))
+
+    def _happens_in(self, path: str) -> bool:
+        module = self._project.library.get(path)
+        self._project.used(path, "", module)
+        if module is None:
+            return False
+        return self._body(Scope(module, self._project), module.tree, module.importable)
+
+    def _expression(self, scope: Scope, node: ast.AST) -> bool:
+        for call in _surely_called(node):
+            if self._happens(scope, call):
+                return True
+            callee = self._callee(scope, call)
+            if callee is not None and callee.function and self._body(callee, callee.function, callee.body):
+                return True
+        return False
+
+    def _body(self, scope: Scope, node: ast.AST, body: Sequence[ast.stmt]) -> bool:
+        """Whether it happens in a function, or a module that is imported, on every path."""
+        if node not in self._known:
+            if len(self._known) > _MOST_FUNCTIONS:
+                return False
+            self._known[node] = False
+            self._known[node] = self._block(scope, body)
+        return self._known[node]
+
+    def _callee(self, scope: Scope, call: ast.Call) -> Scope | None:
+        """The function that a call runs, by its name or by the class of the object, where that is of the project."""
+        function = call.func
+        found = self._definition(scope, dotted_path(function) or "")
+        if found is not None:
+            return self._method(found, "__init__") if isinstance(found.function, ast.ClassDef) else found
+        if isinstance(function, ast.Attribute):
+            owner = self._class_of(scope, function.value)
+            method = None if owner is None else self._method(owner, function.attr)
+            if method is not None:
+                return method
+        owner = self._class_of(scope, function)
+        return None if owner is None else self._method(owner, "forward")
+
+    def _class_of(self, scope: Scope, node: ast.expr, hops: int = 4) -> Scope | None:
+        """The class of an object: of ``self``, of what is made there, of what a name or attribute alone holds."""
+        if hops == 0:
+            return None
+        path = dotted_path(node)
+        if path == "self" and scope.owner is not None:
+            return Scope(scope.file, self._project, scope.owner, scope.owner)
+        if path is not None:
+            values = next((found for each in scope.around if (found := values_by_path(each).get(path))), [])
+            return self._class_of(scope, values[0], hops - 1) if len(values) == 1 else None
+        if not isinstance(node, ast.Call):
+            return None
+        found = self._definition(scope, dotted_path(node.func) or "")
+        if found is not None:
+            return found if isinstance(found.function, ast.ClassDef) else self._class_of_result(found, hops)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_OBJECT:
+            wrapped = node.args[:1] if node.func.attr == "DataParallel" else []
+            return self._class_of(scope, [node.func.value, *wrapped][-1], hops - 1)
+        return None
+
+    def _class_of_result(self, function: Scope, hops: int) -> Scope | None:
+        """The class of what a function makes and returns, where it returns one thing alone."""
+        returned = [] if function.function is None else own_nodes_in(function.function, ast.Return)
+        value = returned[0].value if len(returned) == 1 else None
+        return None if value is None else self._class_of(function, value, hops - 1)
+
+    def _definition(self, scope: Scope, path: str) -> Scope | None:
+        """The function or class of the top level, or the method, that a path of names means."""
+        if not path or path.startswith("self."):
+            return None
+        file, name = scope.file, path
+        if path.partition(".")[0] not in _defined_in(file.tree):
+            led = defined(self._project, file.path, file.tree, path)
+            if led is None:
+                return None
+            file, name = led
+        first, _, method = name.partition(".")
+        node = _defined_in(file.tree).get(first)
+        if node is None:
+            return None
+        if not isinstance(node, ast.ClassDef):
+            return None if method else Scope(file, self._project, node)
+        found = Scope(file, self._project, node, node)
+        return self._method(found, method) if method else found
+
+    def _method(self, owner: Scope, name: str, hops: int = 6) -> Scope | None:
+        """A method of a class, or of the nearest base of the project that has it."""
+        node = owner.function
+        if not isinstance(node, ast.ClassDef) or hops == 0:
+            return None
+        for each in node.body:
+            if isinstance(each, _FUNCTIONS) and each.name == name:
+                return Scope(owner.file, self._project, each, owner.owner)
+        bases = (self._definition(owner, dotted_path(each) or "") for each in node.bases)
+        methods = (self._method(each, name, hops - 1) for each in bases if each is not None)
+        return next((each for each in methods if each is not None), None)
+
+
+def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[str]:
+    """The names of the functions of some files through which one comes to a place, methods by their own.
+
+    A constructor, and what is called by an operator or by PyTorch, goes by its class.
+    """
+    open_ = [each for file in files for each in _named(file.tree)]
+    names = {name for name, node in open_ if id(place) in ids_below(node)}
+    while reached := [each for each in open_ if not names.isdisjoint(_read_by(each[1]))]:
+        open_ = [each for each in open_ if each not in reached]
+        names.update(name for name, _ in reached)
+    return frozenset(names)
+
+
+@once_a_node
+def _read_by(node: ast.AST) -> frozenset[str]:
+    """The names that are read in some code, the attributes of what it does not know, and what it imports from files."""
+    names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
+    names.update(each.attr for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) not in _READERS)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        names.update(each.name for each in node.names)
+    return frozenset(names)
+
+
+def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """The functions and methods of a file, and what else its top level binds, each with the name that leads there."""
+    for each in tree.body:
+        if isinstance(each, ast.ClassDef):
+            for inner in each.body:
+                method = inner.name if isinstance(inner, _FUNCTIONS) else ""
+                own = method and not method.startswith("__") and method not in _CALLED_BY_TORCH
+                yield (method if own else each.name), inner
+        elif isinstance(each, (*_FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
+            yield from ((name, each) for name in bound_by(each))
+
+
+def _defined_in(tree: ast.Module) -> dict[str, ast.stmt]:
+    return {each.name: each for each in tree.body if isinstance(each, _DEFINITIONS)}
+
+
+def _top_level(tree: ast.Module) -> list[ast.stmt]:
+    """What the program of a file runs, one after the other."""
+    return [inner for each in tree.body for inner in (each.body if is_main_guard(each) else (each,))]  # type: ignore[attr-defined]
+
+
+def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) -> bool:
+    """Whether a statement holds the place, or names what leads to it; what it only defines or imports is not run."""
+    if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
+        return False
+    return not names.isdisjoint(_read_by(statement)) or (place is not None and id(place) in ids_below(statement))
+
+
+def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:
+    return any(_leads(each, names, place) for each in scope.body)
+
+
+def _leaves(statement: ast.stmt, looping: bool = False) -> bool:
+    """Whether what follows may not be run; an error that is raised on a condition is for wrong use."""
+    if isinstance(statement, (ast.Break, ast.Continue)):
+        return not looping
+    if isinstance(statement, ast.Return):
+        return True
+    if isinstance(statement, ast.Expr):
+        return any(dotted_path(each.func) in _EXITS for each in nodes_in(statement, ast.Call))
+    if isinstance(statement, _DEFINITIONS):
+        return False
+    looping = looping or isinstance(statement, _LOOPS)
+    return any(_leaves(each, looping) for block in _blocks_of(statement) for each in block)
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a program goes on after an error, which may be that there is no CUDA."""
+    return dotted_path(handler.type or ast.Name("")) != "KeyboardInterrupt" and not isinstance(
+        handler.body[-1], ast.Raise
+    )
+
+
+def _blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement, one of which is run, or all; what is tried may be caught."""
+    names = ("body", "orelse", "finalbody")
+    yield from (block for name in names if (block := getattr(statement, name, [])))
+    yield from (each.body for name in ("handlers", "cases") for each in getattr(statement, name, ()))
+
+
+def _heads(statement: ast.stmt) -> Iterator[ast.expr]:
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        yield statement.iter
+    elif isinstance(statement, ast.While):
+        yield statement.test
+    else:
+        yield from (each.context_expr for each in getattr(statement, "items", ()))
+
+
+def _surely_called(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls in an expression or a simple statement that no condition leaves out."""
+    level: list[ast.AST] = [node]
+    while level:
+        yield from (each for each in level if isinstance(each, ast.Call))
+        level = [each for each in below(level) if isinstance(each, ast.AST) and not isinstance(each, _APART)]
