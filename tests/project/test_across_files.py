@@ -799,3 +799,29 @@ def test_what_a_script_that_knows_no_accelerator_has_from_another_file(
     """
     data = f"import torch\n\ndef load(path, device='cpu'):\n    return {helper}\n"
     assert project({"data.py": data, "script.py": script})["script.py"] == found
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [("dist.Normal", set()), ("nn.Linear(3, 3)", {(6, "TDL012")})],
+)
+def test_a_class_that_a_base_of_another_file_keeps_is_no_layer(
+    project: Files, held: str, expected: set[tuple[int, str]]
+) -> None:
+    base = f"""
+        from torch import distributions as dist, nn
+
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.prior = {held}
+    """
+    net = """
+        import torch
+        from base import Base
+
+        class Net(Base):
+            def forward(self, x):
+                return self.prior(torch.ones(3).cuda())
+    """
+    assert project({"base.py": base, "net.py": net})["net.py"] == expected

@@ -142,3 +142,9 @@ def test_two_accelerators_have_their_own_symptom() -> None:
     report = reports(replace(FACT, creations=(), stayed=stayed, other=other, other_origin="literal"))["TDL004"]
     assert "found at least two devices, cuda:0 and cuda:1!" in report.symptom
     assert report.message == "`a` is on cuda:1 and `b` on cuda:0, and `+` needs them on one device"
+
+
+def test_what_numpy_gives_is_on_the_cpu_whatever_the_default_device() -> None:
+    made = replace(FACT, creations=(replace(CREATION, function="torch.from_numpy", text="torch.from_numpy(a)"),))
+    assert "makes a tensor on the CPU" in reports(made)["TDL014"].message
+    assert "makes a tensor on the default device" in reports(FACT)["TDL014"].message

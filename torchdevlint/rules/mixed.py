@@ -29,6 +29,10 @@ class Cause(Enum):
     NONE = "nothing: the model is still where it is built, with its arguments, or nobody knows what keeps the tensor"
 
 
+_ALWAYS_CPU = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
+"""What makes tensors of the CPU, whatever the default device."""
+
+
 def cause_of(fact: MixedDevices) -> Cause:
     """The cause of a fact, by where its first creation is and by what says where the other operand is."""
     building = fact.entry == "init"
@@ -152,7 +156,8 @@ def moved_there(fact: MixedDevices) -> tuple[Edit, ...]:
 def claim(fact: MixedDevices, first: Creation) -> str:
     """What is wrong with the tensor that `first` makes."""
     place = f" in `{first.scope}`" if first.scope else ""
-    made = f"`{first.function}`{place} makes a tensor on the default device"
+    device = "the CPU" if first.function in _ALWAYS_CPU else "the default device"
+    made = f"`{first.function}`{place} makes a tensor on {device}"
     if is_returned(fact):
         return f"{made}, which is returned, filled with values from {fact.other.device}"
     if is_one_of_two(fact):

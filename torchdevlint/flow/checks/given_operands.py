@@ -14,6 +14,7 @@ from torchdevlint.flow.checks.same_device import is_of_literal
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.naming_cuda import names_cuda
+from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -40,6 +41,8 @@ def by_operand(frame: Frame, put: Put, other: tuple[ast.expr, Value], text: str)
 def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
     """What a layer that a Module holds says of the literal that its input comes from."""
     layer = f"next({path}.parameters()).device"
+    if frame.owner is None or _is_something_imported(frame.owner, path):
+        return None
     if is_of_literal(frame.function or frame.machine.tree, frame.owner, layer):
         return None
     shown = Given(layer, f"`{path}` is given it", node, meets=True)
@@ -48,6 +51,12 @@ def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
     input_ = frame.tensor_names[0] if frame.tensor_names else ""
     comes_moved = not input_ or input_ in _moved_by_name(frame.function or frame.machine.tree)
     return shown if comes_moved else replace(shown, text=f"{input_}.device")
+
+
+def _is_something_imported(owner: ClassInfo, path: str) -> bool:
+    """Whether a class keeps a class or function of another library under a path: ``self.prior = dist.Normal``."""
+    held = ((info, value) for info in owner.mro for value in values_by_path(info.node).get(path, ()))
+    return any(not isinstance(value, ast.Call) and info.public_name(value) is not None for info, value in held)
 
 
 @once_a_node
