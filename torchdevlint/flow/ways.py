@@ -172,7 +172,7 @@ class Ways:
         if path == "self" and scope.owner is not None:
             return Scope(scope.file, self._project, scope.owner, scope.owner)
         if path is not None:
-            values = next((found for each in scope.around if (found := values_by_path(each).get(path))), [])
+            values = next((held for each in scope.around if (held := values_by_path(each).get(path))), [])
             return self._class_of(scope, values[0], hops - 1) if len(values) == 1 else None
         if not isinstance(node, ast.Call):
             return None

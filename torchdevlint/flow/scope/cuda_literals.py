@@ -42,7 +42,7 @@ class Scope:
 
     @property
     def body(self) -> list[ast.stmt]:
-        return self.file.tree.body if self.function is None else self.function.body  # type: ignore[attr-defined,no-any-return]
+        return self.file.tree.body if self.function is None else self.function.body  # type: ignore[attr-defined]
 
     @cached_property
     def around(self) -> tuple[ast.AST, ...]:
