@@ -111,6 +111,10 @@ SEEDED = {
             return x * torch.rand_like(x)
 
 
+        def after_a_layer(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+            return x @ layer.weight.detach()
+
+
         class OfOneImage(nn.Module):
             def __init__(self) -> None:
                 super().__init__()
@@ -739,6 +743,9 @@ def test_tests_and_what_builds_a_project_are_no_targets(tmp_path: Path) -> None:
     assert [name for name, _ in project_of(files, tmp_path).modules] == ["seeded", "seeded.one"]
 
 
-def test_a_script_is_reseeded_in_the_call_alone() -> None:
+def test_a_script_is_reseeded_in_the_call_and_in_what_is_made_on_the_device() -> None:
+    made = "place = torch.device(device)\nlayer = Linear(8, device=torch.device(device))\nx = torch.rand(8)\n"
+    again = "place = torch.device(device)\ntorch.manual_seed(1)\nlayer = Linear(8, device=torch.device(device))\n"
+    assert hunter.reseeded(made) == f"{again}x = torch.rand(8)\n"
     text = "torch.manual_seed(0)\nwith one:\n    result = f()\n"
     assert hunter.reseeded(text) == "torch.manual_seed(0)\nwith one:\n    torch.manual_seed(1)\n    result = f()\n"

@@ -38,6 +38,8 @@ from torchdevlint.runtime.verify.server import Server
 SURVEY_SECONDS = 600.0
 NOTHING = Recorded()
 NOT_REACHED = "the time was up (--stop-after)"
+_RANDOM = re.compile(r"^( *)(?=result = |.*(?:[=(]|, )torch\.device\(device\))", re.MULTILINE)
+"""Before a line that calls the target, or that constructs something on the device."""
 DIFFERENT = "another result"
 """Stands for the exception where there is none."""
 
@@ -219,8 +221,11 @@ def _differs(control: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
 
 
 def reseeded(text: str) -> str:
-    """The same script, with other random numbers in the call itself."""
-    return re.sub(r"^( *)result = ", r"\1torch.manual_seed(1)\n\1result = ", text, count=1, flags=re.MULTILINE)
+    """The same script, with other random numbers in the call itself and in what is made there by its constructor.
+
+    A layer that gets the device draws from another generator there, so that what is drawn after it is something else.
+    """
+    return _RANDOM.sub(r"\1torch.manual_seed(1)\n\1", text)
 
 
 def _of_shown(mode: str, one: script.Script, shown: Shown, sort: str, reason: str) -> Failure:
