@@ -627,6 +627,26 @@ def test_a_baseline_hides_a_bug_and_sarif_tells_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_forked")
+def test_a_project_whose_import_uses_an_accelerator_is_hunted_as_any_other(tmp_path: Path) -> None:
+    text = """
+        import torch
+
+        TABLE = torch.ones(8, device="cuda" if torch.cuda.is_available() else "cpu")
+
+
+        def wrong(x: torch.Tensor) -> torch.Tensor:
+            return x + torch.ones(8)
+
+
+        def right(x: torch.Tensor) -> torch.Tensor:
+            return x + TABLE.to(x.device) + torch.ones(8, device=x.device)
+        """
+    _, report = hunted(project(tmp_path, "eager", {"one.py": text}), "--mode", "call", "--max-tries", "8")
+    sorts = {one["target"]["qualname"]: [each["sort"] for each in one["failures"]] for one in report["targets"]}
+    assert sorts == {"wrong": ["bug"], "right": []}
+
+
+@pytest.mark.usefixtures("_forked")
 def test_what_is_not_begun_in_time_is_told_and_not_recorded(tmp_path: Path) -> None:
     package, record = project(tmp_path, "late", {"one.py": SEEDED["right.py"]}), tmp_path / "record"
     code, report = hunted(package, "--stop-after", "0.001", "--record", str(record))

@@ -115,6 +115,47 @@ def test_annotations(text: str, expected: list[Description]) -> None:
     assert by_annotation(text) == expected
 
 
+ZERO_TO_ONE, TWO_SIZES, TWO_TENSORS = (
+    {"is": "tuple", "of": [one, other]} for one, other in ((value(0.0), value(1.0)), (value(8), value(8)), [MATRIX] * 2)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("tuple", "clip_range", [ZERO_TO_ONE, TWO_SIZES, TWO_TENSORS]),
+        ("typing.Tuple", "bounds", [ZERO_TO_ONE, TWO_SIZES, TWO_TENSORS]),
+        ("Optional[tuple]", "input_shape", [TWO_SIZES, ZERO_TO_ONE, TWO_TENSORS]),
+        ("tuple", "kernel_size", [{"is": "tuple", "of": [value(3), value(3)]}, ZERO_TO_ONE, TWO_TENSORS]),
+        ("list", "images", [{"is": "list", "of": [one] * 2} for one in (MATRIX, value(8), value(0.5))]),
+        ("List", "hidden_dims", [{"is": "list", "of": [one] * 2} for one in (value(8), MATRIX, value(0.5))]),
+        ("dict", "thing", [{"is": "dict", "of": {"input": MATRIX, "target": MATRIX}}]),
+    ],
+)
+def test_a_container_of_which_nothing_else_is_told(text: str, name: str, expected: list[Description]) -> None:
+    assert by_annotation(text, name) == expected
+
+
+@pytest.mark.parametrize("annotation", ["dict", "Mapping[str, Tensor]"])
+def test_a_dict_has_the_keys_that_the_body_reads(annotation: str) -> None:
+    uses = usages(ast.parse("return batch['image'] + batch['bias']").body)
+    (found,) = candidates_for("batch", annotation, uses["batch"], uses, EMPTY, HERE)
+    assert found == {"is": "dict", "of": {"image": MATRIX, "bias": MATRIX}}
+
+
+def test_a_documented_container_is_one() -> None:
+    text = """
+        def f(x, clip_values):
+            \"\"\"
+            :param clip_values: Tuple of the form (min, max)
+            :type clip_values: `tuple`
+            \"\"\"
+            low, high = clip_values
+            return x.clamp(low, high)
+        """
+    assert slots(text)["clip_values"].candidates[0] == ZERO_TO_ONE
+
+
 def test_a_union_is_all_of_its_parts() -> None:
     assert by_annotation("int | str") == [value(8), value(2), value(1), value("thing")]
     assert by_annotation("Union[Callable, bool]") == [{"is": "function"}, value(False), value(True)]

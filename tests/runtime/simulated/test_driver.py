@@ -268,3 +268,17 @@ def test_questions_in_a_bad_fork() -> None:
         assert in_child(lambda: f"{torch.cuda.is_available()} {torch.cuda.is_initialized()}") == "True False"
         torch.manual_seed(1)
         assert in_child(lambda: str(torch.manual_seed(2).initial_seed())) == "2"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_that_is_excused_goes_on_with_what_it_inherited_and_its_own_forks_do_not() -> None:
+    def excused() -> str:
+        driver.excuse_fork()
+        more = torch.ones(3, device="cuda") + kept
+        return f"{more.sum().item()} {torch.cuda.memory_allocated() > before} {in_child(use) == BAD_FORK}"
+
+    with machine() as driver:
+        kept = torch.ones(3, device="cuda")
+        before = torch.cuda.memory_allocated()
+        assert in_child(use) == BAD_FORK
+        assert in_child(excused) == "6.0 True True"

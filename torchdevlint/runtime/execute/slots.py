@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torchdevlint.runtime.execute import words
+from torchdevlint.runtime.execute import containers, words
 from torchdevlint.runtime.execute.documented import documented
 from torchdevlint.runtime.execute.target import FunctionNode, dotted
 from torchdevlint.runtime.execute.usage import Usage, usages
@@ -52,6 +52,10 @@ _CONTENT_OF_A_TENSOR = re.compile(
     r"^(x|y|z|data|mean|std|var|loc|scale|mu|sigma|weights?|bias|values?|points|centers?|anchors)$|tensor|matrix|embeddings$"
 )
 _CONTENTS = re.compile(r"\[(.*)\]$", re.DOTALL)
+_KINDS = {
+    "device": "device", "Callable": "function", "function": "function", "Optimizer": "optimizer",
+    "Generator": "generator",
+}  # fmt: skip
 _FLOATS = {"float", "int", "complex"}
 
 
@@ -135,7 +139,7 @@ def candidates_for(
     return _unique([*_by_use_and_name(name, usage, around, module), *_anything(name, usage)])
 
 
-def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
+def _by_annotation(
     text: str, name: str, usage: Usage, module: Any, depth: int
 ) -> list[Description]:
     """What an annotation names; nothing for one that is not known."""
@@ -161,30 +165,26 @@ def _by_annotation(  # noqa: C901 (one branch for each kind of annotation)
         return _plain(head, name)
     if head == "Literal":
         return words.of_literal(contents)
-    if head in ("List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Collection") and contents:
+    if head in containers.LISTS | containers.DICTS and not contents:
+        return containers.bare(head, name, usage.keys)
+    if head in containers.LISTS:
         kind = "tuple" if head.lower() == "tuple" else "list"
         each = [part for part in contents if part.strip() != "..."]
         items = [(_by_annotation(part, name, Usage(), module, depth) or [tensor(SIZE, SIZE)])[0] for part in each]
         return [{"is": kind, "of": items if kind == "tuple" and "..." not in inside[1] else [items[0], items[0]]}]  # type: ignore[index]
-    if head in ("Dict", "dict", "Mapping") and len(contents) == 2:
+    if head in containers.DICTS and len(contents) == 2:
         item = (_by_annotation(contents[1], name, Usage(), module, depth) or [tensor(SIZE, SIZE)])[0]
-        return [{"is": "dict", "of": dict.fromkeys(("input", "target"), item)}]
-    if head == "device":
-        return [{"is": "device"}]
+        return [containers.of_keys(usage.keys, item)]
     if head == "dtype":
         return []
-    if head in ("Callable", "function"):
-        return [{"is": "function"}]
+    if head in _KINDS:
+        return [{"is": _KINDS[head]}]
     if head == "Module":
         return [{"is": "module", "make": make} for make in MODELS]
     if head == "ndarray":
         return [{"is": "numpy", "shape": [SIZE, SIZE]}, {"is": "numpy", "shape": [SIZE, SIZE, SIZE]}]
     if head == "DataLoader":
         return [_loader()]
-    if head == "Optimizer":
-        return [{"is": "optimizer"}]
-    if head == "Generator":
-        return [{"is": "generator"}]
     return _by_class(plain, module, depth)
 
 

@@ -63,7 +63,7 @@ def answer(request: dict[str, Any]) -> Any:
 
     simulation = current()
     if simulation is not None:
-        simulation.driver.in_bad_fork = False  # this fork is the harness's, not the program's
+        simulation.driver.excuse_fork()
     what = request["what"]
     if what == "survey":
         return survey(request["modules"], request["root"])

@@ -159,6 +159,13 @@ class Driver:
             for memory in self.memory:
                 memory.poison()  # for the claims that were inherited as well
 
+    def excuse_fork(self) -> None:
+        """This child was forked by a harness, not by the program, and may go on with what it has inherited."""
+        if self.in_bad_fork:
+            self.in_bad_fork = False
+            for memory in self.memory:
+                memory.restore()
+
     def refuse_bad_fork(self) -> None:
         """Raises what a forked child gets that reads tensors of its parent's accelerator."""
         if self.in_bad_fork:

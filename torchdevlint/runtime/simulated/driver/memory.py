@@ -69,6 +69,11 @@ class DeviceMemory:
         self.__class__ = PoisonedMemory
         self.enough = -1
 
+    def restore(self) -> None:
+        """It can be used after all."""
+        self.__class__ = DeviceMemory
+        self.enough = min(self.peak, self.reserved << _SIZE)
+
     def give(self, nbytes: int) -> None:
         block = block_of(nbytes)
         self.given += block
