@@ -5,7 +5,15 @@ from __future__ import annotations
 from enum import Enum
 
 from torchdevlint.flow.facts.common import Creation
-from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RESULT, RETURN, SAME_RETURN, SIZED_ALIKE, MixedDevices
+from torchdevlint.flow.facts.tensors import (
+    ANOTHER_RETURN,
+    FIRST_STATE,
+    RESULT,
+    RETURN,
+    SAME_RETURN,
+    SIZED_ALIKE,
+    MixedDevices,
+)
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report
 from torchdevlint.rules.edits import argument_added, argument_replaced, call_added, keywords
 from torchdevlint.rules.wording import code, with_argument
@@ -83,9 +91,15 @@ def is_sized_alike(fact: MixedDevices) -> bool:
     return fact.operation in (RESULT, SIZED_ALIKE)
 
 
+def is_first_state(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: a Module makes a tensor for its callers, away from its parameters."""
+    return fact.operation == FIRST_STATE
+
+
 def _meets_later(fact: MixedDevices) -> bool:
     """Whether nothing raises here, since the operands only leave the function."""
-    return is_returned(fact) or is_one_of_two(fact) or is_together(fact) or is_sized_alike(fact)
+    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact)
+    return is_returned(fact) or is_one_of_two(fact) or together
 
 
 def creation_report(fact: MixedDevices, message: str, repair: str, fix: Fix | None = None) -> Report:
@@ -168,6 +182,8 @@ def claim(fact: MixedDevices, first: Creation) -> str:
         return f"{made}, which stands for the result of an operator on {fact.other.device}"
     if fact.operation == SIZED_ALIKE:
         return f"{made}, which is returned with the shape and dtype of {code(fact.other.text)}, but not its device"
+    if is_first_state(fact):
+        return f"{made}, which callers get, and {code(fact.other.text)} is on {fact.other.device}"
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
@@ -183,6 +199,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is compiled takes the result of the operator to be on the CPU"
     if fact.operation == SIZED_ALIKE:
         return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
+    if is_first_state(fact):
+        return "nothing raises here: what callers get is on the CPU, and the next step of the model raises"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _GRADIENTS:

@@ -18,12 +18,15 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
 )
 """How classes are called that hold parameters; a second witness only."""
+_OF_MODULES = regex(r"(?:\w+_)?(?:modules|models|networks|nets|layers|blocks|encoders|decoders|experts)")
+"""Arguments that hold modules; a second witness only."""
 _COPIES = frozenset({"list", "tuple", "dict", "OrderedDict", "collections.OrderedDict"})
 _LISTS = frozenset({"list", "List", "tuple", "Tuple"})
 _DICTS = frozenset({"dict", "Dict", "OrderedDict"})
@@ -144,7 +147,8 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
     """``list`` or ``dict`` if the attribute is a plain container of modules that ``__init__`` was given.
 
     That it is plain is said by a copy, an annotation or a test; that its elements are modules by an annotation or a
-    test for a Module class, or for a base of this class, which a forward of its own makes a Module.
+    test for a Module class, or for a base of this class, which a forward of its own makes a Module; where nothing says
+    what they are, by the name of the argument, as they are called like layers.
     """
     init = info.methods.get("__init__")
     if init is None:
@@ -228,7 +232,7 @@ def _has_module_elements(info: ClassInfo, init: ast.AST, parameter: ast.arg) -> 
         _is_module_type(info, each)
         for call in nodes_in(init, ast.Call)
         for each in _tested_classes(call, names | {parameter.arg})
-    )
+    ) or (annotation is None and info.is_module and _OF_MODULES.fullmatch(parameter.arg) is not None)
 
 
 def _tuple_or_value(annotation: ast.expr | None) -> ast.expr | None:

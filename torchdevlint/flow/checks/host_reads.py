@@ -13,9 +13,18 @@ from torchdevlint.flow.facts.tensors import ReadOnHost
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
+from torchdevlint.flow.scope.brought_reads import (
+    brings_any,
+    brought_by_another,
+    brought_elsewhere,
+    brought_with,
+    read_name,
+    stem_text,
+    takes_tensor,
+)
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -263,18 +272,37 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if function is None or frame.depth > 0 or not isinstance(function, ast.FunctionDef):
         return False
     followed, root = followed_in(function), root_of(node)
-    if _is_method(read) and brought_elsewhere(function, read) is not None:  # type: ignore[arg-type]
+    if _is_method(read) and _is_brought_elsewhere(frame, function, read):  # type: ignore[arg-type]
         return value.device.origin is Origin.ARGUMENT or value.device == TOP
     if isinstance(read, ast.Call) and is_detached(read):
         return value.device.origin is Origin.ARGUMENT and not is_bookkeeping(value.device.name)
     if isinstance(read, ast.Call) and brought_beside(function, read) is not None:
         return value.device.origin is Origin.ARGUMENT
+    if value.device.origin is Origin.ARGUMENT and _is_method(read) and _takes_device_of_owner(frame, function, value):
+        return True
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not is_bookkeeping(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)
     if _is_of_module(value) and _is_method(read) and brings_any(function):
         return True
     return _is_of_module(value) and root is not None and root in followed
+
+
+def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Call) -> bool:
+    """Whether this code brings what it reads to the CPU where it reads it, or what comes with it, another time."""
+    if brought_elsewhere(function, read) is not None or brought_with(function, read) is not None:
+        return True
+    name = read_name(read)
+    return bool(name) and brought_by_another(frame.machine.tree, function, name) is not None
+
+
+def _takes_device_of_owner(frame: Frame, function: ast.FunctionDef, value: Tensor) -> bool:
+    """Whether a method reads a tensor, as its annotation says, of an object that makes others on its own device."""
+    owner, name = frame.owner, value.device.name
+    if owner is None or not takes_tensor(function, name) or is_bookkeeping(name):
+        return False
+    own = [each for info in owner.mro for each in info.methods.values() if each is not function]
+    return any(has_device(info.node) for info in owner.mro) and any(map(makes_there, own))
 
 
 def _is_of_module(value: Tensor) -> bool:

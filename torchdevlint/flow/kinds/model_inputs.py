@@ -69,7 +69,7 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
         return None
     if uses.is_of_class or _MOVES_IN_PLACE.search(node.id):
         return None
-    parts = _parts_beside(scope, node.id)
+    parts = parts_beside(scope, node.id)
     if not parts:
         return None
     for call, place in uses.arguments:
@@ -133,7 +133,7 @@ def _runs_model(frame: Frame, call: ast.Call, state: State) -> bool:
     return not asked.isdisjoint(_ONLY_CALLED_MODULES)
 
 
-def _parts_beside(scope: Scope, name: str) -> frozenset[str]:
+def parts_beside(scope: Scope, name: str) -> frozenset[str]:
     """The names that a loop or an assignment takes out of a tuple together with `name`, itself among them."""
     pairs = [each.target for each in nodes_in(scope, ast.For) if not _is_numbered(each.iter)]
     pairs += [

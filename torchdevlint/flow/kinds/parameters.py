@@ -17,6 +17,7 @@ from torchdevlint.flow.scope.annotations import (
     element_annotation,
     named_in,
 )
+from torchdevlint.flow.scope.brought_reads import brought_by_another
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
 from torchdevlint.flow.scope.names import (
     argument_names,
@@ -207,7 +208,7 @@ def _place(frame: Frame, name: str) -> Device:
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS:
         return TOP
-    if kind == "function" and is_for_numpy(function):
+    if kind == "function" and is_for_numpy(function) and brought_by_another(frame.machine.tree, function, name) is None:
         frame.machine.arrivals.read_on_host.add((function, name))
         return TOP
     return TOP if _is_test_case(frame.entry.owner) else Device(Origin.ARGUMENT, name)

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.docstrings import documented_tensors
-from torchdevlint.flow.scope.names import canonical, is_dtype_name, positional_names
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, positional_names
 from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Closure, Cls, Func, Library, Obj, Ref, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in, once_a_node
 
 MAX_HOPS, _MAX_LOOKUPS = 4, 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
 _MAX_PARAMETERS = 50
 """How many parameters of other functions are looked at for one."""
+
+_MAY_MOVE_IN_PLACE = regex(r"batch|graph|data|sample|inputs|encod|token|item|example", re.IGNORECASE)
+"""Names of what may be a container with a ``to`` of its own, beside what only a model says."""
 
 _Parameter = tuple[Scope, str, ClassInfo | None, bool]
 """A function, the name of a parameter, the class if it is a method, and whether a method of a Module hands it over."""
@@ -73,6 +79,8 @@ def _targets(
             if takes_tensor(callee.name, place):
                 return None
         elif place == 0 and isinstance(callee, Library) and is_module(callee):
+            if isinstance(call.func, ast.Name) and _MAY_MOVE_IN_PLACE.search(name):
+                continue
             return None
         elif isinstance(callee, Obj):
             found.extend(_taken_by_forward(callee.info, place))
@@ -97,6 +105,29 @@ def is_taken_by_torch(frame: Frame, function: Scope, name: str) -> bool:
     static = partial(_static, frame, closure=frame.closure, owner=frame.owner, function=function)
     given = ((static(call.func), place) for call, place in (*uses.arguments, *uses.derived))
     return any(isinstance(callee, Ref) and takes_tensor(callee.name, place) for callee, place in given)
+
+
+def _is_moved_as_module(function: Scope, name: str) -> bool:
+    """Whether ``model.to(device)`` is a statement of a function that calls the model: only a Module moves in place."""
+    uses = uses_in(function).get(name)
+    return uses is not None and uses.called and name in _moved_in_place(function)
+
+
+@once_a_node
+def _moved_in_place(function: Scope) -> frozenset[str]:
+    """The names whose move is a statement, and those that the move of something with another name is bound to."""
+    found = [_moved(each.value) for each in nodes_in(function, ast.Expr)]
+    for each in nodes_in(function, ast.Assign):
+        moved, target = _moved(each.value), each.targets[0]
+        if isinstance(moved, ast.Attribute) and dotted_path(moved) is not None:
+            found.append(target)
+    return frozenset(each.id for each in found if isinstance(each, ast.Name))
+
+
+def _moved(node: ast.expr) -> ast.expr | None:
+    """`model` in ``model.to(device)``."""
+    moves = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda")
+    return node.func.value if moves else None  # type: ignore[attr-defined]
 
 
 def _is_dtype(value: Value | ast.AST | None) -> bool:
@@ -124,7 +155,7 @@ def _static(
             found = scope.get(node.id)
             if found is not None:
                 return found.node if isinstance(found, Func) else found
-        return None
+        return Library("", module=True) if _is_moved_as_module(function, node.id) else None
     if isinstance(node, ast.Subscript):
         container = _static(frame, node.value, closure, owner, function, lookups - 1)
         return Library("", module=True) if isinstance(container, Library) and container.module else None

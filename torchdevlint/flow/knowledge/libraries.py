@@ -45,6 +45,7 @@ _TRAINER = Known(
     module=False, device=True, managed=True, on_device=("compute_loss", "training_step", "prediction_step")
 )
 _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
+    (("torch",), "ScriptModule RecursiveScriptModule", _MODULE),
     (("pytorch_lightning", "lightning"), "LightningModule", _LIGHTNING),
     (("pytorch_lightning", "lightning"), "LightningDataModule", Known(module=False, managed=True)),
     (("pytorch_lightning", "lightning", "lightning_fabric"), "Fabric", Known(module=False, device=True, managed=True)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import uses_in
-from torchdevlint.flow.state.devices import LOADER
+from torchdevlint.flow.state.devices import DEFAULT, LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, is_module, join, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State, depth_of
@@ -111,6 +112,8 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         plain = isinstance(target.value, ast.Name) and not receiver.parameter
         if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
             state.bind(path, value)
+        elif target.attr == "data" and path is not None and _is_fresh(value):
+            state.bind(path, replace(value, parameter=receiver.parameter))
         else:
             loaders.forget_if_written(target.value, value, state)
         return
@@ -134,6 +137,11 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
     if path is not None:
         forget_paths(state, path)
         state.bind(path, held)
+
+
+def _is_fresh(value: Value) -> TypeGuard[Tensor]:
+    """Whether it is a tensor that a factory has made on the default device."""
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations)
 
 
 def _is_refused(target: ast.Attribute, receiver: Obj, value: Value, state: State) -> bool:

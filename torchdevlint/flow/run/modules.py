@@ -13,6 +13,7 @@ from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import metrics
 from torchdevlint.flow.run.arguments import as_device
+from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
@@ -202,6 +203,7 @@ def _call_unknown_class(
         parameters = (callee, Tensor(device, AT_LEAST_1, (), where_made(module)))
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [parameters, *stayed], True)
     if not module.name and device == TOP:
+        compare_with_batch(frame, state, node, operands)
         return follows_input(operands)
     if module.name or device == MODEL or on_cpu(device):
         return opaque_result(operands, device, given_by(module, device, node))

@@ -8,7 +8,7 @@ from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, stem_text
+from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin
@@ -26,7 +26,7 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     function = frame.function
     if function is None:
         return False
-    brought = brought_elsewhere(function, node)
+    brought = brought_elsewhere(function, node) or brought_with(function, node)
     if brought is not None:
         device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)
     elif brings_any(function) and (made := _made_by_module(frame, function, read)) is not None:

@@ -103,6 +103,10 @@ def _other(
     if name in torch_api.METHOD_TUPLE:
         result = _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
         return Seq(None, result)
+    if name == "unique":
+        result = _operation(frame, state, node, receiver_node, receiver, name, arguments, False)
+        several = any(key.startswith("return_") for key in arguments.keywords)
+        return Seq(None, result) if several else result
     if name in torch_api.METHOD_LIST:
         return Seq(None, element_of(receiver) if name == "unbind" else receiver)
     if name == "tolist" and not receiver.opaque:

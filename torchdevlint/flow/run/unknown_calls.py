@@ -10,6 +10,7 @@ from functools import lru_cache
 from torchdevlint.flow.events import LayerCalled, Placed, ReadByHost
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.modules import follows_input
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_read
@@ -45,6 +46,7 @@ from torchdevlint.source.nodes import inside, nodes_in
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
     frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
+    compare_with_batch(frame, state, node, operands)
     if is_module_by_use(frame, node.func):
         return follows_input(operands)
     return of_unknown_callee(frame, state, node, arguments)
@@ -252,6 +254,11 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     return UNKNOWN
 
 
+def _is_copied(node: ast.expr) -> bool:
+    """Whether a chain of methods brings a tensor to the CPU: ``x.cpu().detach()``."""
+    return any(isinstance(each, ast.Attribute) and each.attr == "cpu" for each in inside(node))
+
+
 def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
     """What ``self.layer.weights.detach()`` asks: a tensor that a layer of a class of another file holds.
 
@@ -279,7 +286,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
     Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
     """
     root, function = root_of(detached), frame.function
-    if function is None or root in (None, "self"):
+    if function is None or root in (None, "self") or _is_copied(detached):
         return
     if root not in argument_names(function):
         made = values_by_path(function).get(root or "", []) if is_detached(node) else []

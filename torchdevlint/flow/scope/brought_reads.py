@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
@@ -40,6 +41,73 @@ def brought_elsewhere(function: Scope, read: ast.Call) -> ast.Call | None:
     return next((each for each in found if each is not read and not _exclude(function, read, each)), None)
 
 
+def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
+    """``b.cpu().numpy()`` of a function that reads ``a.numpy()``, where one call gave it both: ``a, b = split(x)``.
+
+    Labels and lengths may have stayed on the CPU beside what a model gave.
+    """
+    name, brought = read_name(read), _brought_in(function)
+    if not brought or not name or _is_of_data(name) or not _is_one_thing(function, _chain(read)[1]):
+        return None
+    if _asks(function):
+        return None
+    for other in _unpacked_with(function, name):
+        if not _is_of_data(other.id) and _is_one_thing(function, other):
+            found = brought.get(ast.dump(ast.Name(other.id, ast.Load())), ())
+            if (call := next((each for each in found if not _exclude(function, read, each)), None)) is not None:
+                return call
+    return None
+
+
+def _is_of_data(name: str) -> bool:
+    return is_bookkeeping(name) or _OF_DATA.search(name) is not None
+
+
+def _unpacked_with(function: Scope, name: str) -> Iterator[ast.Name]:
+    """The other names that the call which gives `name` is unpacked into."""
+    for node in nodes_in(function, ast.Assign):
+        target = node.targets[0]
+        if not isinstance(node.value, ast.Call) or not isinstance(target, (ast.Tuple, ast.List)):
+            continue
+        names = [each for each in target.elts if isinstance(each, ast.Name)]
+        if any(each.id == name for each in names):
+            yield from (each for each in names if each.id != name)
+
+
+def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call | None:
+    """``cov.trace().cpu().numpy()`` of another function that takes a tensor `cov`, as this one does.
+
+    Both say by annotation that it is a tensor: functions of one file that take the same thing take it from one place.
+    """
+    if _is_of_data(name) or not takes_tensor(function, name) or _is_bound(function, name) or _asks(function):
+        return None
+    for other in nodes_in(tree, ast.FunctionDef):
+        if other is not function and takes_tensor(other, name) and not _asks(other):
+            found = _brought_in(other).get(ast.dump(ast.Name(name, ast.Load())), ())
+            if found and not _is_bound(other, name):
+                return found[0]
+    return None
+
+
+def read_name(read: ast.Call) -> str:
+    """`x` of ``x[0].float().numpy()``, if that is a name which nothing in the chain copies; else nothing."""
+    methods, stem = _chain(read)
+    copied = not methods or methods[0] != "numpy" or not {"cpu", "to", "item"}.isdisjoint(methods)
+    return stem.id if isinstance(stem, ast.Name) and not copied else ""
+
+
+def takes_tensor(function: Scope, name: str) -> bool:
+    """Whether a function says by annotation that a parameter is a tensor."""
+    spec = getattr(function, "args", None)
+    given = () if spec is None else (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+    return any(each.arg == name and annotated_tensor(each.annotation) for each in given)
+
+
+def _is_bound(function: Scope, name: str) -> bool:
+    """Whether a function gives a parameter another value."""
+    return any(bound for _, bound, _ in bindings_in(function).get(name, ()))
+
+
 def brings_any(function: Scope) -> bool:
     """Whether a function brings something to the CPU for NumPy, and decides nothing by where it is."""
     return bool(_brought_in(function)) and not _asks(function)
@@ -50,7 +118,7 @@ def _holder(stem: ast.expr) -> str:
     if not isinstance(stem, ast.Attribute) or is_bookkeeping(stem.attr) or _OF_DATA.search(stem.attr):
         return ""
     path = dotted_path(stem.value)
-    return "" if path is None or path.partition(".")[0] == "self" else f"{path}."
+    return "" if path in (None, "self") else f"{path}."
 
 
 def stem_text(read: ast.Call) -> str:

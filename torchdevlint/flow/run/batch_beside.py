@@ -1,0 +1,62 @@
+"""Where a model that came as an argument is: where the function puts another part of the batch that it is given.
+
+``for x, y in loader: y = y.to(device); loss(model(x), y)`` moves the labels to the place of the model, and not the
+images. A `DataParallel` takes its inputs as they come and wants the labels moved, so nothing is said of a file that
+speaks of one, nor of ``y.cuda()``, by which its time is known.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.model_inputs import parts_beside
+from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.uses import uses_in
+from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import AT_LEAST_1, Tensor
+from torchdevlint.patterns import regex
+
+_MODEL = regex(r"(?:\w+_)?(?:model|net|network|encoder|generator|discriminator|classifier)")
+_NUMBERS = regex(
+    r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
+)
+"""Names of what a model calculates with, and which is no text; a second witness only."""
+_SCATTERS = frozenset({"DataParallel", "DistributedDataParallel", "data_parallel", "DDP", "FSDP", "deepspeed"})
+
+
+def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
+    """``model(x)`` of an argument, where `x` is as the loader gave it and what came with it was moved."""
+    function = frame.function
+    if not isinstance(function, ast.FunctionDef) or not isinstance(node.func, ast.Name) or frame.depth:
+        return
+    name = node.func.id
+    if name not in argument_names(function) or not _MODEL.fullmatch(name) or frame.machine.words & _SCATTERS:
+        return
+    stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
+    moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
+    if stayed and moved:
+        there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(node.func, there), *stayed], True)
+
+
+def _is_tensor(frame: Frame, node: ast.expr) -> bool:
+    """Whether a part of a batch is a tensor by what is done with it, or by its name."""
+    uses = uses_in(frame.function).get(node.id) if isinstance(node, ast.Name) and frame.function is not None else None
+    if uses is None or not isinstance(node, ast.Name):
+        return False
+    return uses.is_tensor or uses.has_dimensions or _NUMBERS.fullmatch(node.id) is not None
+
+
+def _moved_beside(frame: Frame, state: State, node: ast.expr) -> Tensor | None:
+    """A part of the same batch that was put on a device which the code names: ``labels = labels.to(device)``."""
+    if not isinstance(node, ast.Name) or frame.function is None:
+        return None
+    for name in sorted(parts_beside(frame.function, node.id) - {node.id}):
+        value = state.env.get(name)
+        if isinstance(value, Tensor) and value.moved and value.device.origin is Origin.EXPRESSION and value.steps:
+            return value
+    return None

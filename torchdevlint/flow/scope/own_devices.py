@@ -1,0 +1,74 @@
+"""What the text of a class, or of its callers, says of the device that an object has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+
+@once_a_node
+def has_device(node: ast.ClassDef) -> bool:
+    """Whether objects of a class have a device of their own: ``self.device = ..``, or a property of that name."""
+    names = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    written = (each.attr for each in nodes_in(node, ast.Attribute) if isinstance(each.ctx, ast.Store))
+    return not {"device", "_device"}.isdisjoint((*names, *written))
+
+
+@once_a_node
+def makes_there(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method makes a tensor at the place of its object: ``torch.zeros(n, device=self.w.device)``."""
+    return any(_is_own_place(each) for each in _placing(method))
+
+
+def _placing(method: ast.AST) -> Iterator[ast.expr]:
+    """The devices that a method names for what it makes, and what ``.to(..)`` and ``.new_zeros(..)`` follow."""
+    for call in nodes_in(method, ast.Call):
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        yield from (each.value for each in call.keywords if each.arg == "device")
+        if call.func.attr in ("to", "type_as"):
+            yield from call.args[:1]
+        elif call.func.attr in torch_api.NEW_METHODS:
+            yield call.func.value
+
+
+def _is_own_place(node: ast.expr) -> bool:
+    """Whether it is what `self` has: its device, that of a parameter, or the parameter itself."""
+    roots = (each for each in inside(node) if isinstance(each, ast.Name) and each.id == "self")
+    return next(roots, None) is not None
+
+
+@once_a_node
+def _moved_names(tree: ast.Module) -> frozenset[str]:
+    """The names, attributes and items that a file moves, and what it loops over to move the parts."""
+    found: set[str] = set()
+    for call in nodes_in(tree, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS:
+            holder = call.func.value
+            while isinstance(holder, ast.Subscript):
+                holder = holder.value
+            found.update(filter(None, [dotted_path(holder)]))
+    loops: list[ast.For | ast.comprehension] = [*nodes_in(tree, ast.comprehension), *nodes_in(tree, ast.For)]
+    for loop in loops:
+        if (dotted_path(loop.target) or "") in found:
+            found.update(filter(None, [dotted_path(loop.iter)]))
+    return frozenset(found)
+
+
+def is_placed_by_callers(tree: ast.Module, name: str) -> bool:
+    """Whether a file moves what a method gives where it calls it: ``h = net.init_hidden(3).to(device)``."""
+    calls = [each for each in nodes_in(tree, ast.Call) if last_name(each.func) == name]
+    if not calls:
+        return False
+    moves = (each.func for each in nodes_in(tree, ast.Call) if isinstance(each.func, ast.Attribute))
+    held = {id(each.value) for each in moves if each.attr in torch_api.CONVERSIONS}
+    if any(id(each) in held for each in calls):
+        return True
+    bound = [each for each in nodes_in(tree, ast.Assign) if any(one in nodes_in(each, ast.Call) for one in calls)]
+    targets = (one for each in bound for target in each.targets for one in inside(target))
+    return any((dotted_path(each) or "") in _moved_names(tree) for each in targets if isinstance(each, ast.expr))
+
