@@ -117,3 +117,12 @@ def test_names_of_published_models(tmp_path: Path, name: str) -> None:
 def test_names_of_ones_own_models(tmp_path: Path, name: str) -> None:
     train = TRAIN.replace("wide50.pth", name)
     assert reported(application(tmp_path, backbone=BACKBONE, train=train)) == ["backbone.py"]
+
+
+@pytest.mark.parametrize(("check", "expected"), [("    check_sha1(path, HASH)\n", []), ("", ["backbone.py"])])
+def test_a_file_that_is_downloaded_and_held_against_its_hash(tmp_path: Path, check: str, expected: list[str]) -> None:
+    store = "from tools import HASH, check_sha1, download\n\ndef weights_of(name):\n    path = download(name)\n"
+    backbone = "import torch\nfrom torch import nn\nfrom store import weights_of\n\ndef backbone(device):\n"
+    backbone += "    net = nn.Linear(3, 3)\n    net.load_state_dict(torch.load(weights_of('resnet')))\n"
+    backbone += "    return net.to(device)\n"
+    assert reported(application(tmp_path, backbone=backbone, store=f"{store}{check}    return path\n")) == expected

@@ -103,6 +103,17 @@ def test_what_comes_after_the_load_surely_needs_cuda(tmp_path: Path, line: str, 
     assert found(root) == expected
 
 
+def test_a_program_that_chooses_a_device_names_cuda_later_by_mistake(tmp_path: Path) -> None:
+    """Before the load it is no mistake that anybody could get past."""
+    choosing = "    trainer = Trainer(nn.Linear(3, 3), args)\n    trainer.net.to('cuda' if args.fast else 'cpu')\n"
+    main = MAIN.replace("    trainer = Trainer(nn.Linear(3, 3), args)\n", choosing)
+    later = main.replace("    trainer.fit()\n", "    trainer.net.cuda()\n")
+    before = main.replace("    trainer.resume()\n", "    trainer.net.cuda()\n    trainer.resume()\n")
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINER.replace("self.net = net.cuda()", CHOOSING)}
+    assert found(application(tmp_path, **files, main=later)) == ["loading.py:TDL201"]
+    assert found(application(tmp_path, **files, main=before)) == []
+
+
 def test_another_program_reads_the_file_elsewhere(tmp_path: Path) -> None:
     demo = "import helper\nfrom torch import nn\nfrom loading import restore\n\nnet = nn.Linear(3, 3)\n"
     demo += "restore(net, 'a.pt')\nprint(net.to(helper.place()))\n"

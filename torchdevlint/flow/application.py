@@ -112,8 +112,18 @@ class Application:
             return False
         writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
         return all(
-            self._needing.are_all_so(each, names, place) or writes.are_all_so(each, names, place) for each in programs
+            self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
+            for each in programs
         )
+
+    def _needing_of(self, program: ModuleFile) -> Ways:
+        """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
+        return self._needing_before if gpu_choice([program.source.text]).chooses else self._needing
+
+    @cached_property
+    def _needing_before(self) -> Ways:
+        assert self._project is not None
+        return Ways(self._project, needs_cuda)
 
     def _leading_to(self, at: Span) -> tuple[ast.Call | None, frozenset[str], list[ModuleFile]]:
         """The call at a place, the names of the functions that lead there, and the programs that do so."""

@@ -25,11 +25,11 @@ are written where the tests run. All of these are *advice*: they are reported wh
 ["TDL201"]`), and not by default; the summary counts them.
 
 So is a load in an application, which nothing installs, if each program that comes to it is at home with the file. A
-program is if it sends something to CUDA before the load, or surely right on from there, be it in functions and
-constructors of other files; if it has saved a file of that name before, as the best epoch is read again for the test;
-and if it is a notebook that chooses no device. What no program imports or names is left over, and advice as well. One
-program that can come to the load without CUDA, such as a demo, a test or an export that offers the CPU, is enough for a
-finding.
+program is if it sends something to CUDA before the load, or surely right on from there unless it chooses a device
+itself, be it in functions and constructors of other files; if it has saved a file of that name before, as the best
+epoch is read again for the test; and if it is a notebook that chooses no device. What no program imports or names is
+left over, and advice as well. One program that can come to the load without CUDA, such as a demo, a test or an export
+that offers the CPU, is enough for a finding.
 
 Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
 the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy

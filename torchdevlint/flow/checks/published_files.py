@@ -2,6 +2,7 @@
 
 Published weights are known by their names: by the hash that ``torch.hub`` checks, by that of the data that weights are
 published for, or of a model of a known size, or since an address in the project, be it in a comment, ends in that name.
+So are files that a function of the project downloads and holds against a hash, as ``torch.hub`` does.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks.file_names import HOLE, file_name, scopes_of
 from torchdevlint.flow.checks.writers import is_written, name_of
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, call_sites
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Value
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
 
 _HASH = regex(r"-[0-9a-f]{8,}(?=\.\w+$)")
 _OF_PUBLICATIONS = regex(
@@ -27,6 +31,9 @@ _OF_PUBLICATIONS = regex(
     re.IGNORECASE,
 )
 _ADDRESS = regex(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
+_FETCHES = regex(r"download|urlretrieve|urlopen")
+_CHECKS = regex(r"sha1|sha256|sha512|md5|checksum")
+"""What is called by a function that downloads a file, and by one that looks whether it is the published one."""
 _OF_TRAINING = (".ckpt", ".tar")
 """Suffixes of checkpoints that training writes, with the state of the optimizer, where it runs."""
 _MOST_CALLS = 3
@@ -38,6 +45,8 @@ def is_published(frame: Frame, load: ast.Call, path: Value) -> bool:
     name = name_of(frame.machine.tree, load, path)
     names = {name} if name is not None else set(_given(frame, load) or ())
     names.discard("")
+    if name is None and _is_fetched_and_checked(frame, load):
+        return True
     return bool(names) and all(_is_published(frame, each) for each in names)
 
 
@@ -83,6 +92,24 @@ def _is_published(frame: Frame, name: str) -> bool:
     if HOLE in name or name.endswith(_OF_TRAINING) or is_written(frame, name):
         return False
     return any(each.search(name) for each in (_HASH, _OF_PUBLICATIONS)) or _plain(name) in _addressed(frame, name)
+
+
+def _is_fetched_and_checked(frame: Frame, load: ast.Call) -> bool:
+    """Whether the path is what a function of the project gives that downloads it, and asks for its hash."""
+    machine = frame.machine
+    path = load.args[0] if load.args else None
+    if isinstance(path, ast.Name):
+        bound = values_by_path(frame.function or machine.tree).get(path.id, [])
+        path = bound[0] if len(bound) == 1 else None
+    if not isinstance(path, ast.Call) or machine.others is None:
+        return False
+    name, tree = dotted_path(path.func) or "", machine.tree
+    found = defined(machine.others.project, machine.others.home, tree, name)
+    if found is not None:
+        tree, name = found[0].tree, found[1]
+    functions = (each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    calls = [last_name(call.func).lower() for each in functions for call in nodes_in(each, ast.Call)]
+    return any(map(_FETCHES.search, calls)) and any(map(_CHECKS.search, calls))
 
 
 def _plain(name: str) -> str:
