@@ -3,11 +3,14 @@
     python scripts/verified.py examples             the programs of examples/
     python scripts/verified.py cases                the hits of the case files
     python scripts/verified.py packages             the pinned releases: their findings are executed as if by a user
+    python scripts/verified.py drawn                the packages that were drawn and whose verdicts somebody has read,
+                                                    executed again: what is another verdict than the one recorded
     python scripts/verified.py table                write what was stored into docs/runtime.md (--check)
 
-`packages` wants an interpreter in which what the releases import is installed: --python. What is not is named in the
-results and never stood in for. Nothing of this is run by the tests. Exit codes: 0, 1 (a stale table), 2 (it did not
-work).
+`packages` and `drawn` want an interpreter in which what the releases import is installed: --python. What is not is
+named in the results and never stood in for. Nothing of this is run by the tests. What is stored of `drawn` is never
+rewritten: it says what was measured before anything was changed because of it. Exit codes: 0, 1 (a stale table, or a confirmation
+that has become a refutation or the reverse), 2 (it did not work).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any
 
 import command
 import corpus
+import executed
 import jsonl
 import measured
 import tables
@@ -36,8 +40,7 @@ STORED = DATA / "verified.jsonl"
 PAGE = ROOT / "docs" / "runtime.md"
 VERDICTS = ("confirmed", "refuted", "inconclusive")
 RUNGS = ("example", "synthesised", "slice")
-APART = ("TDL201",)
-"""Of these only the flagged statement is executed, with a file of ours, so that they are counted apart."""
+APART = executed.APART
 MISSING = re.compile(r"importing `[^`]+` (needs|fails)")
 """The reason where the module of a finding cannot be imported here."""
 
@@ -68,11 +71,16 @@ def packages(options: argparse.Namespace) -> int:
     return _store("packages", rows, {release.label for release in releases})
 
 
+def drawn(options: argparse.Namespace) -> int:
+    return executed.again(options, lambda given, root: list(map(_plain, _verified(given, root, "."))))
+
+
 def table(options: argparse.Namespace) -> int:
-    text = _render(jsonl.read(STORED))
+    texts = {"verified": _render(jsonl.read(STORED)), "executed": executed.render(executed.load())}
     if options.check:
-        return tables.check(PAGE, "verified", text, "python scripts/verified.py table")
-    tables.refresh(PAGE, "verified", text)
+        return max(tables.check(PAGE, name, text, "python scripts/verified.py table") for name, text in texts.items())
+    for name, text in texts.items():
+        tables.refresh(PAGE, name, text)
     return 0
 
 
@@ -196,14 +204,17 @@ def _shares(rows: Sequence[Mapping[str, Any]]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, run in (("examples", examples), ("cases", cases), ("packages", packages)):
+    for name, run in (("examples", examples), ("cases", cases), ("packages", packages), ("drawn", drawn)):
         one = commands.add_parser(name)
         one.set_defaults(run=run)
         one.add_argument("--python", default=sys.executable, help="interpreter that executes; default: this one")
         one.add_argument("--jobs", type=int, default=2)
         if name == "packages":
-            one.add_argument("--cache", type=Path, default=corpus.default_cache())
             one.add_argument("--set", choices=[*corpus.SETS, "all"], default="all")
+        if name == "drawn":
+            one.add_argument("--draw", action="append", default=[], metavar="NAME")
+        if name in ("packages", "drawn"):
+            one.add_argument("--cache", type=Path, default=corpus.default_cache())
             one.add_argument("--release", action="append", default=[], metavar="NAME[==VERSION]")
     stored = commands.add_parser("table")
     stored.set_defaults(run=table)
