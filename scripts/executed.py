@@ -6,7 +6,8 @@ of `scripts/ecosystem/executed/NAME.jsonl`, written before anything was changed 
 - `verdict`, `rung`: what `verify` said. `importable`: whether the module of the finding could be imported.
 - `finding`: true, harmless or false, by reading the code.
 - `reader`: "right" or "wrong" of what was confirmed or refuted. A confirmation is right if the operands of the error
-  are those of the finding; a refutation, if what was flagged ran with them. Of what is inconclusive it is one of `CAUSES`.
+  are those of the finding; a refutation, if what was flagged ran with them. Of what is inconclusive it is one of
+  `CAUSES`.
 - `note`: one line.
 """
 
@@ -161,7 +162,8 @@ def _line(draw: Executed) -> list[object]:
     return [
         draw.name, len(draw.releases), len(rows), len(confirmed), len(_with(confirmed, reader="wrong")),
         len(refuted), len(_with(refuted, reader="wrong")), len(_with(rows, verdict="inconclusive")),
-        len(there), f"{shown} ({verdicts.share(shown, len(there))})", len(apart), len(_with(apart, verdict="confirmed")),
+        len(there), f"{shown} ({verdicts.share(shown, len(there))})",
+        len(apart), len(_with(apart, verdict="confirmed")),
     ]  # fmt: skip
 
 

@@ -9,8 +9,8 @@
 
 `packages` and `drawn` want an interpreter in which what the releases import is installed: --python. What is not is
 named in the results and never stood in for. Nothing of this is run by the tests. What is stored of `drawn` is never
-rewritten: it says what was measured before anything was changed because of it. Exit codes: 0, 1 (a stale table, or a confirmation
-that has become a refutation or the reverse), 2 (it did not work).
+rewritten: it says what was measured before anything was changed because of it. Exit codes: 0, 1 (a stale table, or a
+confirmation that has become a refutation, or the reverse), 2 (it did not work).
 """
 
 from __future__ import annotations

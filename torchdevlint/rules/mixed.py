@@ -22,6 +22,8 @@ _GRADIENTS = ("`.backward()`", "`torch.autograd.backward()`", "`torch.autograd.g
 _RECURRENT = ("GRU`", "LSTM`", "RNN`", "GRUCell`", "LSTMCell`", "RNNCell`")
 _OF_THE_CPU = frozenset({"generator", "pin_memory", "**"})
 """Arguments of factories that may not go with another device."""
+TOO = "is on the default device too"
+"""What a note says of a factory that the finding names beside its first one."""
 
 
 class Cause(Enum):
@@ -226,7 +228,7 @@ def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
     if is_one_of_two(fact):
         found[fact.other.span] = Note(f"{code(fact.other.text)} is returned here", fact.other.span)
     for creation in further:
-        found.setdefault(creation.span, Note(f"{code(creation.text)} is on the default device too", creation.span))
+        found.setdefault(creation.span, Note(f"{code(creation.text)} {TOO}", creation.span))
     for message, span in (*fact.other.evidence, *fact.stayed.evidence):
         found.setdefault(span, Note(message, span))
     found.pop(first.span, None)

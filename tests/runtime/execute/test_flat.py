@@ -54,6 +54,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "cpu": lambda: torch.ones(3).cuda().cpu(),
     "pinned": lambda: torch.ones(3).pin_memory().cuda(),
     "a legacy type": lambda: torch.cuda.FloatTensor(3),
+    "a legacy type of a tensor": lambda: torch.cuda.FloatTensor(torch.ones(3).to("cuda:1")),
     "type": lambda: torch.ones(3).type("torch.cuda.FloatTensor"),
     "a module": lambda: torch.nn.Linear(3, 3).cuda().weight,
     "a module of the second": lambda: torch.nn.Linear(3, 3).to("cuda:1").weight,

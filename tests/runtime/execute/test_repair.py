@@ -165,6 +165,12 @@ BROKEN: dict[str, tuple[Program, dict[str, Description]]] = {
     "a list that is too short": (lambda x: x[2], {"x": {"is": "list", "of": [MATRIX, MATRIX]}}),
     "an element that is no number": (filled, {"x": MATRIX}),
     "a shift of floats": (lambda x: x << 1, {"x": MATRIX}),
+    "a hidden state of a batch": (lambda x: nn.GRU(8, 8)(x, torch.zeros(1, 8, 8)), {"x": MATRIX}),
+    "a hidden state without a batch": (lambda x: nn.RNN(8, 8)(x, torch.zeros(1, 8)), {"x": tensor(8, 8, 8)}),
+    "two states of a batch": (
+        lambda x: nn.LSTM(8, 8)(x, (torch.zeros(1, 8, 8), torch.zeros(1, 8, 8))), {"x": MATRIX},
+    ),
+    "a text and a tensor": (lambda name: "the " + name, {"name": MATRIX}),
 }
 GAPS = frozenset(
     {
@@ -175,8 +181,8 @@ GAPS = frozenset(
         "binary cross entropy of integers",
         "binary cross entropy of other sizes",
         "the inverse of what is no bool",
-        "a size that is a tensor",
         "a list times a tensor",
+        "a size that is a tensor",
         "one number of many",
         "attention of another width",
     }

@@ -92,7 +92,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Callable[[str], list[Description]]], ...] =
             _NO_ATTRIBUTE
             % "lower|upper|startswith|endswith|strip|replace|format|encode|title"
             + r"|attribute name must be string|must be (?:a )?str\b|expected str\b|Tensor\.split\(\) missing"
-            r"|Tensor\.__contains__ only supports",
+            r"|Tensor\.__contains__ only supports|can only concatenate str \(not",
             _text,
         ),
         (

@@ -162,9 +162,11 @@ def load(target: Target) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         root = (error.name or "").partition(".")[0]
-        raise CannotBeginError(
-            f"importing `{name}` needs `{error.name}`, which is not installed here (pip install {root})"
-        ) from error
+        if root in sys.modules:
+            why = f"importing `{name}` fails: `{root}` is here without its part `{error.name}`"
+        else:
+            why = f"importing `{name}` needs `{error.name}`, which is not installed here (pip install {root})"
+        raise CannotBeginError(why) from error
     except BaseException as error:  # `sys.exit()` at import is an answer as well
         raise CannotBeginError(f"importing `{name}` fails: {told(error)}") from error
 

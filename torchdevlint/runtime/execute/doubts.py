@@ -10,8 +10,12 @@ from torchdevlint.runtime.execute.reading import bound_by, flat
 from torchdevlint.runtime.execute.target import Place, Region, Target, dotted, statement_at
 
 _ABOUT_PLACES = re.compile(r"device|cuda|\.cpu\b|\.to\b|type_as|\bxpu\b|\bmps\b")
+_TYPE_ONLY = re.compile(r"\.to\((?:dtype=)?\w+\.(?:b?float|double|half|u?int|long|short|bool|complex)\d*\)")
+"""A conversion, which leaves a tensor where it is."""
 _SAYS_WHERE = re.compile(r"device|meta|default")
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
+_OTHERS = frozenset({"jittor", "paddle", "tensorflow", "mindspore", "mxnet", "oneflow", "jax"})
+"""Libraries whose arrays have methods of the names that torch's tensors have."""
 _DEFAULTS = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -21,6 +25,8 @@ def doubts(
     """The reasons, in words; none if what is left out says nothing of where tensors are."""
     if any(node.attr in _DEFAULTS for node in ast.walk(target.tree) if isinstance(node, ast.Attribute)):
         yield "the file sets a default device"
+    if other := _another_library(target.tree):
+        yield f"the file is about arrays of `{other}`, and imports nothing of torch"
     owner = place.owner if place is not None else None
     if owner is not None and _MOVES_ITSELF & {each.name for each in owner.body if isinstance(each, ast.FunctionDef)}:
         yield f"`{owner.name}` says itself how it is moved"
@@ -29,6 +35,19 @@ def doubts(
     yield from _left_out(body, kept, known)
     if target.code in ("TDL001", "TDL002"):
         yield from _came_from_elsewhere(target, body, kept)
+
+
+def _another_library(tree: ast.Module) -> str:
+    """The library whose arrays a file is about that has no import of torch, or of what is named after it."""
+    roots: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            roots |= dict.fromkeys(each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            roots[(node.module or "").partition(".")[0]] = None
+    if any("torch" in root for root in roots):
+        return ""
+    return next((root for root in roots if root in _OTHERS), "")
 
 
 def _came_from_elsewhere(target: Target, body: Sequence[ast.stmt], kept: Sequence[ast.stmt]) -> Iterator[str]:
@@ -53,10 +72,14 @@ def _around(body: Sequence[ast.stmt], regions: Iterable[Region]) -> Iterator[str
         for node in statement_at(body, region)[:-1]:
             if isinstance(node, ast.Try) and node.handlers:
                 yield f"line {node.lineno} handles exceptions"
-            asks = isinstance(node, (ast.If, ast.While)) and _ABOUT_PLACES.search(ast.unparse(node.test))
+            asks = isinstance(node, (ast.If, ast.While)) and _is_about_places(node.test)
             contexts = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
             if asks or any(_SAYS_WHERE.search(ast.unparse(item)) for item in contexts):
                 yield f"line {node.lineno} asks where something is, or says it"
+
+
+def _is_about_places(node: ast.AST) -> bool:
+    return _ABOUT_PLACES.search(_TYPE_ONLY.sub("", ast.unparse(node))) is not None
 
 
 def _left_out(body: Sequence[ast.stmt], kept: Sequence[ast.stmt], known: frozenset[str]) -> Iterator[str]:
@@ -78,5 +101,5 @@ def _left_out(body: Sequence[ast.stmt], kept: Sequence[ast.stmt], known: frozens
             by_function = (
                 isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id not in known
             )
-            if by_function or path in made or _ABOUT_PLACES.search(ast.unparse(statement)):
+            if by_function or path in made or _is_about_places(statement):
                 yield f"`{path}` is bound in line {statement.lineno}, which the slice does not run"

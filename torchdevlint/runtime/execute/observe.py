@@ -132,6 +132,11 @@ def of_result(result: Any, watch: Watch, machine: Machine, setting: Setting) -> 
     return Observation(False, observed=seen)
 
 
+def holds_tensors(instance: Any) -> bool:
+    """Whether what a method was called on is a Module with parameters or buffers, which were moved."""
+    return isinstance(instance, torch.nn.Module) and any(True for _ in (*instance.parameters(), *instance.buffers()))
+
+
 class Movement:
     """Watches a statement that drops what it has moved: where the tensor is when the statement is over."""
 

@@ -20,11 +20,12 @@ from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.instrument import row_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
+from torchdevlint.runtime.execute.moved import moved_from_the_cpu
 from torchdevlint.runtime.execute.observe import Observation
 from torchdevlint.runtime.execute.search import MOST_RUNS, Run, search
 from torchdevlint.runtime.execute.slots import Slot
 from torchdevlint.runtime.execute.target import Target, read_target
-from torchdevlint.runtime.execute.values import DEFAULT, Setting, describe
+from torchdevlint.runtime.execute.values import DEFAULT, Setting, describe, is_placed
 from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
 PARAMETERS = 1_000
@@ -87,7 +88,8 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
             continue
         share = (MOST_RUNS - runs) // (len(programs) - number)
         seen = program.seen(request["seen"]) if isinstance(program, call.CallProgram) and request.get("seen") else ()
-        found = search(program.slots, run, _wanted(program, watch), share, seen)
+        slots = moved_from_the_cpu(target, program.slots) if mode == "movement" else program.slots
+        found = search(slots, run, _wanted(program, watch), share, seen)
         runs += found.runs
         if found.values is not None:
             return {"program": number, "values": found.values, "runs": runs}
@@ -230,6 +232,8 @@ def _observed(
     if mode == "exception":
         return Observation(None, "it ran, and nothing was raised")
     if target.silent or target.code == "TDL012":
+        if not (any(map(is_placed, values.values())) or observe.holds_tensors(instance)):
+            return Observation(None, "it ran with a stand-in for the object that says the device")
         return observe.of_result(result, watch, machine, setting)
     return _without_error(program, values, watch)
 

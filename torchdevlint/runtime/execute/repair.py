@@ -71,6 +71,11 @@ def _told_rank(found: re.Match[str], values: Values) -> Iterator[Change]:
     yield from _rank(_number_in(found))(found, values)
 
 
+def _other_of_a_layer(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``For unbatched 2-D input, hx should also be 2-D but got 3-D tensor``: the input may have another rank."""
+    yield from _rank(5 - _number_in(found))(found, values)
+
+
 def _of_rank(shape: list[int], rank: int) -> list[int]:
     return [*shape, *[SIZE] * (rank - len(shape))][:rank] if len(shape) < rank else shape[:rank]
 
@@ -268,6 +273,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             _told_rank,
         ),
         (r"[Ee]xpected (\d) dimensions,? got \d", _told_rank),
+        (r"[Ff]or (?:batched|unbatched) (\d)-D input, h(?:x|idden).* got \d-D", _other_of_a_layer),
+        (r"[Ff]or (?:un)?batched (\d)-D input, hx.* got \(?\d-D", _other_of_a_layer),
         (r"to unpack \(expected (\d+)", _unpacked),
         (
             r"cannot unpack non-iterable int|'int' object is not (?:subscriptable|iterable)|'int' has no len",
@@ -306,7 +313,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
         (r"Dimension out of range|too many indices|not enough values to unpack|must have at least", _higher),
         (r"shape '.*' is invalid|must match|[Ss]izes? of tensors|dimension", _other_rank),
         (
-            r"integer tensors of a single element|cannot be interpreted as an integer|must be real number|must be int",
+            r"tensors of a single element|be interpreted as an integer|must be (?:real number|int|tuple of ints)",
             _to_number,
         ),
         (r"must be (?:a|an)? ?(?:positive )?int|must be tuple of ints|\(item \d+ is 'Tensor'\)", _to_number),

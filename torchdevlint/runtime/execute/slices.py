@@ -265,19 +265,16 @@ class _Kept:
     def _complete(self, chosen: dict[int, ast.stmt], every: list[ast.stmt]) -> None:
         """Add what defines the names that are read, as far back as it does only what is known."""
         for _ in range(40):
-            needed = set(free_names([chosen[row] for row in sorted(chosen)], self.known, set(self.called)))
-            first = min(chosen) if chosen else 0
             added = False
             for statement in every:
-                last = max(chosen, default=0)
-                if statement.lineno in chosen or statement.lineno > last or not isinstance(statement, SIMPLE[:3]):
+                if statement.lineno in chosen or not isinstance(statement, SIMPLE[:3]):
                     continue
-                binds = bound_by(statement)
-                reads_later = [row for row in chosen if row > statement.lineno]
-                if binds & needed and reads_later and is_known(statement, self.known, self.called):
+                later = [chosen[row] for row in sorted(chosen) if row > statement.lineno]
+                needed = set(free_names(later, self.known, set(self.called)))
+                if bound_by(statement) & needed and is_known(statement, self.known, self.called):
                     chosen[statement.lineno] = statement
                     added = True
-            if not added or first == 0:
+            if not added:
                 return
 
 

@@ -99,6 +99,18 @@ def describe(description: Description, setting: Setting) -> str:
     return {"namespace": "an object with plausible attributes", "default": "its default"}.get(kind, f"a {kind}")
 
 
+def is_placed(description: Any) -> bool:
+    """Whether something of it is put where the setting says, or is that device itself."""
+    if isinstance(description, list):
+        return any(map(is_placed, description))
+    if not isinstance(description, dict):
+        return False
+    kind = description.get("is")
+    if kind == "tensor":
+        return bool(description.get("on") != "cpu")
+    return kind in ("device", "module", "optimizer", "generator") or any(map(is_placed, description.values()))
+
+
 def _tensor(description: Description, setting: Setting) -> torch.Tensor:
     dtype, shape = getattr(torch, description["dtype"]), description["shape"]
     generator = torch.Generator().manual_seed(len(shape))

@@ -17,7 +17,7 @@ from torchdevlint.runtime.record.sites import Site
 from torchdevlint.runtime.start import launch
 from torchdevlint.runtime.tell.account import Account, DeviceError
 from torchdevlint.runtime.verify.hardware import UnusableError
-from torchdevlint.runtime.verify.ladder import ALSO, Climb, Order, finding_of
+from torchdevlint.runtime.verify.ladder import Climb, Order, finding_of, is_also
 from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdict
 
 OBSERVER = "torchdevlint.runtime.execute.commanded"
@@ -89,7 +89,7 @@ def _is_of(error: DeviceError, diagnostic: Diagnostic, bits: int) -> bool:
     if any(operand.marks & bits for operand in elsewhere):
         return True
     path = os.path.realpath(diagnostic.filename)
-    spans = [diagnostic.span, *(one.span for one in diagnostic.related if one.message == ALSO)]
+    spans = [diagnostic.span, *(one.span for one in diagnostic.related if is_also(one.message))]
     regions = [Region(one.row, one.column, one.end_row, one.end_column) for one in spans]
 
     def at(site: object) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from torchdevlint import rules
 from torchdevlint.model import Diagnostic, Span
+from torchdevlint.rules.mixed import TOO
 from torchdevlint.runtime.backends import CPU, SIMULATED
 from torchdevlint.runtime.child import GIB, Limits
 from torchdevlint.runtime.execute.reading import shows_its_use
@@ -196,11 +197,16 @@ def finding_of(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "at": _sent(diagnostic.span),
         "notes": [_sent(one.span) for one in related],
-        "also": [_sent(one.span) for one in related if one.message == ALSO],
+        "also": [_sent(one.span) for one in related if is_also(one.message)],
         "silent": diagnostic.symptom.startswith("nothing raises"),
         "claims": [] if probe is None else _claims(diagnostic, probe),
         "on_cpu": probe is not None and probe.needs == "cpu",
     }
+
+
+def is_also(note: str) -> bool:
+    """Whether a note names a place that the finding flags like its first one."""
+    return note == ALSO or note.endswith(f" {TOO}")
 
 
 def _sent(span: Span) -> list[int]:

@@ -21,11 +21,15 @@ class Why:
 
 
 _NEEDS = "the module needs `\\1`, which is not installed here"
-_SURROUNDED = r"taken out|the slice does not run|handles exceptions|asks where something|sets a default|says itself how"
+_SURROUNDED = (
+    r"taken out|about arrays of|the slice does not run|handles exceptions|asks where something|sets a default"
+    r"|says itself how"
+)
 _BY_ITSELF = r"by itself|arguments of the load|not torch's own|the devices changed|may be meant|is no (call|statement)"
 _NOT_CALLED = r"is asynchronous|is abstract|is no constructor|is not there after|in no function or method"
 _GROUPS: tuple[tuple[str, str, str], ...] = (
     (r"importing `[^`]+` needs `(\w+)[^`]*`", _NEEDS, r"pip install \1"),
+    (r"is here without its part", "a part of its package is missing, which may have to be built", "build the package"),
     (r"importing `[^`]+` fails", "importing the module fails", "import it in this environment, and see why"),
     (r"cannot be imported: ", "an entry of `examples` cannot be imported", "see what importing it says"),
     (r"^the command ", "the command says nothing of it", "choose a command that runs it, and ends with 0"),
