@@ -143,7 +143,23 @@ def render(draws: Sequence[Executed]) -> str:
 
 
 def _where(draw: Executed) -> str:
-    return f"{draw.name}: {draw.date}, commit {draw.commit}, drawn by `{draw.seed}`, torch {draw.torch}."
+    there = [row for row in draw.rows if row["code"] not in APART and row["importable"]]
+    largest = next((label for label, _ in Counter(row["label"] for row in there).most_common(1)), "none")
+    parts = {
+        "of those whose module can be imported": there,
+        "of the true ones among them": _with(there, finding="true"),
+        f"of all but those of {largest}": [row for row in there if row["label"] != largest],
+        f"of the true ones but those of {largest}": [
+            row for row in _with(there, finding="true") if row["label"] != largest
+        ],
+    }
+    shares = ", ".join(
+        f"{text} {len(_with(rows, verdict='confirmed'))} of {len(rows)}" for text, rows in parts.items()
+    )
+    return (
+        f"{draw.name}: {draw.date}, commit {draw.commit}, drawn by `{draw.seed}`, torch {draw.torch}. Confirmed were, "
+        f"{shares}."
+    )
 
 
 def _of_package(draw: Executed, release: Release) -> list[object]:

@@ -273,7 +273,6 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             _told_rank,
         ),
         (r"[Ee]xpected (\d) dimensions,? got \d", _told_rank),
-        (r"[Ff]or (?:batched|unbatched) (\d)-D input, h(?:x|idden).* got \d-D", _other_of_a_layer),
         (r"[Ff]or (?:un)?batched (\d)-D input, hx.* got \(?\d-D", _other_of_a_layer),
         (r"to unpack \(expected (\d+)", _unpacked),
         (
@@ -313,7 +312,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
         (r"Dimension out of range|too many indices|not enough values to unpack|must have at least", _higher),
         (r"shape '.*' is invalid|must match|[Ss]izes? of tensors|dimension", _other_rank),
         (
-            r"tensors of a single element|be interpreted as an integer|must be (?:real number|int|tuple of ints)",
+            r"integer tensors of a single element|cannot be interpreted as an integer|must be real number|must be int",
             _to_number,
         ),
         (r"must be (?:a|an)? ?(?:positive )?int|must be tuple of ints|\(item \d+ is 'Tensor'\)", _to_number),
