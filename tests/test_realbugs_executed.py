@@ -132,9 +132,10 @@ def test_the_page_counts_what_each_way_shows_and_all_together(place: Workplace) 
     score = {"linter": "torchdevlint", "version": "", "found": ["checked"], "quiet": ["checked"]}
     (place.data / "results.jsonl").write_text(json.dumps({**score, "alarms": [], "noise": {}}) + "\n", "utf-8")
     _execute(place)
-    page = place.root / "page.md"
-    page.write_text("<!-- executed:begin -->\n<!-- executed:end -->\n", encoding="utf-8")
-    arguments = ["--results", str(place.root / "results"), "--page", str(page)]
+    page, readme = (place.root / name for name in ("page.md", "README.md"))
+    for each in (page, readme):
+        each.write_text("<!-- executed:begin -->\n<!-- executed:end -->\n", encoding="utf-8")
+    arguments = ["--results", str(place.root / "results"), "--page", str(page), "--readme", str(readme)]
     assert place.run("executed", *arguments, "--check").returncode == 1
     assert place.run("executed", *arguments).returncode == 0
     assert place.run("executed", *arguments, "--check").returncode == 0
@@ -142,6 +143,10 @@ def test_the_page_counts_what_each_way_shows_and_all_together(place: Workplace) 
     assert "Of 3 fixes in the order of the draw 2 could be imported, from 1 repositories." in text
     assert "**together 2 of 2**, 1 of which `check` does not show" in text
     assert "- `no 'old'`: some/repo `pkg/old.py`" in text
+    figure = readme.read_text("utf-8")
+    assert "Of 2 device bugs" in figure
+    assert "`check`, whose rules were made with sight of many of them, shows 1 and execution" in figure
+    assert "simulation) 1: **together 2**" in figure
 
 
 def test_the_stored_rows_are_of_records_in_the_order_of_the_draw_and_the_page_agrees() -> None:

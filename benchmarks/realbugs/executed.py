@@ -59,24 +59,55 @@ def store(folder: Path, one: Executed, order: Sequence[Bug]) -> None:
     jsonl.write(folder / FILE, [asdict(rows[bug.id]) for bug in order if bug.id in rows])
 
 
-def render(rows: Sequence[Executed], bugs: Mapping[str, Bug], checked: Collection[str]) -> str:
-    """The counts, a row for each fix that was executed, and why the others were not.
+@dataclass(frozen=True)
+class Shown:
+    """The fixes that could be imported, and which of them each way shows, by id."""
 
-    `checked` are the fixes that `check` finds in the file, and is quiet about afterwards.
-    """
-    done = [row for row in rows if not row.refused]
-    found = {row.id for row in done if row.id in checked}
-    hunted, tested = ({row.id for row in done if getattr(row, name) == SHOWN} for name in (HUNT, SUITE))
-    with_tests = sum(row.suite not in (NO_TESTS, UNABLE) for row in done)
-    together = found | hunted | tested
+    done: tuple[Executed, ...]
+    check: frozenset[str]
+    hunt: frozenset[str]
+    suite: frozenset[str]
+
+    @property
+    def together(self) -> frozenset[str]:
+        return self.check | self.hunt | self.suite
+
+
+def shown_of(rows: Iterable[Executed], checked: Collection[str]) -> Shown:
+    """What is shown by each way; `checked` are the fixes that `check` finds in the file, and is quiet about after."""
+    done = tuple(row for row in rows if not row.refused)
+    return Shown(
+        done,
+        frozenset(row.id for row in done if row.id in checked),
+        *(frozenset(row.id for row in done if getattr(row, way) == SHOWN) for way in (HUNT, SUITE)),
+    )
+
+
+def sentence(rows: Iterable[Executed], checked: Collection[str]) -> str:
+    """The figure of the README."""
+    shown = shown_of(rows, checked)
+    return (
+        f"Of {len(shown.done)} device bugs that public projects have fixed, taken at the commit before the fix in an "
+        "order that nobody has chosen, `check`, whose rules were made with sight of many of them, shows "
+        f"{len(shown.check)} and execution (`hunt`, or the project's own tests under simulation) "
+        f"{len(shown.hunt | shown.suite)}: **together {len(shown.together)}**. "
+        "[docs/hunt.md](docs/hunt.md#real-fixes) names them."
+    )
+
+
+def render(rows: Sequence[Executed], bugs: Mapping[str, Bug], checked: Collection[str]) -> str:
+    """The counts, a row for each fix that was executed, and why the others were not."""
+    shown = shown_of(rows, checked)
+    of, projects = len(shown.done), len({bugs[row.id].repo for row in shown.done})
+    with_tests = sum(row.suite not in (NO_TESTS, UNABLE) for row in shown.done)
     summary = (
-        f"Of {len(rows)} fixes in the order of the draw {len(done)} could be imported, from "
-        f"{len({bugs[row.id].repo for row in done})} repositories. `check` shows {len(found)} of them, `hunt` "
-        f"{len(hunted)}, the repository's tests under simulation {len(tested)} ({with_tests} have some that run); "
-        f"**together {len(together)} of {len(done)}**, {len(together - found)} of which `check` does not show."
+        f"Of {len(rows)} fixes in the order of the draw {of} could be imported, from {projects} repositories. `check` "
+        f"shows {len(shown.check)} of them, `hunt` {len(shown.hunt)}, the repository's tests under simulation "
+        f"{len(shown.suite)} ({with_tests} have some that run); **together {len(shown.together)} of {of}**, "
+        f"{len(shown.together - shown.check)} of which `check` does not show."
     )
     header = ("fix", "category", "check", "hunt", "its tests", "remark")
-    table = tables.markdown(header, [_row(row, bugs[row.id], row.id in found) for row in done])
+    table = tables.markdown(header, [_row(row, bugs[row.id], row.id in shown.check) for row in shown.done])
     return "\n\n".join([summary, table, *_refused(rows, bugs)])
 
 

@@ -10,7 +10,7 @@
     python benchmarks/realbugs/run.py fetch                only clone, from GitHub
     python benchmarks/realbugs/run.py checkout             only write the files, from clones
     python benchmarks/realbugs/run.py execute --count 30   hunt, and run the tests, of so many fixes, as drawn
-    python benchmarks/realbugs/run.py executed             write what that gave into docs/hunt.md (--check)
+    python benchmarks/realbugs/run.py executed             write what that gave into two pages (--check)
 
 There are two sets of records, in `first/` and `second/`, each with its results and reasons; --data DIR chooses one. The
 records are data of this project; the code that they point to comes from its public repositories into a cache and
@@ -174,10 +174,14 @@ def execute(options: argparse.Namespace) -> int:
 def executed(options: argparse.Namespace) -> int:
     bugs = {bug.id: bug for wanted in _sets(options).values() for bug in wanted.bugs}
     scores = [one for data in _sets(options) for one in scores_of.load(data) if one.linter == linters.OURS]
-    text = executed_of.render(executed_of.load(options.results), bugs, {bug for one in scores for bug in one.quiet})
+    checked = {bug for one in scores for bug in one.quiet}
+    rows = executed_of.load(options.results)
+    texts = {options.page: executed_of.render(rows, bugs, checked), options.readme: executed_of.sentence(rows, checked)}
     if options.check:
-        return tables.check(options.page, "executed", text, "python benchmarks/realbugs/run.py executed")
-    tables.refresh(options.page, "executed", text)
+        command = "python benchmarks/realbugs/run.py executed"
+        return max(tables.check(page, "executed", text, command) for page, text in texts.items())
+    for page, text in texts.items():
+        tables.refresh(page, "executed", text)
     return 0
 
 
@@ -321,7 +325,8 @@ def _parser() -> argparse.ArgumentParser:
     executing.set_defaults(run=execute)
     paging = commands.add_parser("executed", parents=[common, stored])
     paging.add_argument("--page", type=Path, default=ROOT / "docs" / "hunt.md")
-    paging.add_argument("--check", action="store_true", help="write nothing; exit 1 if the page is stale")
+    paging.add_argument("--readme", type=Path, default=ROOT / "README.md", help="where the figure stands")
+    paging.add_argument("--check", action="store_true", help="write nothing; exit 1 if one of the two is stale")
     paging.set_defaults(run=executed)
     listing = commands.add_parser("misses", parents=[common, filing])
     listing.add_argument("--unexplained", action="store_true", help="only those without a reason")

@@ -29,9 +29,11 @@ from torchdevlint.runtime.execute.target import import_name
 
 MOST_TESTS = 2
 """How many test files of a repository are run: those that name what was fixed most often."""
-LIMITS = {HUNT: 700, SUITE: 500, "build": 200}
+LIMITS = {HUNT: 300, SUITE: 240, "build": 100}
 """Seconds of wall time for each step."""
-SECONDS_OF_TESTS = {HUNT: 150, SUITE: 300}
+SECONDS_OF_HUNTING = 180
+"""After so many seconds a hunt begins no further target."""
+SECONDS_OF_TESTS = {HUNT: 60, SUITE: 100}
 """After so many seconds no further test is begun: while a hunt looks on, and under simulation."""
 ENDED = 124
 """The exit code of what took longer."""
@@ -125,6 +127,7 @@ class Trial:
         chosen = [f"--select={module}:{name}{end}" for name in reaching(self.bug, file) for end in ("", ".*")]
         options = [f"--with-command={' '.join(self._pytest(HUNT, tests))}"] if tests else []
         options += [f"--record={record}", "--output-format=json", f"--output-file={out}", "--jobs=1", "--timeout=20"]
+        options += [f"--stop-after={SECONDS_OF_HUNTING}"]
         done = self._run(HUNT, tree, [self.python, "-m", "torchdevlint", "hunt", str(file), *chosen, *options])
         failed = json.loads(out.read_text("utf-8")).get("failed") if out.is_file() else {}
         if failed:
