@@ -44,6 +44,7 @@ from torchdevlint.source.notebook import NOTEBOOK
 _STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
 _FEWEST_OTHERS = 4
+_MOST_BESIDE = 12
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
@@ -135,11 +136,17 @@ class Application:
 
     @cached_property
     def _is_left_over(self) -> bool:
-        """Whether nothing in an application runs or imports the file, or says its name."""
+        """Whether nothing in an application runs or imports the file, or says its name, as others beside it are.
+
+        Where none of these is imported, what would import them may not be there.
+        """
         if self._project is None or not is_application(self._project) or self._callers.importers():
             return False
         own, others = self._project.path, self._project.saying(())
         if others is None or len(others) < _FEWEST_OTHERS or own.endswith(NOTEBOOK) or is_program(self._tree):
+            return False
+        beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
+        if not any(map(self._project.importers, beside[:_MOST_BESIDE])):
             return False
         stem = (PurePath(own).stem,)
         said = self._project.saying(stem) or self._project.saying(stem, beside_code=True)
