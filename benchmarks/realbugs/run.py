@@ -37,9 +37,9 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import checkout as files_of  # noqa: E402
 import command  # noqa: E402
 import corpus  # noqa: E402
-import executed as executed_of  # noqa: E402
 import linters  # noqa: E402
 import misses as reasons_of  # noqa: E402
+import outcomes as executed_of  # noqa: E402
 import records  # noqa: E402
 import score as scores_of  # noqa: E402
 import table as page_of  # noqa: E402

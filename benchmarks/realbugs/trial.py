@@ -21,7 +21,7 @@ from typing import Any
 
 from clones import clone_of, write_tree
 from corpus import CorpusError
-from executed import HUNT, NO_TESTS, NOT, SHOWN, STAYS, SUITE, UNABLE, Executed
+from outcomes import HUNT, NO_TESTS, NOT, SHOWN, STAYS, SUITE, UNABLE, Executed
 from records import Bug
 from score import SLACK
 
