@@ -80,6 +80,12 @@ def test_a_constructor_of_another_file_sends_the_model_to_cuda(tmp_path: Path) -
     assert found(root) == ["loading.py:TDL201"]
 
 
+def test_each_of_several_processes_reads_the_file_to_the_first_gpu(tmp_path: Path) -> None:
+    several = "def setup(local_rank):\n    torch.cuda.set_device(local_rank)\n"
+    root = application(tmp_path, helper=ASKING, loading=f"{LOADING}\n{several}", trainer=TRAINER, main=MAIN)
+    assert found(root) == ["loading.py:TDL201"]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

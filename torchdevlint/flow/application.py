@@ -80,12 +80,17 @@ class Application:
         return True
 
     def graded(self, fact: Fact) -> Fact:
-        """The fact with what the programs that come to it say of how bad it is."""
+        """The fact with what the programs that come to it say of how bad it is.
+
+        Where each GPU has a process, all of them read the file to the first one, also at home.
+        """
         if not isinstance(fact, (CheckpointLoad, IgnoresGivenDevice)) or fact.at.file:
             return fact
         if self._is_left_over:
             return replace(fact, at_home=True)
         if not (self._is_one or self._stands_alone):
+            return fact
+        if isinstance(fact, CheckpointLoad) and fact.rank_code:
             return fact
         is_at_home = self._is_read_at_home if isinstance(fact, CheckpointLoad) else self._needs_cuda_at
         return replace(fact, at_home=is_at_home(fact.at))
