@@ -111,6 +111,11 @@ SEEDED = {
             return x * torch.rand_like(x)
 
 
+        def one_of_two(x: torch.Tensor) -> torch.Tensor:
+            torch.rand(2, device=x.device)
+            return x[torch.randperm(2)]
+
+
         def after_a_layer(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
             return x @ layer.weight.detach()
 
