@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping, is_quantity
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,12 @@ def test_bookkeeping(path: str) -> None:
 )  # fmt: skip
 def test_values(path: str | None) -> None:
     assert not is_bookkeeping(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [("seq_len", True), ("num_nodes", True), ("host_ids", True), ("indices", False), ("idx_train", False)],
+)
+def test_an_index_is_no_quantity(path: str, is_one: bool) -> None:
+    assert is_quantity(path) is is_one
+    assert is_bookkeeping(path)

@@ -1154,6 +1154,7 @@ def test_several_findings_at_a_time_are_told_as_one_after_the_other(tmp_path: Pa
         (snippets.FACTORY, snippets.LOAD, snippets.RNN, snippets.DROPPED_MOVE, snippets.WRAPPED)
     ):
         (tmp_path / f"model{number}.py").write_text(text)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "models"\n')  # of a program, nothing runs the load
     alone, together = (rows(tmp_path, "--jobs", jobs, code=1) for jobs in "12")
     assert len(alone) == 5
     assert alone == together

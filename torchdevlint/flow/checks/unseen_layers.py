@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.events import LayerCalled
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.annotations import annotation_name
-from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.bookkeeping import is_quantity
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
@@ -33,10 +33,10 @@ def _note_layer(event: LayerCalled) -> None:
         return
     made = [each for each in operands if _is_filled_here(*each)]
     path = dotted_path(layer) or ""
-    if not made or not path.startswith("self.") or is_bookkeeping(path):
+    if not made or not path.startswith("self.") or is_quantity(path):
         return
     keywords = {id(each.value): each.arg or "" for each in node.keywords}
-    made = [each for each in made if not is_bookkeeping(keywords.get(id(each[0])))]
+    made = [each for each in made if not is_quantity(keywords.get(id(each[0])))]
     place = _made_at(owner.info, path.removeprefix("self.")) if made else None
     if place is not None:
         kept = Step(f"`{path}` is a layer, which moves with the model", place, of_module=True)
@@ -52,7 +52,7 @@ def _is_filled_here(node: ast.expr, value: Value) -> bool:
         bool(made)
         and all(isinstance(each, Tensor) for each in held)
         and all(each.ndim != 0 and all(site.function in _FILLED for site in each.creations) for each in made)
-        and not is_bookkeeping(dotted_path(node))
+        and not is_quantity(dotted_path(node))
     )
 
 

@@ -8,19 +8,28 @@ from __future__ import annotations
 from torchdevlint.patterns import regex
 
 _WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_HEAD = regex(
-    r"(?:.*(?:lens?|lengths?|sizes?|shapes?|idxs?|index|indices|indexes|steps?|times?|seeds?)"
-    r"|ids?|inds?|num|nums|numbers?|numel|counts?)$"
-)
+_QUANTITY = regex(r"(?:.*(?:lens?|lengths?|sizes?|shapes?|steps?|seeds?)|num|nums|numbers?|numel|counts?)$")
 """The last word of a name, which says what it is; ``seqlen`` and ``timesteps`` are written as one."""
-_QUANTITIES = frozenset({"n", "num", "len", "idx", "index", "count"})
-"""The first word of names such as ``num_nodes`` and ``idx_train``."""
+_POSITION = regex(r"(?:.*(?:idxs?|index|indices|indexes|times?)|ids?|inds?)$")
+_QUANTITIES = frozenset({"n", "num", "len", "count"})
+"""The first word of names such as ``num_nodes``."""
+_POSITIONS = frozenset({"idx", "index"})
 _PLACES = frozenset({"cpu", "host"})
 
 
 def is_bookkeeping(path: str | None) -> bool:
     """Whether the last part of a dotted path, such as ``batch.seq_len``, is the name of what may stay on the CPU."""
-    words = [each.group().lower() for each in _WORD.finditer((path or "").rpartition(".")[2])]
+    words = _words(path)
+    return is_quantity(path) or (bool(words) and (words[0] in _POSITIONS or _POSITION.match(words[-1]) is not None))
+
+
+def is_quantity(path: str | None) -> bool:
+    """The same but for indices and times, which a layer looks up or embeds where its weights are."""
+    words = _words(path)
     if not words:
         return False
-    return words[0] in _QUANTITIES or _HEAD.match(words[-1]) is not None or not _PLACES.isdisjoint(words)
+    return words[0] in _QUANTITIES or _QUANTITY.match(words[-1]) is not None or not _PLACES.isdisjoint(words)
+
+
+def _words(path: str | None) -> list[str]:
+    return [each.group().lower() for each in _WORD.finditer((path or "").rpartition(".")[2])]
