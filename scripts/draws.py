@@ -1,7 +1,7 @@
 """Draws: what the linter says about code that nobody has looked at, judged before anything is changed because of it.
 
-    python scripts/draws.py lint DRAW --seed SEED NAME==VERSION ..    fetch packages, lint, write what is to be judged
-    python scripts/draws.py lint DRAW --seed SEED --repositories DIR  the same of the checkouts that DIR holds
+    python scripts/draws.py lint DRAW NAME==VERSION .. --seed SEED    fetch packages, lint, write what is to be judged
+    python scripts/draws.py lint DRAW --repositories DIR --seed SEED  the same of the checkouts that DIR holds
     python scripts/draws.py record DRAW     a row for the ledger, once every finding and every safe fix is judged
     python scripts/draws.py again           what became of the findings of all draws whose code is in the cache
     python scripts/draws.py table           write the ledger into docs/ecosystem.md (--check: compare)
