@@ -108,7 +108,7 @@ class Bounds(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.low, self.high = torch.tensor(1.0), torch.tensor([3.0, 4.0])  # noqa: TDL101
+        self.low, self.high = torch.tensor(1.0), torch.tensor([3.0, 4.0])  # torchdevlint: ignore[TDL101]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         span = self.high - self.low
