@@ -119,3 +119,16 @@ def test_what_an_assignment_brings_to_the_cpu_goes_back() -> None:
     out.copy_(weight)
     out.sum().backward()
     assert (weight.grad.device, weight.grad.tolist()) == (CPU, [1.0] * 3)
+
+
+def test_undefined_gradients_come_back_as_they_are() -> None:
+    def of(x: torch.Tensor) -> torch.Tensor:
+        first, second = x.unbind()
+        one = torch.tensor(1.0, dtype=x.dtype)
+        return torch.stack([first * one, one - second * second])
+
+    x = torch.tensor([0.5, 1.0], dtype=torch.float64, device=FIRST, requires_grad=True)
+    assert torch.autograd.gradcheck(of, (x,))
+    scale = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    on_the_first = torch.ones(3, dtype=torch.float64, device=FIRST)
+    assert torch.autograd.gradcheck(lambda scale: scale * on_the_first, (scale,))

@@ -49,8 +49,8 @@ def returns_to(tensor: torch.Tensor, device: torch.device) -> None:
     setattr(tensor, _RETURNING, seen)
 
     @unserializable_hook  # type: ignore[untyped-decorator]
-    def back(gradient: torch.Tensor) -> torch.Tensor | None:
-        claim = claim_of(gradient)
+    def back(gradient: torch.Tensor | None) -> torch.Tensor | None:
+        claim = None if gradient is None else claim_of(gradient)  # an undefined gradient is no tensor
         return None if claim is None or claim.device == device else gradient.to(device)
 
     earlier = dict(tensor._backward_hooks or {})
