@@ -211,7 +211,13 @@ def _place(frame: Frame, name: str) -> Device:
     if kind == "function" and is_for_numpy(function) and brought_by_another(frame.machine.tree, function, name) is None:
         frame.machine.arrivals.read_on_host.add((function, name))
         return TOP
-    return TOP if _is_test_case(frame.entry.owner) else Device(Origin.ARGUMENT, name)
+    is_test = _is_test_case(frame.entry.owner) or _is_run_by_pytest(frame, function)
+    return TOP if is_test else Device(Origin.ARGUMENT, name)
+
+
+def _is_run_by_pytest(frame: Frame, function: FunctionNode) -> bool:
+    """Whether pytest calls a function, whose arguments are what fixtures and parameters of the tests make."""
+    return getattr(function, "name", "").startswith("test_") and "pytest" in frame.machine.words
 
 
 def _is_test_case(owner: ClassInfo | None) -> bool:

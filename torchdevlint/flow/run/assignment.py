@@ -112,7 +112,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
         plain = isinstance(target.value, ast.Name) and not receiver.parameter
         if target.attr == "data" and path is not None and plain and isinstance(value, Tensor):
             state.bind(path, value)
-        elif target.attr == "data" and path is not None and _is_fresh(value):
+        elif target.attr == "data" and path is not None and path.rpartition(".")[0] == "self" and _is_fresh(value):
             state.bind(path, replace(value, parameter=receiver.parameter))
         else:
             loaders.forget_if_written(target.value, value, state)

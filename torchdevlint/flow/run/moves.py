@@ -12,7 +12,7 @@ from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, o
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import at
-from torchdevlint.flow.state.values import Const, Dev, Dtype, Ref, Step, Tensor, Value
+from torchdevlint.flow.state.values import NONE, Const, Dev, Dtype, Ref, Step, Tensor, Value
 
 
 def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: Device | None) -> Tensor:
@@ -25,14 +25,14 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
 
 
 def to_device(frame: Frame, arguments: Arguments) -> Device | None:
-    """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given."""
+    """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given, or ``None``, which moves nothing."""
     given = arguments.keywords.get("device") or arguments.keywords.get("other")
     if given is not None:
         known = isinstance(given[1], (Dev, Tensor)) and given[1].creations
         return TOP if known else as_device(frame, *given)
     if arguments.starred or arguments.double_starred:
         return TOP
-    targets = [move_target(frame, *each) for each in arguments.positional[:2]]
+    targets = [move_target(frame, *each) for each in arguments.positional[:2] if each[1] != NONE]
     found = [target for target in targets[:1] if target is not None]
     return found[0] if found else None
 

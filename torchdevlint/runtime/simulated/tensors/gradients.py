@@ -50,7 +50,9 @@ def returns_to(tensor: torch.Tensor, device: torch.device) -> None:
 
     @unserializable_hook  # type: ignore[untyped-decorator]
     def back(gradient: torch.Tensor | None) -> torch.Tensor | None:
-        claim = None if gradient is None else claim_of(gradient)  # an undefined gradient is no tensor
+        if gradient is None:  # an undefined one
+            return None
+        claim = claim_of(gradient)
         return None if claim is None or claim.device == device else gradient.to(device)
 
     earlier = dict(tensor._backward_hooks or {})
