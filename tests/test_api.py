@@ -48,7 +48,7 @@ FIELDS = {
     "Belief": ("span text kind description device dimensions notes alternatives unknown_because assigned when cell"),
     "Note": "message span",
     "Edit": "content span cell",
-    "FileResult": "filename diagnostics problems silenced unread",
+    "FileResult": "filename diagnostics problems silenced unread unasked",
     "Fix": "applicability message edits",
     "FixedSource": "text result applied",
     "Problem": "filename message rule",

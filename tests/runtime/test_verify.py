@@ -463,7 +463,7 @@ RIGHT = {
         def place(x: torch.Tensor, device: torch.device):
             x = x.to(device)
             return x
-        """, refuted=False,
+        """
     ),
     "a module that is moved in place": Correct(
         "TDL001", "model.to(device)", """\

@@ -36,7 +36,7 @@ def trap(tmp_path: Path) -> Path:
     trace = f"open({str(tmp_path / 'trace')!r}, 'a').write(__file__)\n"
     for name in sorted({*sys.stdlib_module_names, *SPECIAL.split()} - before):
         (folder / f"{name}.py").write_text(trace)
-    (folder / "package" / "__init__.py").write_text(trace)
+    (folder / "package" / "__init__.py").write_text(f"{trace}from package import loading\n")
     (folder / "package" / "other.py").write_text(f"{trace}import torch\n\n\ndef make(): return torch.zeros(3)\n")
     (folder / "package" / "loading.py").write_text(f"{BUG}{trace}from package.other import make\nfrom click import *\n")
     return folder
