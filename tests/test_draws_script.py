@@ -30,7 +30,11 @@ NOTEBOOK = {
             "metadata": {},
             "outputs": [],
             "execution_count": None,
-            "source": ["import torch\n", 'net = torch.nn.Linear(1, 1).to("cuda" if torch.cuda.is_available() else "cpu")\nnet.load_state_dict(torch.load("net.pt"))'],
+            "source": [
+                "import torch\n",
+                'net = torch.nn.Linear(1, 1).to("cuda" if torch.cuda.is_available() else "cpu")\n',
+                'net.load_state_dict(torch.load("net.pt"))',
+            ],
         },
     ],
     "metadata": {},
