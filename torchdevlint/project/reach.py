@@ -15,7 +15,9 @@ from torchdevlint.project.uses import Project
 from torchdevlint.source.gate import MOVING_METHODS
 from torchdevlint.source.nodes import below, nodes_in
 
-_OTHER_FRAMEWORKS = frozenset({"tensorflow", "mxnet", "jax", "paddle", "keras", "flax"})
+_OTHER_FRAMEWORKS = frozenset(
+    "tensorflow mxnet jax paddle keras flax jittor mindspore oneflow megengine tinygrad".split()
+)
 _MOST = 400
 """Names that are followed for one file; with more, the answer is yes."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
