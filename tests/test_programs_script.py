@@ -161,8 +161,19 @@ def test_the_table_of_a_page(
     assert "\nParts of lib: `tests/a`, `tests/b`.\n" in text
     assert "| `working/mlp` | torch | works | 0 |" in text
     assert "- lib, `tests.a::` (1 test), bug: a.py:1 leaves it on the CPU" in text
+    one_cause = [script.compared.Verdict("lib", f"tests.{name}::", "bug", "a condition on the CPU") for name in "ab"]
+    told = script.table.page([], [suite], one_cause)
+    assert "- lib, `tests.a::` and 1 more place (2 tests), bug: a condition on the CPU" in told
     assert "plain CPU" not in text
     assert "is stale" in capsys.readouterr().err
+
+
+def test_a_part_of_many_files_has_a_folder_of_its_own(script: Any, tmp_path: Path) -> None:
+    files = [f"tests/attributions/test_number_{number}.py" for number in range(30)]
+    one, other = (script.parts.folder(tmp_path, ",".join(each)) for each in (files, files[:-1]))
+    one.mkdir(parents=True)
+    assert one != other
+    assert script.parts.folder(tmp_path, "tests/losses").name == "tests.losses"
 
 
 def test_of_a_long_suite_the_same_files_run_each_time(script: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ of whole suites, and a part that has ended is not run again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -14,10 +15,15 @@ from corpus import CorpusError
 from suites import Ran, Suite
 
 PARTS = "parts"
+_LONGEST = 120
 
 
 def folder(results: Path, part: str) -> Path:
-    return results / PARTS / part.replace("/", ".")
+    """Where the outcomes of a part lie; the end of a name that is too long for a file system is told by its digest."""
+    name = part.replace("/", ".")
+    if len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}-{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"
+    return results / PARTS / name
 
 
 def paths(part: str) -> list[str]:

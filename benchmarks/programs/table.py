@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import tables
@@ -83,16 +84,18 @@ def _releases(programs: Sequence[StoredProgram], suites: Sequence[StoredSuite]) 
 
 
 def _reasons(suites: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
-    """Every verdict that a stored test needed, with how many tests it is about."""
+    """Every reason for which a stored test needed a verdict, with the first place and how many tests it is about."""
     lines = []
     for one in suites:
-        used: dict[Verdict, int] = {}
+        used: dict[tuple[str, str], Counter[str]] = {}
         for test in one.alarmed:
             fitting = [verdict for verdict in verdicts if verdict.fits(one.library, test)]
             if fitting:
                 chosen = max(fitting, key=lambda verdict: len(verdict.test))
-                used[chosen] = used.get(chosen, 0) + 1
-        for verdict, count in used.items():
-            tests = "1 test" if count == 1 else f"{count} tests"
-            lines.append(f"- {one.library}, `{verdict.test}` ({tests}), {verdict.verdict}: {verdict.reason}")
+                used.setdefault((chosen.verdict, chosen.reason), Counter())[chosen.test] += 1
+        for (verdict, reason), places in used.items():
+            tests = "1 test" if places.total() == 1 else f"{places.total()} tests"
+            others = len(places) - 1
+            more = f" and {others} more place{'s' if others > 1 else ''}" if others else ""
+            lines.append(f"- {one.library}, `{next(iter(places))}`{more} ({tests}), {verdict}: {reason}")
     return "What fails on accelerators only, and why:\n\n" + "\n".join(lines) if lines else ""
