@@ -50,9 +50,7 @@ def _note_call(event: ModuleCalled) -> None:
         return
     if not at_once and not _stays(frame, path):
         return
-    parameters = Tensor(DEFAULT, AT_LEAST_1, (), where_made(module))
-    operation = f"`{machine.text_of(node.func)}()`"
-    machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
+    _meet(frame, state, node, node.func, where_made(module), moved[0])
 
 
 def _note_method(event: MethodCalled) -> None:
@@ -71,9 +69,16 @@ def _note_method(event: MethodCalled) -> None:
     by_name = [*given, *event.arguments.keywords.items()]
     moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if _was_moved(each[1])]
     if moved:
-        parameters = Tensor(DEFAULT, AT_LEAST_1, (), where_made(module))
-        operation = f"`{machine.text_of(node.func)}()`"
-        machine.emit(Mixed(frame, state, node, operation, (node.func.value, parameters), moved[0]))  # type: ignore[arg-type]
+        _meet(frame, state, node, node.func.value, where_made(module), moved[0])
+
+
+def _meet(
+    frame: Frame, state: State, node: ast.Call, model: ast.expr, steps: tuple[Step, ...], moved: tuple[ast.expr, Value]
+) -> None:
+    """The parameters of a model that stayed on the CPU meet what was moved, in the call of `node`."""
+    parameters = Tensor(DEFAULT, AT_LEAST_1, (), steps)
+    operation = f"`{frame.machine.text_of(node.func)}()`"
+    frame.machine.emit(Mixed(frame, state, node, operation, (model, parameters), moved))  # type: ignore[arg-type]
 
 
 @once_a_node
@@ -103,9 +108,7 @@ def _note_unknown(event: LayerCalled) -> None:
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
     if step is not None:
-        parameters = Tensor(DEFAULT, AT_LEAST_1, (), (step,))
-        operation = f"`{machine.text_of(node.func)}()`"
-        machine.emit(Mixed(frame, state, node, operation, (node.func, parameters), moved[0]))  # type: ignore[arg-type]
+        _meet(frame, state, node, node.func, (step,), moved[0])
 
 
 def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
