@@ -6,6 +6,7 @@ libraries of the releases 2.4 to 2.13, and seen in 2.15). TensorIterator's text 
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -25,7 +26,9 @@ def release_of(version: str) -> tuple[int, int]:
     return (int(numbers[1]), int(numbers[2])) if numbers else (2, 13)
 
 
+@functools.cache
 def installed() -> tuple[int, int]:
+    """The release of torch that is imported here."""
     import torch
 
     return release_of(torch.__version__)
