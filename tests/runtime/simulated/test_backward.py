@@ -123,6 +123,7 @@ def test_both_ways_show_the_same(program: Callable[[str], Any], device: str, mon
         assert all(str(place) == ("cpu" if program is _moved else device) for _, place in short[0])
 
 
+@pytest.mark.skipif(agreeing._hooks_on_saved is None, reason="before 2.5 the mode sees every call")
 def test_the_mode_is_left_out_until_something_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     dispatch = PlacementMode.__torch_dispatch__

@@ -117,6 +117,7 @@ class Bounds(torch.nn.Module):  # type: ignore[misc]
         return x * span.clone().mul_(self.low) + least + place
 
 
+@pytest.mark.skipif(release_of(torch.__version__) < (2, 5), reason="torch.export of 2.4 fails in a simulation")
 def test_constants_that_meet_while_a_module_is_exported(listener: Recorder) -> None:
     exported = torch.export.export(Bounds(), (torch.ones(2),))
     assert exported.module()(torch.ones(2)).tolist() == [4.0, 5.0]
