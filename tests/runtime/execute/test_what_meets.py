@@ -100,21 +100,6 @@ def test_a_conversion_of_the_type_puts_nothing_right(bench: Bench, moved: str, c
     assert (judgement is not None and judgement.verdict is Verdict.CONFIRMED) is confirmed
 
 
-ARRAYS = """\
-import jittor
-
-
-def to_numpy(given):
-    return given.detach().numpy()
-"""
-
-
-@pytest.mark.parametrize(("text", "confirmed"), [(ARRAYS, False), (f"import torch\n{ARRAYS}", True)])
-def test_arrays_of_another_library_are_no_tensors(bench: Bench, text: str, confirmed: bool) -> None:
-    judgement = bench.climb(by_hand(bench.write(text), "TDL006", "given.detach().numpy()")).judgement
-    assert (judgement is not None and judgement.verdict is Verdict.CONFIRMED) is confirmed
-
-
 FURTHER = """\
 import torch
 

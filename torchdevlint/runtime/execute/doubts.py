@@ -14,8 +14,6 @@ _TYPE_ONLY = re.compile(r"\.to\((?:dtype=)?\w+\.(?:b?float|double|half|u?int|lon
 """A conversion, which leaves a tensor where it is."""
 _SAYS_WHERE = re.compile(r"device|meta|default")
 _MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
-_OTHERS = frozenset({"jittor", "paddle", "tensorflow", "mindspore", "mxnet", "oneflow", "jax"})
-"""Libraries whose arrays have methods of the names that torch's tensors have."""
 _DEFAULTS = frozenset({"set_default_device", "set_default_tensor_type"})
 
 
@@ -25,8 +23,6 @@ def doubts(
     """The reasons, in words; none if what is left out says nothing of where tensors are."""
     if any(node.attr in _DEFAULTS for node in ast.walk(target.tree) if isinstance(node, ast.Attribute)):
         yield "the file sets a default device"
-    if other := _another_library(target.tree):
-        yield f"the file is about arrays of `{other}`, and imports nothing of torch"
     owner = place.owner if place is not None else None
     if owner is not None and _MOVES_ITSELF & {each.name for each in owner.body if isinstance(each, ast.FunctionDef)}:
         yield f"`{owner.name}` says itself how it is moved"
@@ -35,19 +31,6 @@ def doubts(
     yield from _left_out(body, kept, known)
     if target.code in ("TDL001", "TDL002"):
         yield from _came_from_elsewhere(target, body, kept)
-
-
-def _another_library(tree: ast.Module) -> str:
-    """The library whose arrays a file is about that has no import of torch, or of what is named after it."""
-    roots: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            roots |= dict.fromkeys(each.name.partition(".")[0] for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            roots[(node.module or "").partition(".")[0]] = None
-    if any("torch" in root for root in roots):
-        return ""
-    return next((root for root in roots if root in _OTHERS), "")
 
 
 def _came_from_elsewhere(target: Target, body: Sequence[ast.stmt], kept: Sequence[ast.stmt]) -> Iterator[str]:
