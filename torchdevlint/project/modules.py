@@ -27,6 +27,7 @@ _OF_TENSORS = regex(
     r"|return [\w.]*\b[A-Z]\w*\(|\.(?:un)?squeeze\(|\.(?:reshape|view|permute|detach|clone|float|long)\("
 )
 _OF_DEVICES = regex(r"device|cuda|\.cpu\(|\.to\(")
+_WORD = regex(r"\w+")
 
 
 class ModuleText:
@@ -92,6 +93,11 @@ class ModuleFile:
             if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
                 return frozenset(str(each.value) for each in node.value.elts if isinstance(each, ast.Constant))
         return None
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of its text, also those of comments and strings."""
+        return frozenset(_WORD.findall(self.source.text))
 
     def digest(self, name: str) -> str:
         """Of the text of what binds `name`: if it stays the same, so does what `name` is, its imports left aside.

@@ -34,7 +34,6 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -120,10 +119,7 @@ def _is_plain_class_elsewhere(machine: Machine, name: str) -> bool:
     imported = machine.globals.get(name)
     found = machine.others.value(imported) if machine.others is not None and isinstance(imported, Imported) else None
     file = owner_of(found.info.closure) if isinstance(found, Cls) and not found.info.library_bases else None
-    return file is not None and (_MANAGED - {name}).isdisjoint(_WORD.findall(file.module.source.text))
-
-
-_WORD = regex(r"\w+")
+    return file is not None and (_MANAGED - {name}).isdisjoint(file.module.words)
 
 
 def _given_by(
