@@ -86,7 +86,9 @@ FLOW_LAYERS: dict[str, int] = {
     "callers": 7,
     "ways": 7,
     "application": 8,
-    "analyse": 9,
+    "unreached": 8,
+    "at_home": 9,
+    "analyse": 10,
 }
 """The same for the rooms of the inference: no check is known to the interpreter, which runs code and emits events."""
 DATA_TABLES = {"flow/knowledge/torch_api.py": "what torch's functions do, one line a function"}
@@ -217,7 +219,7 @@ def test_what_is_for_users_of_libcst_is_known_to_nothing_else() -> None:
 
 
 RULES_MAY_IMPORT = {"model", "rules", "source", "flow", "patterns"}
-BEHIND_RULES = {"analyse", "application", "callers", "observers", "verdicts"}
+BEHIND_RULES = {"analyse", "application", "at_home", "callers", "observers", "unreached", "verdicts"}
 """What goes through a file and judges facts, which no rule knows."""
 
 

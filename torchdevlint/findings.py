@@ -32,11 +32,16 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
     for fact in facts:
         for rule in subscribers.get(type(fact), ()):
             try:
-                found = (replace(each, cause=fact.shared) for each in rule.check(fact) if not each.span.file)
+                found = (_of_fact(each, fact) for each in rule.check(fact) if not each.span.file)
                 reports += [(rule.code, each) for each in found]
             except Exception as error:  # noqa: BLE001 (the other rules still run)
                 problems.setdefault(rule.code, of_rule(rule, filename, error))
     return reports, list(problems.values())
+
+
+def _of_fact(report: Report, fact: Fact) -> Report:
+    severity = Severity.ADVICE if fact.at_home else report.severity
+    return replace(report, cause=fact.shared, severity=severity)
 
 
 def of_rule(rule: rules.Identity, filename: str, error: Exception) -> Problem:

@@ -8,6 +8,7 @@ from functools import partial
 
 from torchdevlint.config import Settings
 from torchdevlint.flow.application import Application
+from torchdevlint.flow.at_home import Home
 from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
 from torchdevlint.flow.facts import all_facts
@@ -70,6 +71,7 @@ def analyse(
     callers = Callers(tree, project, partial(_calls_in, settings=settings))
     looking = observers_of(()) if observers is None else observers
     application = Application(tree, source.text, project, callers)
+    home = Home(tree, project, callers, application)
 
     def found(default_changed: bool) -> list[Fact]:
         table = TRANSFERS if recording is None else recording.of(tree, TRANSFERS)
@@ -77,8 +79,8 @@ def analyse(
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))
-        held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu)]
-        useful = map(application.graded, filter(application.has_use_for, held))
+        held = [looking.settled(machine, fact) for fact in founded(machine, callers.give_cpu, callers.place)]
+        useful = map(home.graded, filter(application.has_use_for, held))
         facts = sorted(nearest(useful), key=lambda fact: (fact.at, type(fact).__name__))
         if recording is None:
             _let_go(machine)

@@ -7,13 +7,10 @@ none of them comes to hurts nobody, and where all of them run on the current GPU
 from __future__ import annotations
 
 import ast
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 
-from msgspec.structs import replace
-
 from torchdevlint.flow.callers import Callers
-from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -26,26 +23,19 @@ from torchdevlint.flow.facts.tensors import (
     ReadOnHost,
 )
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_literals import needs_cuda
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
-from torchdevlint.flow.ways import Ways, names_on_the_way
-from torchdevlint.model import Span
 from torchdevlint.patterns import regex
 from torchdevlint.project.missing import cannot_be_imported
-from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
-_FEWEST_OTHERS = 4
-_MOST_BESIDE = 12
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+FEWEST_OTHERS = 4
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
@@ -65,110 +55,27 @@ class Application:
             return False
         if isinstance(fact, MixedDevices) and self._is_moved_by_callers(fact):
             return False
-        if fact.at.file or not self._is_one:
+        if fact.at.file or not self.is_one:
             return True
         if self._cannot_be_imported or self._mentions.is_never_read(fact.at):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)
         if isinstance(fact, DeviceNumber):
-            return self._choice.chooses or not self._choice.cuda
+            return self.choice.chooses or not self.choice.cuda
         if isinstance(fact, (MixedDevices, ReadOnHost)):
             return not self._is_of_cpu
         if isinstance(fact, CheckpointLoad):
-            return not self._writes_on_cpu and (not self._needs_current_gpu or self._choice.processes)
+            return not self._writes_on_cpu and (not self._needs_current_gpu or self.choice.processes)
         return True
-
-    def graded(self, fact: Fact) -> Fact:
-        """The fact with what the programs that come to it say of how bad it is.
-
-        Where each GPU has a process, all of them read the file to the first one, also at home.
-        """
-        if not isinstance(fact, (CheckpointLoad, IgnoresGivenDevice)) or fact.at.file:
-            return fact
-        if self._is_left_over:
-            return replace(fact, at_home=True)
-        if not (self._is_one or self._stands_alone):
-            return fact
-        if isinstance(fact, CheckpointLoad) and fact.rank_code:
-            return fact
-        is_at_home = self._is_read_at_home if isinstance(fact, CheckpointLoad) else self._needs_cuda_at
-        return replace(fact, at_home=is_at_home(fact.at))
-
-    def _needs_cuda_at(self, at: Span) -> bool:
-        """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
-
-        Where one of them chooses, the literal device is what keeps it from the others.
-        """
-        if self._leading.chooses or self._leading.offers or not self._choice.is_current_gpu:
-            return False
-        place, names, programs = self._leading_to(at)
-        return bool(programs) and all(self._needing.are_all_so(each, names, place) for each in programs)
-
-    def _is_read_at_home(self, at: Span) -> bool:
-        """Whether each program that comes to a load needs CUDA for it, or has written the file before.
-
-        A notebook that chooses no device is of the machine that it was written on.
-        """
-        assert self._project is not None
-        place, names, programs = self._leading_to(at)
-        if self._project.path.endswith(NOTEBOOK) and not self._leading.chooses:
-            return True
-        if place is None or not programs:
-            return False
-        writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
-        return all(
-            self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
-            for each in programs
-        )
-
-    def _needing_of(self, program: ModuleFile) -> Ways:
-        """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
-        return self._needing_before if gpu_choice([program.source.text]).chooses else self._needing
-
-    @cached_property
-    def _needing_before(self) -> Ways:
-        assert self._project is not None
-        return Ways(self._project, needs_cuda)
-
-    def _leading_to(self, at: Span) -> tuple[ast.Call | None, frozenset[str], list[ModuleFile]]:
-        """The call at a place, the names of the functions that lead there, and the programs that do so."""
-        place = next((each for each in nodes_in(self._tree, ast.Call) if _is_at(each, at)), None)
-        around = next((each for each in self._tree.body if _holds(each, at.row)), None)
-        defines = frozenset(bound_by(around)) if isinstance(around, _DEFINITIONS) else frozenset()
-        programs, files = self._callers.programs_for(defines) if place is not None else ([], [])
-        return place, frozenset() if place is None else names_on_the_way(files, place), programs
-
-    @cached_property
-    def _is_left_over(self) -> bool:
-        """Whether nothing in an application runs or imports the file, or says its name, as others beside it are.
-
-        Where none of these is imported, what would import them may not be there.
-        """
-        if self._project is None or not is_application(self._project) or self._callers.importers():
-            return False
-        own, others = self._project.path, self._project.saying(())
-        if others is None or len(others) < _FEWEST_OTHERS or own.endswith(NOTEBOOK) or is_program(self._tree):
-            return False
-        beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
-        if not any(map(self._project.importers, beside[:_MOST_BESIDE])):
-            return False
-        stem = (PurePath(own).stem,)
-        said = self._project.saying(stem) or self._project.saying(stem, beside_code=True)
-        return not any(map(is_main_guard, self._tree.body)) and said == ()
-
-    @cached_property
-    def _needing(self) -> Ways:
-        assert self._project is not None
-        return Ways(self._project, needs_cuda, after=True)
 
     def _is_current_gpu(self, fact: IgnoresGivenDevice) -> bool:
         """Whether the GPU that is named is the one that all is on, wherever the place is come to."""
         if self._begins_on_gpu:
             return True
         if fact.kind == "question":
-            return self._choice.is_current_gpu
-        return self._choice.takes_current_gpu if fact.asks else self._needs_current_gpu
+            return self.choice.is_current_gpu
+        return self.choice.takes_current_gpu if fact.asks else self._needs_current_gpu
 
     @cached_property
     def _needs_current_gpu(self) -> bool:
@@ -177,9 +84,9 @@ class Application:
         A program that sends something to CUDA whatever happens, and leaves nobody a choice, needs CUDA, even if a
         helper that it imports asks for it.
         """
-        if self._choice.needs_current_gpu:
+        if self.choice.needs_current_gpu:
             return True
-        if self._leading.chooses or self._choice.offers or not self._choice.is_current_gpu:
+        if self.leading.chooses or self.choice.offers or not self.choice.is_current_gpu:
             return False
         programs = self._programs
         return bool(programs) and all(map(sends_to_cuda, programs))
@@ -213,15 +120,20 @@ class Application:
         return [each for each in (self._tree, *trees) if is_program(each)]
 
     @cached_property
-    def _is_one(self) -> bool:
-        """Whether it is run, or run by what imports it.
+    def is_one(self) -> bool:
+        """Whether nothing installs it, and it is run, or run by what imports it."""
+        return self._project is not None and is_application(self._project) and self.is_run
+
+    @cached_property
+    def is_run(self) -> bool:
+        """Whether it is a program, or what imports it is.
 
         A file without others of its project may be one of many, and what has a few files has hardly been begun.
         """
-        if self._project is None or not is_application(self._project):
+        if self._project is None:
             return False
         others = self._project.saying(())
-        if others is None or len(others) < _FEWEST_OTHERS:
+        if others is None or len(others) < FEWEST_OTHERS:
             return False
         importers = self._callers.importers()
         if not importers and next(self._project.imported(self._project.path), None) is None:
@@ -231,13 +143,6 @@ class Application:
         if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
-
-    @cached_property
-    def _stands_alone(self) -> bool:
-        """Whether it is a program of an application, of which nobody imports anything."""
-        if self._project is None or not is_application(self._project) or self._callers.importers():
-            return False
-        return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
 
     @cached_property
     def _cannot_be_imported(self) -> bool:
@@ -275,15 +180,15 @@ class Application:
         return Mentions(self._tree, self._project, self._callers.importers())
 
     @cached_property
-    def _choice(self) -> GpuChoice:
+    def choice(self) -> GpuChoice:
         """What this file and those that lead to it say together, where nothing that they import says another thing."""
         imported = self._imported()
         if imported is None:
             return GpuChoice(chooses=True, by_option=True, offers=True, numbers=True)
-        return self._leading | offered_choice(imported)
+        return self.leading | offered_choice(imported)
 
     @cached_property
-    def _leading(self) -> GpuChoice:
+    def leading(self) -> GpuChoice:
         """What this file and those that lead to it say."""
         return gpu_choice([self._text, *(each.text for each in self._callers.importers())])
 
@@ -302,11 +207,3 @@ class Application:
             texts += [each.text for each in found if each is not None]
         return texts
 
-
-def _is_at(node: ast.Call, at: Span) -> bool:
-    starts = node.lineno == at.row and node.col_offset + 1 >= at.column
-    return starts and node.end_lineno == at.end_row and (node.end_col_offset or 0) + 1 >= at.end_column
-
-
-def _holds(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from msgspec import Struct
+
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
@@ -35,6 +37,14 @@ _LARGEST = 200_000
 Given = dict[tuple[str, int, str], tuple[bool | None, bool | tuple[Parameter, ...]]]
 """By the file, line and parameter of a function: whether all calls of a file give it tensors of the CPU, and the
 same of what they hand on besides: where that is open, the parameters that they hand on."""
+
+
+class Leading(Struct, frozen=True):
+    """A file on the way to a place, the names of its top level that lead on, and whether its own program does so."""
+
+    file: ModuleFile
+    names: frozenset[str]
+    runs: bool
 
 
 class Callers:
@@ -85,6 +95,13 @@ class Callers:
         here = self._project.path, function.lineno, argument  # type: ignore[attr-defined]
         known = [given for file in naming if (given := self._told(file, name, here)) is not None]
         return bool(known) and all(known)
+
+    def place(self, function: ast.AST, argument: str) -> bool:
+        """Whether a call that was looked at gives a parameter something that is neither on the CPU nor an argument."""
+        if self._project is None:
+            return False
+        here = self._project.path, getattr(function, "lineno", 0), argument
+        return any(given[here][1] is False for given in self._given.values() if here in given)
 
     def give_attribute(self, name: str) -> bool:
         """Whether those who import the file give an object an attribute of this name: ``policy.device = device``.
@@ -142,22 +159,30 @@ class Callers:
 
         And all files on the way. Nothing where these are too many.
         """
+        ways = self.ways_to(names)
+        found = [each.file for each in ways if each.runs or each.file.path.endswith(NOTEBOOK)]
+        own = [each.file for each in ways[:1] if not names and is_program(each.file.tree) and each.file not in found]
+        return own + found, [each.file for each in ways]
+
+    def ways_to(self, names: frozenset[str]) -> list[Leading]:
+        """This file and those that lead to what goes by `names` at its top level; nothing where these are too many."""
         held = None if self._project is None else self._asking().library.get(self._project.path)
         if held is None:
-            return [], []
-        own = ModuleFile(held.path, held.source, self._tree)
-        level, seen, found = [(own, names)], {own.path}, []
-        for file, wanted in level:
-            known, runs = leading_to(file.tree, wanted)
-            if runs or file.path.endswith(NOTEBOOK) or (not wanted and is_program(file.tree)):
-                found.append(file)
-            texts = [each for each in self._importing(file.path) if known and each.path not in seen]
-            naming = self.parsed(self._naming(texts, known))
-            seen.update(each.path for each in naming)
-            level += [(each, known) for each in naming]
-            if len(seen) > _MOST_ON_THE_WAY:
-                return [], []
-        return found, [each for each, _ in level]
+            return []
+        level = [(ModuleFile(held.path, held.source, self._tree), names)]
+        found: dict[str, Leading] = {}
+        while level:
+            file, wanted = level.pop(0)
+            before = found.get(file.path)
+            known, runs = leading_to(file.tree, wanted | (before.names if before is not None else frozenset()))
+            found[file.path] = Leading(file, known, runs)
+            if len(found) > _MOST_ON_THE_WAY:
+                return []
+            if before is None or before.names != known:
+                naming = self.parsed(self._naming(self._importing(file.path), known)) if known else []
+                new = (each for each in naming if each.path not in found or not known <= found[each.path].names)
+                level += [(each, known) for each in new]
+        return list(found.values())
 
     def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""

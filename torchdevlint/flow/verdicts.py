@@ -35,14 +35,20 @@ _NAME = regex(r"\w+(?:\.\w+(?!\w*\())*")
 """A name, or an attribute, at the beginning of an expression, without methods that are called on it."""
 
 
-def founded(machine: Machine, is_given_cpu_elsewhere: Callable[[ast.AST, str], bool]) -> Iterator[Fact]:
-    """What was found and holds, asking whether callers in other files give a parameter tensors of the CPU."""
+def founded(
+    machine: Machine,
+    is_given_cpu_elsewhere: Callable[[ast.AST, str], bool],
+    is_placed_elsewhere: Callable[[ast.AST, str], bool],
+) -> Iterator[Fact]:
+    """What was found and holds, asking what callers in other files give a parameter: tensors of the CPU, or placed."""
     machine.explain(*machine.arrivals.unfounded())
     for key, held in machine.held.items():
         if (held.owner is not None and held.owner.in_pipeline) or not machine.explained.isdisjoint((key, key[-1])):
             continue
         if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
-            yield held.fact
+            known = [each for each in held.assumed if each is not None] if isinstance(held.fact, MixedDevices) else ()
+            placed = any(each in machine.arrivals.placed or is_placed_elsewhere(*each) for each in known)
+            yield replace(held.fact, placed_by_caller=True) if placed else held.fact
 
 
 def _is_given_cpu(

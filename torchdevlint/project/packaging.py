@@ -19,6 +19,12 @@ _DECLARED = {
 """What declares a distribution, by the file at the root of the project."""
 
 
+_PUBLISHED = regex(r"\bclassifiers?\s*=|Programming Language ::")
+"""What a declaration says for an index of packages, where people look for them."""
+_NAME = regex(r"\bname\s*=\s*[\"']?([\w.-]+)")
+_INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
+_BUILT = "PKG-INFO"
+"""What is at the root of what was downloaded from an index."""
 _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
 _OTHER_WAYS = regex(r"namespace|py[-_]modules")
@@ -39,6 +45,23 @@ def is_application(project: Project) -> bool:
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
     return not any(_may_install(each, project, os.path.relpath(folder, root)) for each in declared)
+
+
+def is_published(project: Project) -> bool:
+    """Whether what a project declares is for an index of packages, or people are told to install it from there.
+
+    What is declared for `pip install -e .` alone, as research code does to find its own modules, is not: hardly anybody
+    has it but those who run its programs.
+    """
+    root = root_of(os.path.dirname(project.path))
+    held = (project.text_of(os.path.join(root, name)) for name in _DECLARED)
+    declared = [each.text for each in held if each is not None]
+    if any(map(_PUBLISHED.search, declared)) or project.text_of(os.path.join(root, _BUILT)) is not None:
+        return True
+    names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
+    shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
+    texts = [each.text for each in shown if each is not None]
+    return any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts)
 
 
 def _is_shown(project: Project, root: str) -> bool:

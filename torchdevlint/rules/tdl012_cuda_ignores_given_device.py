@@ -117,7 +117,6 @@ def check(fact: IgnoresGivenDevice) -> Iterator[Report]:
         help=_help(fact),
         notes=(Note(fact.why, fact.given_at),),
         fix=_fix(fact),
-        severity=Severity.ADVICE if fact.at_home else None,
     )
 
 

@@ -141,7 +141,7 @@ def check(fact: CheckpointLoad) -> Iterator[Report]:
 
 
 def _severity(fact: CheckpointLoad) -> Severity | None:
-    if fact.published or fact.at_home:
+    if fact.published:
         return Severity.ADVICE
     return Severity.ERROR if fact.rank_code else None
 

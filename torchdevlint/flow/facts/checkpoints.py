@@ -25,8 +25,6 @@ class CheckpointLoad(Fact, frozen=True):
     published: bool = False
     scope: str = ""
     """The qualified name of the function that holds the call."""
-    at_home: bool = False
-    """All programs that come to it run only where the file was written, or need CUDA as it does."""
 
 
 class WrappedStateDict(Fact, frozen=True):

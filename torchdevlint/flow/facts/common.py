@@ -12,6 +12,8 @@ from torchdevlint.model import Span
 class _Shared(Struct, frozen=True, kw_only=True):
     shared: str = ""
     """What it shares with the other facts that one decision would end; empty where it stands for itself."""
+    at_home: bool = False
+    """It holds, but no program of the project that is seen is hurt by it; then it is advice."""
 
 
 class Fact(_Shared, frozen=True):

@@ -48,6 +48,8 @@ class MixedDevices(Fact, frozen=True):
     scalar: str = ""
     """What stayed if it has one element: ``sum`` (it is written to), ``part`` (of what is joined); or a ``list``, made
     by `torch.tensor` of scalars that are on an accelerator."""
+    placed_by_caller: bool = False
+    """A call that is seen, here or in another file, gives the other operand, or what it is made of, placed."""
 
 
 class DiscardedMove(Fact, frozen=True):
@@ -157,5 +159,3 @@ class IgnoresGivenDevice(Fact, frozen=True):
     """The qualified name of the function that holds it."""
     asks: bool = False
     """Whether it is run only where the tests around it found CUDA."""
-    at_home: bool = False
-    """All programs that come to it need CUDA as it does, and are on the current GPU."""

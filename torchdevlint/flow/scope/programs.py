@@ -86,12 +86,19 @@ def leading_to(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str],
         before = len(found)
         for statement in tree.body:
             if not is_main_guard(statement) and not found.isdisjoint(_read_by(statement)):
-                found.update(bound_by(statement))
+                found.update(_bound_through(statement, found))
     outside = [each for each in tree.body if not is_main_guard(each)]
     running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
     if _runs(outside, _by_name(tree)):
         running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
     return frozenset(found), any(not found.isdisjoint(_read_by(each)) for each in running)
+
+
+def _bound_through(statement: ast.stmt, names: set[str]) -> list[str]:
+    """What a statement of the top level binds by reading one of some names; an import binds each name by itself."""
+    if isinstance(statement, ast.ImportFrom):
+        return [each.asname or each.name for each in statement.names if each.name in names]
+    return list(bound_by(statement))
 
 
 def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:

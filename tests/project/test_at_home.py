@@ -1,0 +1,167 @@
+"""What hurts nobody who runs the programs of an application is advice: what shows that, and what keeps a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+from torchdevlint.project import tree
+
+__all__ = ["inside"]
+
+LAYERS = """import torch
+from torch import nn
+
+class Used(nn.Module):
+    def forward(self, x):
+        return x * torch.ones(3)
+
+class Left(nn.Module):
+    def forward(self, x):
+        return x * torch.ones(3)
+
+def make_left():
+    return Left()
+"""
+MAIN = """import torch
+from layers import Used, make_left
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = Used().to(device)
+print(net(torch.ones(3, device=device)))
+"""
+BOTH = ["layers.py:TDL003", "layers.py:TDL003"]
+METRIC = """import torch
+
+def spread(x: torch.Tensor):
+    return (x - torch.ones(3)).abs()
+"""
+TABLE = """import argparse
+from metric import spread
+from net import Net
+from reading import rows
+
+def report():
+    print(spread(rows("results.csv")))
+
+def main():
+    argparse.ArgumentParser().parse_args()
+    Net().train()
+    report()
+
+if __name__ == "__main__":
+    main()
+"""
+NET = """import torch
+
+class Net:
+    def train(self):
+        print(torch.ones(3, device="cuda" if torch.cuda.is_available() else "cpu"))
+"""
+READING = "import torch\n\ndef rows(path):\n    return parse(path)\n"
+
+
+def test_what_no_program_builds(tmp_path: Path) -> None:
+    """`make_left` is imported and called by nobody, so neither is what it calls."""
+    root = application(tmp_path, layers=LAYERS, main=MAIN)
+    assert found(root) == BOTH[:1]
+    assert found(root, "TDL003") == BOTH
+    (root / "main.py").write_text(MAIN + "print(make_left())\n")
+    assert found(root) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("class Left", "@register\nclass Left"),
+        ("import torch\n", "import torch\nTABLE = [make() for make in [lambda: Left()]]\n"),
+        ("Left()\n", "Left()\n\nif __name__ == '__main__':\n    print(Left()(torch.ones(3)))\n"),
+    ],
+    ids=["registered", "called where it is imported", "tried"],
+)
+def test_what_may_be_built_otherwise(tmp_path: Path, old: str, new: str) -> None:
+    assert found(application(tmp_path, layers=LAYERS.replace(old, new), main=MAIN)) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config.yaml", "model: Left\n"),
+        ("README.md", "`from layers import make_left`\n"),
+        ("choose.py", "NAME = 'Left'\n"),
+        ("plugins.py", "import importlib\nprint(importlib.import_module('layers'))\n"),
+    ],
+)
+def test_what_may_be_found_by_its_name(tmp_path: Path, name: str, text: str) -> None:
+    root = application(tmp_path, layers=LAYERS, main=MAIN)
+    (root / name).write_text(text)
+    assert found(root) == BOTH
+
+
+def test_nothing_that_leads_to_a_helper_speaks_of_devices(tmp_path: Path) -> None:
+    """Code that was run was run on a GPU: what would mix devices there has tensors of the CPU, or nobody calls it."""
+    root = application(tmp_path, metric=METRIC, net=NET, reading=READING, main=TABLE)
+    assert found(root) == []
+    assert found(root, "TDL014") == ["metric.py:TDL014"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("main.py", 'rows("results.csv")', 'rows("results.csv").to(place)'),
+        ("metric.py", ".abs()", ".abs().type_as(x)"),
+        ("reading.py", "parse(path)", "torch.zeros(3).cuda()"),
+    ],
+    ids=["its caller", "the helper itself", "what its caller calls"],
+)
+def test_a_helper_beside_code_that_knows_devices(tmp_path: Path, name: str, old: str, new: str) -> None:
+    root = application(tmp_path, metric=METRIC, net=NET, reading=READING, main=TABLE)
+    (root / name).write_text((root / name).read_text().replace(old, new))
+    assert found(root) == ["metric.py:TDL014"]
+
+
+SETUP = "from setuptools import find_packages, setup\n\nsetup(name='spreads', packages=find_packages())\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        ("README.md", "pip install -e .\n", False),
+        ("README.md", "pip install -U spreads\n", True),
+        ("setup.py", SETUP.replace("name=", "classifiers=['Topic :: Software'], name="), True),
+        ("PKG-INFO", "Name: spreads\n", True),
+    ],
+    ids=["for itself", "installed by name", "published", "downloaded"],
+)
+def test_what_is_installed_for_itself_has_no_users_elsewhere(
+    tmp_path: Path, name: str, text: str, is_found: bool
+) -> None:
+    package = tmp_path / "spreads"
+    package.mkdir()
+    application(package, __init__="", metric=METRIC, net=NET, reading=READING)
+    main = TABLE.replace("from ", "from spreads.")
+    root = application(tmp_path, main=main, setup=SETUP)
+    (root / name).write_text(text)
+    tree.forget()
+    assert found(root) == (["metric.py:TDL014"] if is_found else [])
+
+
+ASKED = """import torch
+
+def masked(x):
+    mask = torch.arange(x.shape[1])
+    if x.is_cuda:
+        mask = mask.cuda()
+    return x * mask
+"""
+
+
+def test_a_question_for_cuda_leaves_only_another_gpu(tmp_path: Path) -> None:
+    main = "import torch\nfrom masks import masked\nuse_cuda = torch.cuda.is_available()\n"
+    root = application(tmp_path, masks=ASKED, main=main + "print(masked(torch.ones(2, 3)))\n")
+    assert found(root) == []
+    (root / "main.py").write_text(main + "print(masked(torch.ones(2, 3, device='cuda:1')))\n")
+    assert found(root) == ["masks.py:TDL012"]

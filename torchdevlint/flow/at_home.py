@@ -1,0 +1,188 @@
+"""What holds, and hurts nobody who runs the programs of an application that are seen: it is advice.
+
+All programs that come to a place need CUDA for it, or have written the file that is read there; or none comes to it; or
+nothing on the way to a function knows of devices, so that its arguments are where its tensors are.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property, partial
+from pathlib import PurePath
+
+from msgspec.structs import replace
+
+from torchdevlint.flow.application import FEWEST_OTHERS, Application
+from torchdevlint.flow.callers import Callers
+from torchdevlint.flow.checks.written_before import writes_what_is_read
+from torchdevlint.flow.facts.checkpoints import CheckpointLoad
+from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.facts.devices import DeviceNumber
+from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices
+from torchdevlint.flow.scope.cuda_literals import needs_cuda
+from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
+from torchdevlint.flow.scope.knowing_devices import nobody_knows
+from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.flow.unreached import Unreached
+from torchdevlint.flow.ways import Ways, names_on_the_way
+from torchdevlint.model import Span
+from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
+from torchdevlint.project.packaging import is_application, is_published
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
+
+_MOST_BESIDE = 12
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class Home:
+    """Where the programs of one project run, seen from one of its files."""
+
+    def __init__(self, tree: ast.Module, project: Project | None, callers: Callers, application: Application) -> None:
+        self._tree = tree
+        self._project = project
+        self._callers = callers
+        self._application = application
+
+    def graded(self, fact: Fact) -> Fact:
+        """The fact with what the programs that come to it say of how bad it is.
+
+        Where each GPU has a process, all of them read the file to the first one, also at home.
+        """
+        if fact.at.file or self._project is None:
+            return fact
+        is_seen = self._is_seen or self._stands_alone
+        return replace(fact, at_home=True) if self._is_left_over or (is_seen and self._hurts_nobody(fact)) else fact
+
+    def _hurts_nobody(self, fact: Fact) -> bool:
+        if self._is_seen and self._unreached.holds(fact.at.row):
+            return True
+        if isinstance(fact, CheckpointLoad):
+            return not fact.rank_code and self._is_read_at_home(fact.at)
+        if isinstance(fact, IgnoresGivenDevice):
+            return (fact.kind == "question" and self._leading.is_current_gpu) or self._needs_cuda_at(fact.at)
+        if isinstance(fact, DeviceNumber):
+            return self._needs_cuda_at(fact.at)
+        return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
+
+    def _is_of_tensors_of_the_cpu(self, fact: MixedDevices) -> bool:
+        """Whether a function mixes what it makes with an argument, and nothing that leads there speaks of devices."""
+        assert self._project is not None
+        if not self._is_seen or fact.placed_by_caller or not fact.creations:
+            return False
+        if fact.other_origin != "argument" or fact.entry != "function":
+            return False
+        return nobody_knows(self._tree, fact.at.row, self._project)
+
+    @cached_property
+    def _is_seen(self) -> bool:
+        """Whether all programs that come to the file are there, since it has no users elsewhere."""
+        if self._project is None or not self._application.is_run:
+            return False
+        return is_application(self._project) or not is_published(self._project)
+
+    @cached_property
+    def _leading(self) -> GpuChoice:
+        return self._application.leading
+
+    @cached_property
+    def _unreached(self) -> Unreached:
+        assert self._project is not None
+        return Unreached(self._tree, self._project, self._callers)
+
+    def _needs_cuda_at(self, at: Span) -> bool:
+        """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
+
+        Where one of them chooses, the literal device is what keeps it from the others.
+        """
+        place, names, programs, files = self._leading_to(at)
+        said = gpu_choice(each.source.text for each in files)
+        if not programs or said.chooses or said.offers or not self._application.choice.is_current_gpu:
+            return False
+        return all(self._needing.are_all_so(each, names, place) for each in programs)
+
+    def _is_read_at_home(self, at: Span) -> bool:
+        """Whether each program that comes to a load needs CUDA for it, or has written the file before.
+
+        A notebook that chooses no device is of the machine that it was written on.
+        """
+        assert self._project is not None
+        place, names, programs, _ = self._leading_to(at)
+        if self._project.path.endswith(NOTEBOOK) and not self._leading.chooses:
+            return True
+        if not isinstance(place, ast.Call) or not programs:
+            return False
+        writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
+        return all(
+            self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
+            for each in programs
+        )
+
+    def _needing_of(self, program: ModuleFile) -> Ways:
+        """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
+        return self._needing_before if gpu_choice([program.source.text]).chooses else self._needing
+
+    @cached_property
+    def _needing_before(self) -> Ways:
+        assert self._project is not None
+        return Ways(self._project, needs_cuda)
+
+    def _leading_to(
+        self, at: Span
+    ) -> tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]:
+        """What is at a place, the names of the functions that lead there, the programs that do so, and all files."""
+        exact = (each for each in inside(self._tree) if isinstance(each, ast.expr) and _is_exactly_at(each, at))
+        calls = (each for each in nodes_in(self._tree, ast.Call) if _is_at(each, at))
+        place = next(calls, None) or next(exact, None)
+        around = next((each for each in self._tree.body if _holds(each, at.row)), None)
+        defines = frozenset(bound_by(around)) if isinstance(around, _DEFINITIONS) else frozenset()
+        if place is None:
+            return None, frozenset(), [], []
+        programs, files = self._callers.programs_for(defines)
+        return place, names_on_the_way(files, place), programs, files
+
+    @cached_property
+    def _is_left_over(self) -> bool:
+        """Whether nothing in an application runs or imports the file, or says its name, as others beside it are.
+
+        Where none of these is imported, what would import them may not be there.
+        """
+        if self._project is None or not is_application(self._project) or self._callers.importers():
+            return False
+        own, others = self._project.path, self._project.saying(())
+        if others is None or len(others) < FEWEST_OTHERS or own.endswith(NOTEBOOK) or is_program(self._tree):
+            return False
+        beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
+        if not any(map(self._project.importers, beside[:_MOST_BESIDE])):
+            return False
+        stem = (PurePath(own).stem,)
+        said = self._project.saying(stem) or self._project.saying(stem, beside_code=True)
+        return not any(map(is_main_guard, self._tree.body)) and said == ()
+
+    @cached_property
+    def _needing(self) -> Ways:
+        assert self._project is not None
+        return Ways(self._project, needs_cuda, after=True)
+
+    @cached_property
+    def _stands_alone(self) -> bool:
+        """Whether it is a program of an application, of which nobody imports anything."""
+        if self._project is None or not is_application(self._project) or self._callers.importers():
+            return False
+        return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
+
+
+def _is_exactly_at(node: ast.expr, at: Span) -> bool:
+    return (node.lineno, node.col_offset + 1, node.end_lineno) == (at.row, at.column, at.end_row) and (
+        node.end_col_offset or 0
+    ) + 1 == at.end_column
+
+
+def _is_at(node: ast.Call, at: Span) -> bool:
+    starts = node.lineno == at.row and node.col_offset + 1 >= at.column
+    return starts and node.end_lineno == at.end_row and (node.end_col_offset or 0) + 1 >= at.end_column
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)

@@ -1,0 +1,99 @@
+"""What no program of an application comes to: functions and classes that are defined and that nothing runs.
+
+Names decide, over all files on the way: a definition is reached if something that is run reads a name which leads
+there. So it is if it may be found otherwise: by a decorator that registers it, by its text, or in a configuration.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchdevlint.flow.callers import Callers, Leading
+from torchdevlint.flow.scope.mentions import may_look_names_up
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.project.modules import bound_by
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_MOST_NAMES = 12
+"""Where more definitions lead to a place, nobody knows who reads one of them."""
+_MOST_FILES = 40
+_REGISTERS_NOTHING = frozenset(
+    "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
+    "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
+)
+_LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
+"""How a program comes to a file that no import statement names."""
+
+
+class Unreached:
+    """The definitions of one file, with the `callers` that may lead to them."""
+
+    def __init__(self, tree: ast.Module, project: Project, callers: Callers) -> None:
+        self._tree = tree
+        self._project = project
+        self._callers = callers
+        self._known: dict[str, bool] = {}
+
+    def holds(self, line: int) -> bool:
+        """Whether a line is in a definition of the top level that no program of the project comes to."""
+        around = next((each for each in self._tree.body if each.lineno <= line <= (each.end_lineno or line)), None)
+        if not isinstance(around, _DEFINITIONS) or self._project.path.endswith(NOTEBOOK):
+            return False
+        if around.name not in self._known:
+            self._known[around.name] = not self._is_reached(around.name)
+        return self._known[around.name]
+
+    def _is_reached(self, name: str) -> bool:
+        ways = self._callers.ways_to(frozenset({name}))
+        if not ways or any(each.runs or each.file.path.endswith(NOTEBOOK) for each in ways):
+            return True
+        leading = [(each, statement) for each in ways for statement in _on_the_way(each)]
+        if any(_is_run(each.names, statement) for each, statement in leading):
+            return True
+        names = {statement.name for _, statement in leading if isinstance(statement, _DEFINITIONS)}
+        return len(names) > _MOST_NAMES or self._may_be_found(name, names)
+
+    def _may_be_found(self, own: str, names: set[str]) -> bool:
+        """Whether a name may be looked up as a text: by what leads here, in a configuration, or anywhere for `own`."""
+        held = self._project.text_of(self._project.path)
+        texts = [each.text for each in (held, *self._callers.importers()) if each is not None]
+        if held is None or any(map(may_look_names_up, texts)):
+            return True
+        if any(self._project.saying((word,)) != () for word in _LOADED_BY_NAME):
+            return True
+        if any(self._project.saying((each,), beside_code=True) != () for each in sorted(names)):
+            return True
+        paths = self._project.saying((own,))
+        if paths is None or len(paths) > _MOST_FILES:
+            return True
+        written = re.compile(rf"['\"./]{re.escape(own)}['\"]")
+        return any(written.search(each.text) for path in paths if (each := self._project.text_of(path)) is not None)
+
+
+def _on_the_way(leading: Leading) -> Iterator[ast.stmt]:
+    """The statements of the top level of a file that read one of the names which lead on, and those that bind them."""
+    for statement in leading.file.tree.body:
+        if not leading.names.isdisjoint(bound_by(statement)) or _reads(statement, leading.names):
+            yield statement
+
+
+def _reads(node: ast.AST, names: frozenset[str]) -> bool:
+    read = any(each.id in names and isinstance(each.ctx, ast.Load) for each in nodes_in(node, ast.Name))
+    return read or any(each.attr in names for each in nodes_in(node, ast.Attribute))
+
+
+def _is_run(names: frozenset[str], statement: ast.stmt) -> bool:
+    """Whether a statement that leads on is run when its file is, be it a trial, or hands what it defines to others."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return False
+    if isinstance(statement, _DEFINITIONS):
+        paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in statement.decorator_list)
+        return not _REGISTERS_NOTHING.issuperset(path or "" for path in paths)
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return any(_reads(each, names) for each in nodes_in(statement, ast.Call))
+    return True
