@@ -14,7 +14,7 @@ from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Init
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.flow.kinds.construction import is_part_of_init
+from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import NOBODY, Observers, observers_of
@@ -251,6 +251,8 @@ def _enter_methods(
             if info.is_module:
                 keep_built(info, end)
             machine.emit(Initialised(machine, info, end))
+        elif end is not None and info.is_module and is_built_by_base(info, name, kind == "init"):
+            machine.emit(Initialised(machine, info, end, name))
 
 
 def _entry_kind(machine: Machine, info: ClassInfo, name: str) -> str:

@@ -276,11 +276,12 @@ class FunctionEnded(_OnPath):
 
 
 class Initialised(Struct):
-    """The ``__init__`` of a class was run, and left `state`."""
+    """The ``__init__`` of a class, or another `method` that only the ``__init__`` of a base calls, left `state`."""
 
     machine: Machine
     info: ClassInfo
     state: State
+    method: str = "__init__"
 
 
 class FileEnded(Struct):

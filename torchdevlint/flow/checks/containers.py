@@ -80,7 +80,7 @@ def _note_refused(event: AttributeRefused) -> None:
 
 
 def _note_initialised(event: Initialised) -> None:
-    """After ``__init__``: the attributes that hold lists or dicts of modules which nothing registers (TDL102)."""
+    """After what builds a Module: the attributes with lists or dicts of modules which nothing registers (TDL102)."""
     machine, info, state = event.machine, event.info, event.state
     if not info.is_module and not contents.is_composite(info):
         return
@@ -98,7 +98,7 @@ def _note_initialised(event: Initialised) -> None:
             if found is None:
                 continue
             holds, kind = "modules", found
-        used = _first_read(info, attribute)
+        used = _first_read(info, attribute, event.method)
         if used is None or _is_registered(info, attribute, place):
             continue
         if moves_elements(info, attribute, kind) and _holds_constants(value):
@@ -213,11 +213,11 @@ def _holds_constants(value: Value) -> bool:
     return bool(inside) and all(is_constant(each) for each in inside)
 
 
-def _first_read(info: ClassInfo, attribute: str) -> ast.AST | None:
-    """The first place outside ``__init__`` that reads ``self.<attribute>``."""
+def _first_read(info: ClassInfo, attribute: str, built_by: str) -> ast.AST | None:
+    """The first place that reads ``self.<attribute>``, outside of ``__init__`` and the method that builds it."""
     for each in info.mro:
         for name, method in each.methods.items():
-            if name == "__init__":
+            if name in ("__init__", built_by):
                 continue
             for node in nodes_in(method, ast.Attribute):
                 if node.attr == attribute and isinstance(node.ctx, ast.Load) and dotted_path(node.value) == "self":

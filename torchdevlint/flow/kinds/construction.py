@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Machine
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 
@@ -32,6 +33,28 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
         each == "__init__" or (each is not None and is_part_of_init(machine, info, each, around | {name}))
         for each in callers
     )
+
+
+_BUILDS = regex(r"_*(?:build|make|create|init|setup|configure)(?:_|$)(?!weight|param|optim|loss|data)")
+"""Names of methods by which a base that is not known has the class make its layers."""
+
+
+def is_built_by_base(info: ClassInfo, name: str, in_init: bool) -> bool:
+    """Whether a base calls a method to have layers made: in its ``__init__``, or by its name if no base is known.
+
+    What the class calls in its own ``__init__`` is seen there.
+    """
+    init = info.methods.get("__init__")
+    if init is not None and name in _reads_by_name(init):
+        return False
+    if in_init:
+        return True
+    return not info.resolved and _BUILDS.match(name) is not None and not _is_read_here(info.node, name)
+
+
+def _is_read_here(owner: ast.ClassDef, name: str) -> bool:
+    """Whether a class itself calls one of its methods, other than by ``super()``."""
+    return any(isinstance(each.value, ast.Name) for each in _reads_by_name(owner).get(name, ()))
 
 
 def _holder(methods: dict[ast.FunctionDef | ast.AsyncFunctionDef, str], read: ast.Attribute) -> str | None:
