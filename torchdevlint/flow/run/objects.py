@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.instances import as_made
+from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
 from torchdevlint.flow.state.entries import Entry
@@ -125,7 +126,7 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
         return value
     info = receiver.info
     if info.is_module:
-        value = adopt(value)
+        value = value if _is_a_stage(value, info) else adopt(value)
     elif not info.resolved:
         value = _maybe_registered(value)
     _write(info.attributes, name, value)
@@ -140,6 +141,12 @@ def _write(attributes: dict[str, Value], name: str, value: Value) -> None:
         attributes[name] = value
     elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
         attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+
+
+def _is_a_stage(value: Value, info: ClassInfo) -> bool:
+    """Whether a layer is put on one of several accelerators that its Module names by number, and stays there."""
+    numbered = isinstance(value, Library) and value.device is not None and value.device.index is not None
+    return numbered and is_in_stages(info.node)
 
 
 def _maybe_registered(value: Value) -> Value:

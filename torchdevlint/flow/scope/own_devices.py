@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 
@@ -34,6 +35,18 @@ def _placing(method: ast.AST) -> Iterator[ast.expr]:
             yield from call.args[:1]
         elif call.func.attr in torch_api.NEW_METHODS:
             yield call.func.value
+
+
+@once_a_node
+def is_in_stages(node: ast.ClassDef) -> bool:
+    """Whether a class puts parts of itself on several accelerators by their numbers: nobody moves it as a whole."""
+    moves = (each for each in nodes_in(node, ast.Call) if isinstance(each.func, ast.Attribute))
+    named = {ast.unparse(each.args[0]) for each in moves if each.func.attr in ("to", "cuda") and len(each.args) == 1}  # type: ignore[attr-defined]
+    numbers = (_NUMBERED.search(text) for text in named)
+    return len({number.group(1) for number in numbers if number is not None}) > 1
+
+
+_NUMBERED = regex(r"^(?:(?:\w+\.)?device\()?['\"]?(?:cuda:|xpu:|npu:)?(\d+)['\"]?\)?$")
 
 
 def _is_own_place(node: ast.expr) -> bool:
