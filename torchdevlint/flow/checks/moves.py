@@ -13,6 +13,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.encoded import is_encoding
 from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
+from torchdevlint.flow.kinds.moved_beside import moved_beside
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
@@ -164,7 +165,9 @@ def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | N
     if not isinstance(value, Unknown):
         return None
     evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
-    return evidence if evidence is not None else _shown(frame, node, shown_by(frame, node, state))
+    if evidence is None:
+        evidence = _shown(frame, node, shown_by(frame, node, state))
+    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
 
 
 def _shown(frame: Frame, node: ast.expr, place: ast.AST | None) -> Evidence | None:
