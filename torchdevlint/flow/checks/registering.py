@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Machine
@@ -70,14 +71,15 @@ def attribute_of(machine: Machine, site: Site) -> tuple[str, bool] | None:
 
     What is in a list, a dict or a distribution is held, but is not the attribute itself.
 
-    None for a class that overrides how it is moved, which can move anything along.
+    None for a class that overrides how it is moved in a way that may move it along.
     """
     held = [
         (_assigned_before(info.assigned_at.get(name), site), name, value)
         for info in machine.classes.values()
-        if info.is_module and _MOVES_ITSELF.isdisjoint(info.all_methods)
+        if info.is_module
         for name, value in info.attributes.items()
         if any(site in tensor.creations and not tensor.parameter for tensor in tensors_in(value))
+        and not may_move_along(info, name)
     ]
     if not held:
         return None
@@ -91,4 +93,22 @@ def _assigned_before(target: ast.AST | None, site: Site) -> int:
     return line if line <= getattr(site.node, "lineno", 0) else -1
 
 
-_MOVES_ITSELF = frozenset({"_apply", "to", "cuda"})
+_MOVERS = ("_apply", "to", "cuda")
+_ANY = frozenset({"setattr", "getattr", "vars", "__dict__", "__setattr__"})
+_HANDS_ON = frozenset({*_MOVERS, "cpu", "float", "half", "double", "modules", "children", "parameters", "buffers"})
+
+
+def may_move_along(info: ClassInfo, attribute: str) -> bool:
+    """Whether the class overrides ``to`` and its kin in a way that may move an attribute that no Module registers.
+
+    One that names what it moves, and not this, does not: ``super().to(device); self.mean = self.mean.to(device)``.
+    """
+    return any(_may_move(info.all_methods[name][1], attribute) for name in _MOVERS if name in info.all_methods)
+
+
+def _may_move(mover: ast.AST, attribute: str) -> bool:
+    words = {each.attr for each in nodes_in(mover, ast.Attribute)} | {each.id for each in nodes_in(mover, ast.Name)}
+    if attribute in words or words & _ANY:
+        return True
+    own = (dotted_path(each.func) or "" for each in nodes_in(mover, ast.Call))
+    return any(path.startswith("self.") and path.rpartition(".")[2] not in _HANDS_ON for path in own)

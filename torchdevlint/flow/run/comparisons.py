@@ -9,6 +9,7 @@ from typing import Any
 
 from torchdevlint.flow.events import Compared
 from torchdevlint.flow.run import operations
+from torchdevlint.flow.run.told import told_by_other
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
 from torchdevlint.flow.state.devices import CPU, MODEL, TOP, on_cpu
 from torchdevlint.flow.state.machine import Frame
@@ -45,7 +46,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(symbol, (ast.In, ast.NotIn)):
         return UNKNOWN
     if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
-        operands = [(node.left, left), (node.comparators[0], right)]
+        operands = told_by_other(frame, [(node.left, left), (node.comparators[0], right)])
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)

@@ -10,16 +10,19 @@ from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.scope.uses import Scope, Uses, asked_in, grows, uses_in
-from torchdevlint.flow.state.devices import MODEL, TOP, Origin
+from torchdevlint.flow.state.devices import TOP, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.patterns import regex
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})
 _METHODS = frozenset("sum mean prod exp log sqrt pow abs float clamp relu sigmoid softmax flatten view reshape".split())
 """What is calculated element by element or along dimensions, of arrays of any kind."""
 _MOST_NAMES = 2
+_OF_TENSORS = regex(r"[xzhuvy]s?|x_?\d|inputs?|hidden|feat(?:ure)?s?|latents?|emb(?:edding)?s?|logits|images?|obs")
+"""Names of what is given to a model, and never of numbers that it is told."""
 
 
 def told_by_other(frame: Frame, operands: Operands) -> Operands:
@@ -27,7 +30,7 @@ def told_by_other(frame: Frame, operands: Operands) -> Operands:
 
     The same goes for one that gets a further dimension, ``t[:, None]``, and for what is calculated with such.
 
-    So is what ``forward`` is given first.
+    So is what ``forward`` is given first, and what another method of a Module is, if it is called like one.
     """
     held = [each for _, value in operands for _, each in alternatives(value)]
     if not any(isinstance(each, Tensor) and each.creations and each.ndim for each in held):
@@ -51,7 +54,7 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
         uses = used.get(name) or Uses()
         if uses.is_container or uses.called or uses.class_is_asked_for:
             continue
-        if given == MODEL and name in _first_input(frame):
+        if name in _first_input(frame, given.origin):
             return given_tensor(given, at)
         if uses.attributes & _OF_ARRAYS or name != dotted_path(node):
             if name not in argument_names(frame.function):
@@ -61,11 +64,19 @@ def _told(frame: Frame, at: ast.expr, value: Value) -> Value:
     return value
 
 
-def _first_input(frame: Frame) -> list[str]:
-    """The first parameter of ``forward`` after `self`."""
+def _first_input(frame: Frame, origin: Origin) -> list[str]:
+    """The first parameter of ``forward`` after `self`; of another method of a Module, if it has a name of tensors.
+
+    As in ``def log_prob(self, z): return -((z - self.mean) ** 2).sum(-1)``.
+    """
     function = frame.function
-    named = isinstance(function, ast.FunctionDef) and function.name == "forward"
-    return positional_names(function)[1:2] if named and function is not None else []
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    first = positional_names(function)[1:2]
+    if function.name == "forward":
+        return first if origin is Origin.MODEL else []
+    of_module = frame.owner is not None and frame.owner.is_module and frame.entry.kind == "method"
+    return [name for name in first if _OF_TENSORS.fullmatch(name)] if of_module and not frame.depth else []
 
 
 def _calculated_with(function: Scope, node: ast.expr, names: int = 0) -> Iterator[ast.expr]:

@@ -1,0 +1,116 @@
+"""Objects that move themselves: a ``to`` of their own that moves some attributes and forgets one.
+
+``self.adj = self.adj.to(device)`` in the class's own ``to`` or ``cuda`` says what is meant to move. What ``__init__``
+makes besides, and meets these in a method, stays on the CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import permutations
+
+from torchdevlint.flow.events import FileStarted, Mixed, Operated
+from torchdevlint.flow.kinds.construction import is_part_of_init
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import Step, Tensor, Value
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_MOVERS = ("to", "cuda", "_apply")
+_GOES_ON = frozenset().union(torch_api.METHOD_TENSOR, torch_api.TENSOR_ATTRIBUTES).difference(torch_api.CONVERSIONS)
+"""Methods and attributes of a tensor that give another one, at the same place."""
+
+
+def _begin(event: FileStarted) -> None:
+    if any(_moved_in(node) for node in nodes_in(event.machine.tree, ast.ClassDef)):
+        event.machine.observe(Operated, _note_operands)
+
+
+def _note_operands(event: Operated) -> None:
+    """``self.adj @ x / self.degree``, where ``to`` moves `self.adj` alone."""
+    frame, owner = event.frame, event.frame.owner
+    moved = _moved_in(owner.node) if owner is not None and not frame.depth else {}
+    if not moved or owner is None or len(event.operands) < 2 or _is_before_the_move(frame, owner):
+        return
+    for (at, _), (other_at, other) in permutations(event.operands, 2):
+        names = set(_attributes(at))
+        if not names or not names <= moved.keys() or not _is_forgotten(owner, other_at, other):
+            continue
+        move = moved[min(names)]
+        step = Step("moved by the object itself", move)
+        there = Tensor(Device(Origin.EXPRESSION, "self"), None, (), (step,), moved=True)
+        strict = event.operation == "`@`"
+        if strict or other.ndim:  # type: ignore[attr-defined]
+            pair = (other_at, other), (at, there)
+            frame.machine.emit(Mixed(frame, event.state, event.node, event.operation, *pair, False))  # type: ignore[arg-type]
+        return
+
+
+def _is_before_the_move(frame: Frame, owner: ClassInfo) -> bool:
+    """Whether a method moves the object, makes it, or runs only while it is made."""
+    name = getattr(frame.function, "name", "__init__")
+    return name in ("__init__", "cpu", *_MOVERS) or is_part_of_init(frame.machine, owner, name)
+
+
+def _is_forgotten(owner: ClassInfo, node: ast.expr, value: Value) -> bool:
+    """Whether an operand is a new tensor that ``__init__`` keeps, and that no other method writes or moves."""
+    names = list(_attributes(node))
+    if not isinstance(value, Tensor) or value.device != DEFAULT or not value.creations or len(names) != 1:
+        return False
+    if any(site.where != "init" and not site.scope.endswith("__init__") for site in value.creations):
+        return False
+    writers = [method for each in owner.mro for method in each.writers.get(names[0], ())]
+    spoken = {path.attr for path in _own_paths(owner.node) if _is_in_mover(owner.node, path)}
+    return len(writers) == 1 and getattr(writers[0], "name", "") == "__init__" and names[0] not in spoken
+
+
+def _is_in_mover(owner: ast.ClassDef, path: ast.Attribute) -> bool:
+    return any(path in nodes_in(each, ast.Attribute) for each in _movers(owner))
+
+
+def _own_paths(owner: ast.ClassDef) -> Iterator[ast.Attribute]:
+    return (each for mover in _movers(owner) for each in nodes_in(mover, ast.Attribute) if _is_of_self(each))
+
+
+def _attributes(node: ast.expr) -> Iterator[str]:
+    """The attributes of `self` that an operand is calculated of, element by element or by a method of tensors."""
+    if isinstance(node, ast.Attribute) and _is_of_self(node):
+        yield node.attr
+    elif isinstance(node, ast.BinOp):
+        yield from _attributes(node.left)
+        yield from _attributes(node.right)
+    elif isinstance(node, (ast.Subscript, ast.UnaryOp)):
+        yield from _attributes(node.value if isinstance(node, ast.Subscript) else node.operand)
+    elif isinstance(node, ast.Attribute) and node.attr in _GOES_ON:
+        yield from _attributes(node.value)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GOES_ON:
+        yield from _attributes(node.func.value)
+
+
+def _is_of_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _movers(owner: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name in _MOVERS]
+
+
+@once_a_node
+def _moved_in(owner: ast.ClassDef) -> dict[str, ast.AST]:
+    """The attributes that the class itself moves, with the moves: ``self.a = self.a.to(device)``."""
+    found: dict[str, ast.AST] = {}
+    for assign in (each for mover in _movers(owner) for each in nodes_in(mover, ast.Assign)):
+        call, path = assign.value, dotted_path(assign.targets[0])
+        if path is None or not path.startswith("self.") or path.count(".") > 1 or not isinstance(call, ast.Call):
+            continue
+        moves = isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS
+        if moves and dotted_path(call.func.value) == path:  # type: ignore[attr-defined]
+            found[path.removeprefix("self.")] = call
+    return found
+
+
+EVENTS = {FileStarted: _begin}
