@@ -500,6 +500,13 @@ PARAMETER_FREE_MODULES = frozenset(
     UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
     """.split()
 )
+FUNCTIONAL_LOSSES = frozenset(
+    """
+    binary_cross_entropy binary_cross_entropy_with_logits cross_entropy huber_loss kl_div l1_loss mse_loss nll_loss
+    smooth_l1_loss
+    """.split()
+)
+"""Functions that compare what a model gives with a target."""
 LOSS_WEIGHTS = {
     "BCELoss": {"weight": 0},
     "BCEWithLogitsLoss": {"weight": 0, "pos_weight": 4},

@@ -11,6 +11,7 @@ from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
 from torchdevlint.flow.run.operations import combine
+from torchdevlint.flow.run.outputs import taken_by_loss
 from torchdevlint.flow.run.python_calls import call_builtin
 from torchdevlint.flow.run.special_calls import (
     SPECIAL,
@@ -167,6 +168,8 @@ def _operation(
     if plain in torch_api.CROSSING:
         return UNKNOWN
     operands = operands_of(plain, arguments, 0)
+    if plain in torch_api.FUNCTIONAL_LOSSES:
+        operands = taken_by_loss(frame, state, operands, False)
     if "out" in arguments.keywords:
         written = tensor_operands(*arguments.keywords["out"])
         combine(frame, state, node, f"`{_short(name)}()`", [*operands, *written], True)

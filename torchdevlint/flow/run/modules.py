@@ -17,6 +17,7 @@ from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
+from torchdevlint.flow.run.outputs import taken_by_loss
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.run.wrapping import scatters
 from torchdevlint.flow.scope.names import last_name
@@ -99,6 +100,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     if arguments.rest is not None and arguments.rest[1] != UNKNOWN:
         operands.append(arguments.rest)
     device = TOP if module.device == DEFAULT else module.device
+    if tail.endswith("Loss") and module.name.startswith("torch."):
+        operands = taken_by_loss(frame, state, operands, module.held is not None)
     given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
     layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
     if not operands or (module.name and not given and not layer):
