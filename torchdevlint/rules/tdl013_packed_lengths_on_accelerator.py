@@ -68,13 +68,14 @@ from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Value
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import inside, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -119,11 +120,28 @@ def _note_packing(frame: Frame, state: State, node: ast.Call, name: str, argumen
     if lengths is None:
         return
     at, value = lengths
-    for _, each in alternatives(value, state.conditions):
+    for _, held in alternatives(value, state.conditions):
+        sum_of_mask = _sum_of_mask(frame, at) if isinstance(held, Unknown) and held.given == MODEL else None
+        each = held if sum_of_mask is None else given_tensor(MODEL, sum_of_mask)
         if not isinstance(each, Tensor) or not is_off_host(frame, each):
             continue
         if not _came_as_lengths(frame, at, each) or _came_with_input(frame, arguments, at):
             _record(frame, state, node, at, each)
+
+
+def _sum_of_mask(frame: Frame, node: ast.expr) -> ast.expr | None:
+    """``mask.sum(1)``: a mask that `forward` takes is one of its inputs, and so are the lengths that it says."""
+    for _ in range(_MAX_HOPS):
+        if isinstance(node, ast.Name) and frame.function is not None:
+            places = [each for each in nodes_in(frame.function, ast.Assign) if _binds(each, node.id)]
+            if len(places) != 1:
+                return None
+            node = places[0].value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr != "sum":
+            node = node.func.value
+    summed = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    names = (each for each in inside(summed) if isinstance(each, ast.Name)) if summed is not None else ()
+    return node if any("mask" in each.id for each in names) else None
 
 
 def _came_with_input(frame: Frame, arguments: Arguments, lengths: ast.expr) -> bool:
