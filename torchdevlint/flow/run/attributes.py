@@ -15,6 +15,7 @@ from torchdevlint.flow.run.imports import member
 from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
 from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.scope.decorators import is_property
+from torchdevlint.flow.scope.filled_attributes import filled_on_host
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
@@ -128,6 +129,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         if found == UNKNOWN and node.attr == "param_groups":
             return parameter_groups(receiver.info, node)
         inherited = receiver.info.is_module and not receiver.info.resolved and receiver.device == MODEL
+        inherited = inherited and not any(node.attr in filled_on_host(each.node) for each in receiver.info.mro)
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value

@@ -61,6 +61,8 @@ def _make(frame: Frame, state: State, node: ast.Call, name: str, tail: str, argu
     if given is not None and is_tagged_choice(given[1]):
         return distribute(given[1], lambda each: _make(frame, state, node, name, tail, arguments.but("device", each)))
     device = factory_device(frame, state, arguments, tail not in torch_api.CPU_FACTORIES)
+    if given is None and arguments.starred and "fill_value" in arguments.keywords:
+        device = TOP  # what is starred beside it is no size: nobody knows what it says
     if given is not None and isinstance(given[1], Dev) and given[1].creations:
         return Tensor(
             device, _factory_ndim(tail, arguments), given[1].creations, (Step(f"created by `{name}`", node, name),)

@@ -25,11 +25,6 @@ _PLAIN_BASES = frozenset({"object", "nn.Module", "torch.nn.Module", "Module", "A
 _MOST_FILES = 40
 
 
-def may_look_names_up(text: str) -> bool:
-    """Whether a file looks up names that are not written down."""
-    return _DYNAMIC.search(text) is not None
-
-
 class Mentions:
     """Where the names of the definitions of one file are read, which `importers` import, directly or not."""
 
@@ -81,7 +76,7 @@ class Mentions:
             return False
         own = self._project.text_of(self._project.path)
         texts = [each.text for each in (own, *self._importers) if each is not None]
-        return own is None or any(map(may_look_names_up, texts))
+        return own is None or any(map(_DYNAMIC.search, texts))
 
 
 def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
