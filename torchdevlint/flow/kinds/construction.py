@@ -14,7 +14,7 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
     """Whether all that reads a method is a call in the ``__init__`` of its class, of a base or of a subclass.
 
     Or in methods of these of which the same holds. A call in a function that ``__init__`` defines comes later, and what
-    another class reads from its `self` is its own.
+    another class reads from its `self` is its own. The ``__init__`` of another Module asks what it has just made.
     """
     if name.startswith("__") or name in around:
         return False
@@ -27,6 +27,8 @@ def is_part_of_init(machine: Machine, info: ClassInfo, name: str, around: frozen
     theirs = {id(each) for one in machine.classes.values() if one not in family for each in _own_reads(one.node)}
     reads = [each for each in reads if id(each) not in theirs]
     methods = {node: each for one in family for each, node in one.methods.items()}
+    makers = (one for one in machine.classes.values() if one not in family and one.is_module)
+    methods |= {one.methods["__init__"]: "__init__" for one in makers if "__init__" in one.methods}
     holders = [_holder(methods, each) for each in reads]
     callers = {each for each in holders if each != name}
     return bool(callers) and all(
