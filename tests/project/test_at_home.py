@@ -165,3 +165,37 @@ def test_a_question_for_cuda_leaves_only_another_gpu(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(main + "print(masked(torch.ones(2, 3, device='cuda:1')))\n")
     assert found(root) == ["masks.py:TDL012"]
+
+WINDOW = """import sys
+from masks import Masked
+from widgets import Application, Window
+
+class Main(Window):
+    def __init__(self):
+        super().__init__()
+        self.button.pressed.connect(self.show)
+
+    def show(self):
+        print(Masked().cuda()(self.picture.cuda()))
+
+if __name__ == "__main__":
+    window = Main()
+    sys.exit(Application(sys.argv).run(window))
+"""
+MASKED = """import torch
+from torch import nn
+
+class Masked(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[1]).cuda()
+"""
+
+
+def test_a_program_that_names_nothing_but_cuda(tmp_path: Path) -> None:
+    """What calls `show` is not known, but nothing that leads there sends anything elsewhere; one that does is enough."""
+    wide = "import torch\n\ndef spread(n):\n    return torch.ones(n, device='cuda:1')\n"
+    window = WINDOW.replace("import sys\n", "import sys\nimport wide\n")
+    root = application(tmp_path, masks=MASKED, main=window, wide=wide)
+    assert found(root) == []
+    (root / "main.py").write_text(window.replace("picture.cuda()", "picture.to(self.place)"))
+    assert found(root) == ["masks.py:TDL012"]

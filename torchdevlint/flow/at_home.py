@@ -19,7 +19,7 @@ from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices
-from torchdevlint.flow.scope.cuda_literals import needs_cuda
+from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import nobody_knows
 from torchdevlint.flow.scope.programs import is_program
@@ -94,13 +94,18 @@ class Home:
     def _needs_cuda_at(self, at: Span) -> bool:
         """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.
 
-        Where one of them chooses, the literal device is what keeps it from the others.
+        Where one of them chooses, the literal device is what keeps it from the others; where none names anything but
+        CUDA, all are for CUDA, be the ways to the place understood or not.
         """
+        assert self._project is not None
         place, names, programs, files = self._leading_to(at)
         said = gpu_choice(each.source.text for each in files)
-        if not programs or said.chooses or said.offers or not self._application.choice.is_current_gpu:
+        if not programs or said.chooses or said.offers:
             return False
-        return all(self._needing.are_all_so(each, names, place) for each in programs)
+        if said.cuda and said.is_current_gpu and all(names_cuda_alone(each, self._project) for each in files):
+            return True
+        is_current = self._application.choice.is_current_gpu
+        return is_current and all(self._needing.are_all_so(each, names, place) for each in programs)
 
     def _is_read_at_home(self, at: Span) -> bool:
         """Whether each program that comes to a load needs CUDA for it, or has written the file before.

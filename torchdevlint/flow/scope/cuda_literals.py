@@ -11,11 +11,11 @@ from functools import cached_property
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, places_in
+from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name, places_in
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
 _CUDA = regex(r"cuda(?::.*)?")
 _MOST_HOPS = 5
@@ -26,6 +26,8 @@ _ASKS_CUDA = frozenset(
 )
 """What raises on a machine without CUDA."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TOLD = frozenset("self cls args opt opts options cfg config conf params hparams torch".split())
+"""What holds a device that somebody has chosen, and is no tensor."""
 _ACCELERATORS = frozenset({"gpu", "cuda"})
 
 
@@ -63,6 +65,29 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
     if path.endswith("init_process_group"):
         return any(isinstance(each, ast.Constant) and each.value == "nccl" for each in given)
     return path.endswith("set_default_tensor_type") and any(map(_is_tensor_type, given))
+
+
+def names_cuda_alone(file: ModuleFile, project: Project) -> bool:
+    """Whether a file sends things nowhere but to CUDA by name, to the host, and to where other tensors are."""
+    functions = [*nodes_in(file.tree, ast.FunctionDef), *nodes_in(file.tree, ast.AsyncFunctionDef)]
+    owners = {id(each): owner for owner in nodes_in(file.tree, ast.ClassDef) for each in owner.body}
+    scopes = [Scope(file, project), *(Scope(file, project, each, owners.get(id(each))) for each in functions)]
+    return all(
+        is_cuda(scope, place) or _is_settled(place)
+        for scope in scopes
+        for call in own_nodes_in(scope.function or file.tree, ast.Call)
+        for place in places_in(call)
+    )
+
+
+def _is_settled(place: ast.expr) -> bool:
+    """``"cpu"``, a dtype, ``x.device`` of something that is at hand."""
+    if isinstance(place, ast.Constant):
+        return place.value in ("cpu", None)
+    path = dotted_path(place) or ""
+    owner, _, last = path.rpartition(".")
+    follows = last == "device" and bool(owner) and owner.partition(".")[0] not in _TOLD
+    return follows or is_dtype_name(path) or last == "dtype"
 
 
 def is_cuda(scope: Scope, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
