@@ -192,7 +192,7 @@ class Masked(nn.Module):
 
 
 def test_a_program_that_names_nothing_but_cuda(tmp_path: Path) -> None:
-    """What calls `show` is not known, but nothing that leads there sends anything elsewhere; one that does is enough."""
+    """What calls `show` is not known, but nothing that leads there sends anything elsewhere; one that does suffices."""
     wide = "import torch\n\ndef spread(n):\n    return torch.ones(n, device='cuda:1')\n"
     window = WINDOW.replace("import sys\n", "import sys\nimport wide\n")
     root = application(tmp_path, masks=MASKED, main=window, wide=wide)
