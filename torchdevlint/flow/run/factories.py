@@ -17,6 +17,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import AT_LEAST_1, NONE, UNKNOWN, Choice, Dev, Seq, Step, Tensor, Unknown, Value
+from torchdevlint.source.nodes import nodes_in
 
 
 def is_factory(name: str) -> bool:
@@ -124,6 +125,8 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             return created(frame, state, node, name, ndim, device)
         if _is_option(arguments.positional[0][0]) or (name == "torch.tensor" and _came_to_init(frame, arguments)):
             return created(frame, state, node, name, None, device)
+        if name == "torch.tensor" and _is_converted_only(frame, node, arguments):
+            return created(frame, state, node, name, None, device)
     if isinstance(data, Choice):
         data = _without_none(data)
     if isinstance(data, Tensor):
@@ -146,6 +149,22 @@ def _came_to_init(frame: Frame, arguments: Arguments) -> bool:
     node, function = arguments.positional[0][0], frame.function
     named = frame.context == "init" and function is not None and isinstance(node, ast.Name)
     return named and node.id in argument_names(function)  # type: ignore[attr-defined,arg-type]
+
+
+def _is_converted_only(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
+    """Whether it is an argument that the function uses for nothing else than to make a tensor of a given type of it.
+
+    A tensor is converted by a method of its own, and PyTorch warns of whoever copies one so.
+    """
+    data, function = arguments.positional[0][0], frame.function
+    if function is None or not isinstance(data, ast.Name) or not any(each.arg == "dtype" for each in node.keywords):
+        return False
+    if data.id not in argument_names(function):
+        return False
+    names = [each for each in nodes_in(function, ast.Name) if each.id == data.id]
+    reads = [each for each in names if isinstance(each.ctx, ast.Load)]
+    first = min(reads, key=lambda each: (each.lineno, each.col_offset))
+    return first is data and (len(reads) == 1 or len(reads) < len(names))
 
 
 _OPTIONS = frozenset("config cfg conf args opt opts options hparams hps hyp settings".split())

@@ -237,7 +237,7 @@ def _merge_numbers(one: Value, other: Value) -> Number | None:
 
 
 def _merge_objects(one: Obj, other: Obj) -> Obj | None:
-    if one.info is not other.info:
+    if one.info is not other.info or (one.device != other.device and TOP not in (one.device, other.device)):
         return None
     given = one.given if one.given == other.given else ()
     return Obj(one.info, join_devices(one.device, other.device), given=given)
