@@ -32,6 +32,7 @@ _GIVES_ITSELF = frozenset({"train", "eval", "requires_grad_"})
 """The same, if nothing is done with what it gives, which is the model."""
 _REPLACES = frozenset({"data", "weight", "bias"})
 """Attributes by which parameters are brought elsewhere one by one."""
+_MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
 
 
 def _note_call(event: ModuleCalled) -> None:
@@ -126,7 +127,7 @@ def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
         each.lineno
         for each in nodes_in(scope, ast.Call)
         if isinstance(each.func, ast.Attribute)
-        and each.func.attr in ("to", *torch_api.DEVICE_METHODS)
+        and each.func.attr in _MOVES
         and source is not None
         and dotted_path(each.func.value) == source
     ]
@@ -165,7 +166,7 @@ def _made_like(frame: Frame, path: str) -> tuple[ast.Call, ast.Call] | None:
         return None
     same = {name for name, values in values_by_path(scope).items() if name != path and _makes(values, maker)}
     for call in nodes_in(scope, ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("to", *torch_api.DEVICE_METHODS):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _MOVES:
             receiver = call.func.value
             if dotted_path(receiver) in same or _makes([receiver], maker):
                 return made, call

@@ -242,5 +242,8 @@ def default_value(activation: Frame, node: ast.expr) -> Value:
     if isinstance(node, ast.Constant):  # as most are, for which nothing has to be set up
         return Const(node.value)
     outer = Frame(activation.machine, activation.entry, activation.closure, activation.scope, depth=activation.depth)
-    with activation.machine.reading.running(activation.closure):
+    around = activation.machine.reading.enter(activation.closure)
+    try:
         return outer.evaluate(node, State({}))
+    finally:
+        activation.machine.reading.leave(around)

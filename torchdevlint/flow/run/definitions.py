@@ -30,13 +30,20 @@ def define_function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, 
 
 
 def _look_at_defaults(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, state: State) -> None:
-    """Defaults are evaluated where the function is defined; in another file only what touches CUDA would matter."""
-    machine = frame.machine
-    if machine.reading.is_elsewhere and not machine.sets_visible_devices:
+    """Defaults are evaluated where the function is defined."""
+    if _is_in_vain(frame):
         return
     for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:
             frame.evaluate(default, state)
+
+
+def _is_in_vain(frame: Frame) -> bool:
+    """Whether nothing is to be seen of what a definition evaluates: in another file only what touches CUDA matters.
+
+    A decorator of such a file is none of the file that is analysed, unless a function is given it as an argument.
+    """
+    return frame.machine.reading.is_elsewhere and not frame.machine.sets_visible_devices
 
 
 def _share_names(frame: Frame, node: ast.AST, state: State) -> None:
@@ -57,6 +64,8 @@ def _apply_decorators(
 
     That is known where each decorator of the function is one of this file, or one that changes nothing.
     """
+    if not node.decorator_list or (frame.function is None and _is_in_vain(frame)):
+        return None
     made: Value = UNKNOWN if function is None else replace(function, plain=True)
     replaced = False
     for decorator in reversed(node.decorator_list):
@@ -80,10 +89,11 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             _look_at_defaults(frame, statement, inner)
-            method = replace(bind(info, statement, None), receiver=None)
-            wrapper = _apply_decorators(frame, statement, inner, method)
-            if wrapper is not None and not is_property(statement):
-                info.wrappers[statement] = wrapper
+            if statement.decorator_list:
+                method = replace(bind(info, statement, None), receiver=None)
+                wrapper = _apply_decorators(frame, statement, inner, method)
+                if wrapper is not None and not is_property(statement):
+                    info.wrappers[statement] = wrapper
         elif isinstance(statement, ast.ClassDef):
             define_class(frame, statement, inner)
             info.attributes.setdefault(statement.name, inner.env[statement.name])

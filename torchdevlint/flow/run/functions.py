@@ -242,12 +242,13 @@ def run_body(activation: Frame, state: State) -> Value:
     )
     assert function is not None
     machine.active.append(function)
+    around = machine.reading.enter(activation.closure)
     try:
-        with machine.reading.running(activation.closure):
-            if isinstance(function, ast.Lambda):
-                return activation.evaluate(function.body, state)
-            machine.execute(activation, function.body, state)
+        if isinstance(function, ast.Lambda):
+            return activation.evaluate(function.body, state)
+        machine.execute(activation, function.body, state)
     finally:
+        machine.reading.leave(around)
         machine.active.pop()
         _close(activation, state)
     if activation.yields:

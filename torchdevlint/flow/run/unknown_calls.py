@@ -192,13 +192,13 @@ def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:
 
 
 _RUN_MODELS = frozenset(name.rpartition(".")[2] for name in torch_api.RUN_MODELS)
-_MODELS = frozenset(model for model, _ in torch_api.RUN_MODELS.values())
+_MODELS = frozenset({0, *(model for model, _ in torch_api.RUN_MODELS.values())})
 
 
 def _is_called_elsewhere(frame: Frame, uses: Uses) -> bool:
     """Whether it is given to ``torch.jit.trace``, or a function of this file that calls it or asks for parameters."""
     for given, place in uses.arguments:
-        if place in (0, *_MODELS) and last_name(given.func) in _RUN_MODELS:
+        if place in _MODELS and last_name(given.func) in _RUN_MODELS:
             callee = frame.evaluate(given.func, State({}))
             if isinstance(callee, Ref) and callee.name in torch_api.RUN_MODELS:
                 return True

@@ -226,14 +226,15 @@ class Machine:
         frame = Frame(self, Entry("module", ""), closure, "", names=names, context="module")
         state = State(names)
         self.muted += 1
+        around = self.reading.enter(closure)
         try:
-            with self.reading.running(closure):
-                for statement in statements:
-                    state.alive = True
-                    self.execute(frame, [statement], state)
-                    bring_up_to_date(frame, state)
-                    state.env = names
+            for statement in statements:
+                state.alive = True
+                self.execute(frame, [statement], state)
+                bring_up_to_date(frame, state)
+                state.env = names
         finally:
+            self.reading.leave(around)
             self.muted -= 1
         return state
 

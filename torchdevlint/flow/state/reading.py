@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -34,14 +32,17 @@ class Reading:
         """The file whose code is being run."""
         return self._other.module.tree if self._other is not None else self.tree
 
-    @contextmanager
-    def running(self, closure: Closure) -> Iterator[None]:
-        """While code is run that sees these names, which tell the file that it is from."""
+    def enter(self, closure: Closure) -> OtherNames | None:
+        """From now on code is run that sees these names, which tell the file that it is from. Gives what `leave` takes.
+
+        A context manager would take as long as a small body.
+        """
         around, self._other = self._other, owner_of(closure)
-        try:
-            yield
-        finally:
-            self._other = around
+        return around
+
+    def leave(self, around: OtherNames | None) -> None:
+        """Code is run that stands where that did which was run before."""
+        self._other = around
 
     def span_of(self, node: ast.AST) -> Span:
         """Where a node stands, in whichever file."""
