@@ -34,6 +34,7 @@ from torchdevlint.runtime.simulated.tensors.claims import (
     device_of,
     storage_of,
 )
+from torchdevlint.runtime.simulated.tensors.indices import indices_in, is_of_sizes
 from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 from torchdevlint.runtime.simulated.tensors.results import claim_new
 
@@ -64,8 +65,6 @@ CELLS = ("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 
 _Tensor = torch.Tensor
 _NUMBERS = frozenset((int, float, bool, type(None)))
-_STEPS = frozenset((int, type(None), type(Ellipsis)))
-_TUPLES = frozenset((tuple, list, torch.Size))
 _MASKS = frozenset((torch.bool, torch.uint8))
 _PYTHON = torch._C.DispatchKey.Python
 _SNAPSHOT = torch._C.DispatchKey.PythonTLSSnapshot
@@ -246,7 +245,7 @@ def _view(
 ) -> Callable[..., Any]:
     @functools.wraps(original)
     def view(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and args and type(args[0]) in PLAIN and alone() and all(map(_is_of_sizes, args[1:])):
+        if not kwargs and args and type(args[0]) in PLAIN and alone() and all(map(is_of_sizes, args[1:])):
             shared = _shared(args[:1])
             if shared is not None:
                 return _without_the_mode(simulation, original, name, shared, args)
@@ -255,16 +254,11 @@ def _view(
     return view
 
 
-def _is_of_sizes(argument: Any) -> bool:
-    """Whether this is a size, or several; a tensor that is a size would be read, for which an accelerator waits."""
-    return type(argument) in _STEPS or (type(argument) in _TUPLES and all(type(size) is int for size in argument))
-
-
 def _setitem(simulation: Simulation, original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
     @functools.wraps(original)
     def setitem(self: torch.Tensor, index: Any, value: Any) -> Any:
         if type(self) in PLAIN and alone():
-            indices = () if type(index) is int else _indices(index)
+            indices = () if type(index) is int else indices_in(index)
             known = indices is not None and not (indices and _operators_differ())
             if known and _shared((self, value, *indices) if indices else (self, value)) is not None:
                 if indices and not composites.fills_in(value, indices):
@@ -285,7 +279,7 @@ def _getitem(simulation: Simulation, original: Callable[..., Any], alone: Callab
     @functools.wraps(original)
     def getitem(self: torch.Tensor, index: Any) -> Any:
         if type(self) in PLAIN and alone():
-            indices = () if type(index) is int else _indices(index)
+            indices = () if type(index) is int else indices_in(index)
             if indices is not None:
                 shared = _shared((self, *indices) if indices else (self,))
                 if shared is not None and indices:
@@ -302,31 +296,6 @@ def _getitem(simulation: Simulation, original: Callable[..., Any], alone: Callab
         return original(self, index)
 
     return getitem
-
-
-def _indices(index: Any) -> Sequence[torch.Tensor] | None:
-    """The tensors in an index, none in one of numbers and slices of numbers; None for anything else."""
-    kind = type(index)
-    if kind in _STEPS:
-        return ()
-    if kind is slice:
-        return () if _is_of_numbers(index) else None
-    if kind is _Tensor:
-        return (index,) if index.dim() else None  # one of 0 dimensions may be read as a number
-    if kind is not tuple:
-        return None
-    found: Sequence[torch.Tensor] = ()
-    for part in index:
-        kind = type(part)
-        if kind is _Tensor and part.dim():
-            found = (*found, part)
-        elif kind not in _STEPS and not (kind is slice and _is_of_numbers(part)):
-            return None
-    return found
-
-
-def _is_of_numbers(part: slice) -> bool:
-    return type(part.start) in _STEPS and type(part.stop) in _STEPS and type(part.step) in _STEPS
 
 
 def _tell_of_masks(simulation: Simulation, indices: Sequence[torch.Tensor], name: str) -> None:
