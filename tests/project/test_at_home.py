@@ -199,3 +199,58 @@ def test_a_program_that_names_nothing_but_cuda(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(window.replace("picture.cuda()", "picture.to(self.place)"))
     assert found(root) == ["masks.py:TDL012"]
+
+LOST = """import torch
+
+class Score:
+    def __init__(self, model):
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.model = model.to(self.device)
+
+    def score(self, frame):
+        return self.model(self.tensor_of(frame).to(self.device))
+
+    def tensor_of(self, frame):
+        found = torch.from_numpy(frame)
+        found.to(self.device)
+        return found
+
+if __name__ == "__main__":
+    print(Score(make()).score(read()))
+"""
+
+
+def test_a_lost_move_that_all_callers_make_up_for(tmp_path: Path) -> None:
+    root = application(tmp_path, score=LOST)
+    assert found(root) == []
+    assert found(root, "TDL001") == ["score.py:TDL001"]
+    (root / "score.py").write_text(LOST.replace("(frame).to(self.device)", "(frame)"))
+    assert "score.py:TDL001" in found(root)
+
+
+SPAWNING = """import argparse
+import torch.multiprocessing as mp
+from helper import place
+from loading import restore
+from model import net
+
+def worker(rank, net):
+    net.cuda()
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    restore(net, args.path)
+    mp.spawn(worker, (net,))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_worker_that_is_spawned_runs(tmp_path: Path) -> None:
+    loading = "import torch\n\ndef restore(net, path):\n    net.load_state_dict(torch.load(path))\n"
+    helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    root = application(tmp_path, helper=helper, loading=loading, main=SPAWNING, model="net = make()\n")
+    assert found(root) == []
+    (root / "main.py").write_text(SPAWNING.replace("net.cuda()", "net.to(place())"))
+    assert found(root) == ["loading.py:TDL201"]

@@ -18,10 +18,12 @@ from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.flow.facts.tensors import IgnoresGivenDevice, MixedDevices
+from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices
+from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import nobody_knows
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.flow.unreached import Unreached
 from torchdevlint.flow.ways import Ways, names_on_the_way
@@ -29,7 +31,7 @@ from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.packaging import is_application, is_published
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_BESIDE = 12
@@ -64,7 +66,23 @@ class Home:
             return (fact.kind == "question" and self._leading.is_current_gpu) or self._needs_cuda_at(fact.at)
         if isinstance(fact, DeviceNumber):
             return self._needs_cuda_at(fact.at)
+        if isinstance(fact, DiscardedMove):
+            return self._is_moved_by_callers(fact)
         return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
+
+    def _is_moved_by_callers(self, fact: DiscardedMove) -> bool:
+        """Whether a function returns what its lost move was for, and all its calls move that at once.
+
+        They are seen where nobody imports the file.
+        """
+        functions = nodes_in(self._tree, ast.FunctionDef)
+        function = next((each for each in functions if _holds(each, fact.at.row)), None)
+        if function is None or self._callers.importers():
+            return False
+        returned = own_nodes_in(function, ast.Return)
+        sites = own_call_sites(self._tree, function)
+        gives_it = bool(returned) and all(dotted_path(each.value or function) == fact.receiver for each in returned)
+        return gives_it and bool(sites) and are_moved_at_once(sites)
 
     def _is_of_tensors_of_the_cpu(self, fact: MixedDevices) -> bool:
         """Whether a function mixes what it makes with an argument, and nothing that leads there speaks of devices."""

@@ -13,7 +13,7 @@ from itertools import takewhile
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import below, ids_below, nodes_in, once_a_node, own_nodes_in
@@ -151,8 +151,13 @@ class Ways:
         return self._known[node]
 
     def _callee(self, scope: Scope, call: ast.Call) -> Scope | None:
-        """The function that a call runs, by its name or by the class of the object, where that is of the project."""
+        """The function that a call runs, by its name or by the class of the object, where that is of the project.
+
+        ``mp.spawn(worker, ..)`` runs the one that it is given.
+        """
         function = call.func
+        if last_name(function) == "spawn" and call.args:
+            return self._definition(scope, dotted_path(call.args[0]) or "")
         found = self._definition(scope, dotted_path(function) or "")
         if found is not None:
             return self._method(found, "__init__") if isinstance(found.function, ast.ClassDef) else found

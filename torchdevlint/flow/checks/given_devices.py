@@ -20,7 +20,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
@@ -54,7 +54,26 @@ def at_hand(frame: Frame, state: State, node: ast.Call) -> Given | None:
         _flag(frame, scope),
         _of_kept_model(frame, state),
     )
-    return next((each for each in found if says_more(frame, node, each.text, each.place)), None)
+    said = (each for each in found if says_more(frame, node, each.text, each.place))
+    return next((each for each in said if not _is_cuda_here(scope, node, each.text)), None)
+
+
+def _is_cuda_here(scope: ast.AST, node: ast.Call, text: str) -> bool:
+    """Whether the place is run only where a device is the literal itself: ``if device == "cuda":``."""
+    return any(is_inside(node, each) for test in _asking_for_cuda(scope).get(text, ()) for each in test.body)
+
+
+@once_a_node
+def _asking_for_cuda(scope: ast.AST) -> dict[str, list[ast.If]]:
+    """The statements that ask whether a device is ``"cuda"``, by its name."""
+    found: dict[str, list[ast.If]] = {}
+    for each in nodes_in(scope, ast.If):
+        test = each.test
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+            right = test.comparators[0]
+            if isinstance(right, ast.Constant) and right.value == "cuda":
+                found.setdefault(dotted_path(test.left) or "", []).append(each)
+    return found
 
 
 def _in_a_name(frame: Frame, state: State) -> Iterator[Given]:
