@@ -229,6 +229,47 @@ def test_callers_read_the_same_tensor_with_numpy(project: Project) -> None:
     assert project({"send.py": read.replace("part.numpy()", "part.cpu().numpy()")}) == ROWS
 
 
+READS = """\
+    import torch
+
+    def overlap(found, wanted):
+        found = found.numpy() > 0.5
+        return (found & wanted.numpy()).sum()
+
+    def kept(found):
+        if found.is_cuda:
+            found = found.cpu()
+        return found.numpy()
+
+    def _private(found):
+        return found.numpy()
+    """
+MEASURES = """\
+    import torch
+    from helpers import _private, kept, overlap
+
+    def measure(net, loader, device):
+        net.to(device)
+        for image, wanted in loader:
+            found = net(image.to(device))
+            print(kept(found), _private(found), overlap({found}, wanted))
+    """
+
+
+@pytest.mark.parametrize(("found", "rows"), [("found", {4}), ("found.cpu()", set())])
+def test_what_numpy_reads_is_where_callers_put_it(project: Project, found: str, rows: set[int]) -> None:
+    assert project({"helpers.py": READS, "measures.py": MEASURES.format(found=found)}) == rows
+
+
+def test_what_numpy_reads_is_for_the_cpu_where_nobody_calls(project: Project) -> None:
+    assert project({"helpers.py": READS}) == set()
+
+
+def test_one_of_several_callers_gives_numpy_what_is_on_an_accelerator(project: Project) -> None:
+    files = {"right.py": MEASURES.format(found="found.cpu()"), "wrong.py": MEASURES.format(found="found")}
+    assert project({"helpers.py": READS, **files}) == {4}
+
+
 def test_a_transform_that_other_files_compose(project: Project) -> None:
     transform = """\
         import torch

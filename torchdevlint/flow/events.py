@@ -183,11 +183,15 @@ class Mixed(_OnPath):
 
 
 class ReadByHost(_OnPath):
-    """``t.numpy()``: the host asks for the memory of `tensor`; `forced` says that it may be copied for that."""
+    """``t.numpy()``: the host asks for the memory of `tensor`; `forced` says that it may be copied for that.
+
+    `given` says that it is an argument as it came, of which nothing but the read tells that it is a tensor.
+    """
 
     node: ast.AST
     tensor: tuple[ast.expr, Tensor]
     forced: bool = False
+    given: bool = False
 
 
 class AttributeRead(_OnPath):

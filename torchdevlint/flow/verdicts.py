@@ -45,6 +45,12 @@ def founded(
     for key, held in machine.held.items():
         if (held.owner is not None and held.owner.in_pipeline) or not machine.explained.isdisjoint((key, key[-1])):
             continue
+        if isinstance(held.fact, ReadOnHost) and held.fact.by_callers:
+            alone = ("host", key[-1]) not in machine.held
+            asked = (each for each in held.assumed if each is not None and alone)
+            if any(not is_given_cpu_elsewhere(*each) and is_placed_elsewhere(*each) for each in asked):
+                yield held.fact
+            continue
         if any(each is None or not _is_given_cpu(machine, each, is_given_cpu_elsewhere) for each in held.assumed):
             known = [each for each in held.assumed if each is not None] if isinstance(held.fact, MixedDevices) else ()
             placed = any(each in machine.arrivals.placed or is_placed_elsewhere(*each) for each in known)

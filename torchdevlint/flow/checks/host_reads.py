@@ -23,7 +23,7 @@ from torchdevlint.flow.scope.brought_reads import (
     takes_tensor,
 )
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
-from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name, last_name
 from torchdevlint.flow.scope.own_devices import has_device, makes_there
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
@@ -60,23 +60,35 @@ _BEFORE_THE_MOVE = regex(r"load|save|dump|export|init|reset|weight|import", re.I
 
 
 def _note(
-    frame: Frame, state: State, node: ast.AST, value_node: ast.expr, value: Tensor, of_list: bool = False
+    frame: Frame,
+    state: State,
+    node: ast.AST,
+    value_node: ast.expr,
+    value: Tensor,
+    of_list: bool = False,
+    by_callers: bool = False,
 ) -> None:
-    """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator, or a list of such tensors."""
+    """``t.numpy()``, ``np.f(t)`` or ``array[i] = t`` where `t` is on an accelerator, or a list of such tensors.
+
+    Where an argument is that a function reads as it came, only its callers know.
+    """
     if (
         not frame.machine.imports_torch
         or _is_another_kind(state)
         or getattr(frame.function, "name", "") in ("numpy", "__array__")
     ):
         return
-    if not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
+    if by_callers or not (is_off_host(frame, value) or _is_followed(frame, node, value_node, value)):
         _note_on_host(frame, state, value)
-        return
+        name = _given_by_callers(frame, node, value)
+        if name is None:
+            return
+        value, by_callers = replace(value, device=Device(Origin.ARGUMENT, name)), True
     machine = frame.machine
     if value.device == TOP and not _is_of_module(value) and isinstance(node, ast.Call):
         value = replace(value, device=Device(Origin.ARGUMENT, stem_text(node)))
     machine.record(
-        ("host", node),
+        ("host of callers" if by_callers else "host", node),
         lambda: ReadOnHost(
             machine.span_of(node),
             machine.text_of(node),
@@ -91,6 +103,7 @@ def _note(
             value.opaque,
             is_surely_tensor(frame, state, value_node) and not _is_presumed(value),
             frame.scope,
+            by_callers,
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
@@ -122,6 +135,18 @@ def _note_on_host(frame: Frame, state: State, value: Tensor) -> None:
         machine.arrivals.read_on_host.add((machine.entry_node, value.device.name))
 
 
+def _given_by_callers(frame: Frame, node: ast.AST, value: Tensor) -> str | None:
+    """The parameter of a function that other files may call, if that is what it reads, as it came."""
+    function = frame.function
+    if frame.depth or frame.machine.others is None or value.moved or not isinstance(node, ast.Call):
+        return None
+    if not isinstance(function, ast.FunctionDef) or function.name.startswith("_"):
+        return None
+    begun = value.steps[0].node if value.device == TOP and value.steps else None
+    name = begun.arg if isinstance(begun, ast.arg) else value.device.name
+    return name if name in argument_names(function) else None
+
+
 def reads_on_host(name: str) -> bool:
     """Whether a library function turns its tensors into arrays."""
     reads = name.startswith(_LIBRARIES) and not name.startswith(_PASSES_ON)
@@ -150,7 +175,7 @@ def _reads(frame: Frame, call: ast.Call, name: str) -> bool:
 def _note_numpy(event: ReadByHost) -> None:
     """``t.numpy()``."""
     if not event.forced:
-        _note(event.frame, event.state, event.node, *event.tensor)
+        _note(event.frame, event.state, event.node, *event.tensor, by_callers=event.given)
 
 
 def _note_library(event: LibraryCalled) -> None:

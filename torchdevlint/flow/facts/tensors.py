@@ -131,6 +131,8 @@ class ReadOnHost(Fact, frozen=True):
     surely: bool = True
     scope: str = ""
     """The qualified name of the function that holds the call."""
+    by_callers: bool = False
+    """It holds if a caller in another file gives the function a tensor of an accelerator."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):

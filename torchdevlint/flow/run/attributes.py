@@ -142,7 +142,8 @@ def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
     texts = [each for each in held if isinstance(each, Const) and isinstance(each.value, str)]
     if not known or len(known) + len(texts) < len(held) or frame.function in frame.machine.pipeline:
         return value
-    if not node.attr.startswith("_") and all(each.device == CPU for each in known) and len(known) == len(held):
+    on_host = all(each.device == CPU for each in known) and all(each.value == "cpu" for each in texts)
+    if not node.attr.startswith("_") and on_host:
         return Dev(TOP)
     if len(held) == 1 and known[0].device != TOP:
         return value

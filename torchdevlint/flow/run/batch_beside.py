@@ -12,7 +12,7 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import Frame
@@ -25,22 +25,54 @@ _NUMBERS = regex(
     r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
+_TAKEN_BY_NAME = frozenset(
+    """
+    input_ids attention_mask token_type_ids position_ids labels pixel_values inputs_embeds decoder_input_ids
+    decoder_attention_mask
+    """.split()
+)
+"""Parameters of models of transformers, which take nothing but tensors, and move none."""
 _SCATTERS = frozenset({"DataParallel", "DistributedDataParallel", "data_parallel", "DDP", "FSDP", "deepspeed"})
 
 
 def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
-    """``model(x)`` of an argument, where `x` is as the loader gave it and what came with it was moved."""
+    """``model(x)`` of an argument, where `x` is as the loader gave it and what came with it was moved.
+
+    Also ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model.
+    """
     function = frame.function
-    if not isinstance(function, ast.FunctionDef) or not isinstance(node.func, ast.Name) or frame.depth:
+    if not isinstance(function, ast.FunctionDef) or frame.depth or frame.machine.words & _SCATTERS:
         return
-    name = node.func.id
-    if name not in argument_names(function) or not _MODEL.fullmatch(name) or frame.machine.words & _SCATTERS:
+    _compare_keywords(frame, state, node, operands)
+    if not _is_given_model(frame, function, node.func):
         return
     stayed = [each for each in operands[:1] if loaders.is_input(frame, *each) and _is_tensor(frame, each[0])]
     moved = [other for each in stayed if (other := _moved_beside(frame, state, each[0])) is not None]
     if stayed and moved:
         there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(node.func, there), *stayed], True)
+
+
+def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -> bool:
+    """Whether it is called like a model, and is an argument, or an attribute of an object that is none itself."""
+    if isinstance(callee, ast.Name):
+        return callee.id in argument_names(function) and _MODEL.fullmatch(callee.id) is not None
+    own = dotted_path(callee) or ""
+    around = frame.owner is not None and not frame.owner.is_module and frame.owner.resolved
+    return around and own.startswith("self.") and _MODEL.fullmatch(own.removeprefix("self.")) is not None
+
+
+def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
+    """``model(ids, attention_mask=mask)``, where `ids` were moved and the mask is as the loader gave it."""
+    named = {id(each.value) for each in node.keywords if each.arg in _TAKEN_BY_NAME}
+    stayed = [(at, value) for at, value in operands if id(at) in named and loaders.is_from_loader(value)]
+    moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
+    if stayed and moved:
+        combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [moved[0], *stayed], True)
+
+
+def _is_put_somewhere(value: Tensor) -> bool:
+    return value.moved and value.device.origin is Origin.EXPRESSION
 
 
 def _is_tensor(frame: Frame, node: ast.expr) -> bool:
@@ -57,6 +89,6 @@ def _moved_beside(frame: Frame, state: State, node: ast.expr) -> Tensor | None:
         return None
     for name in sorted(parts_beside(frame.function, node.id) - {node.id}):
         value = state.env.get(name)
-        if isinstance(value, Tensor) and value.moved and value.device.origin is Origin.EXPRESSION and value.steps:
+        if isinstance(value, Tensor) and _is_put_somewhere(value) and value.steps:
             return value
     return None

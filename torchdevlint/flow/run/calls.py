@@ -24,6 +24,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, host_made
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.attributes import attribute
+from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method
 from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.instances import given_to
@@ -153,8 +154,11 @@ def _brought_by_kind(
         frame.machine.emit(LayerCalled(frame, state, node, callee, operands, receiver if held else None))
         if held:
             return opaque_result(operands, receiver.device, given_by(receiver, receiver.device, node))
+        compare_with_batch(frame, state, node, operands)
         if is_module_by_use(frame, callee):
             return follows_input(operands)
+        if _is_kept(receiver, callee.attr):
+            return of_unknown_callee(frame, state, node, arguments)
     if isinstance(receiver, Library) and distributions.is_distribution(receiver.name):
         return distributions.call_method(frame, state, node, callee.value, receiver, arguments)
     if isinstance(receiver, (Obj, Library, Super)):
@@ -220,10 +224,15 @@ def _is_made_elsewhere(info: ClassInfo, name: str) -> bool:
     return not info.resolved or any(name in each.writers and owner_of(each.closure) is not None for each in info.mro)
 
 
+def _is_kept(receiver: Obj, name: str) -> bool:
+    """Whether an object keeps what is called: a model, a loss, a function that it was given."""
+    return any(name in each.writers for each in receiver.info.mro)
+
+
 def _is_held(receiver: Obj, name: str) -> bool:
     """Whether a Module assigns the attribute that is called: a layer of a class that is not known here."""
     info = receiver.info
-    return info.is_module and any(name in each.writers for each in info.mro)
+    return info.is_module and _is_kept(receiver, name)
 
 
 def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, arguments: Arguments) -> Value:

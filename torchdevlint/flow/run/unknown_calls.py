@@ -20,10 +20,10 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
 from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
-from torchdevlint.flow.scope.uses import Uses, asked_in, uses_in
+from torchdevlint.flow.scope.uses import Uses, asked_in, bindings_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin, on_cpu
-from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import as_output, given_tensor
@@ -53,15 +53,25 @@ def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Argument
 
 
 def of_unknown_callee(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """What a call of something unknown gives: `of_inputs`; what is by its name a loss compares what it gets."""
+    """What a call of something unknown gives: `of_inputs`; what is by its name a loss compares two things.
+
+    These are an output and its target, both tensors; a whole batch may be moved part by part, and so may what follows.
+    """
     made = of_inputs(frame, node, arguments)
     if not _is_criterion(node.func):
         return made
-    operands = [each for given in arguments.pairs for each in tensor_operands(*given)]
-    if any(loaders.is_from_loader(value) for _, value in operands):
-        compared = [(at, as_output(at, value)) for at, value in operands]
+    operands = [each for given in arguments.pairs[:2] for each in tensor_operands(*given)]
+    if any(loaders.is_from_loader(value) and not _is_container(frame, at) for at, value in operands):
+        compared = [(at, as_output(at, value)) for at, value in operands if not _is_container(frame, at)]
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", compared, True)
     return made if made.given is None else Tensor(made.given, None, opaque=True)
+
+
+def _is_container(frame: Frame, node: ast.expr) -> bool:
+    """Whether a name is of something of which parts are taken."""
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) if isinstance(node, ast.Name) and scope is not None else None
+    return uses is not None and uses.is_container
 
 
 def _is_own_method(node: ast.expr) -> bool:
@@ -117,7 +127,7 @@ def _may_leave_device(name: str) -> bool:
 def _is_criterion(node: ast.expr) -> bool:
     """Whether a callable of unknown kind is by its name a loss."""
     name = (dotted_path(node) or "").rpartition(".")[2].lower()
-    return "criterion" in name or "loss" in name
+    return "criterion" in name or "loss" in name or name in ("crit", "objective")
 
 
 def _moved_unknown(frame: Frame, state: State, node: ast.Call, receiver: ast.expr, device: Device) -> Value:
@@ -241,10 +251,10 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         _note_detached(frame, state, node, callee.value)
         return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
-        if callee.value.id not in followed_in(frame.function):
-            return UNKNOWN
-        given = Tensor(Device(Origin.ARGUMENT, callee.value.id), None, (), (Step("read as a tensor", callee.value),))
-        frame.machine.emit(ReadByHost(frame, state, node, (callee.value, given)))
+        followed, read = callee.value.id in followed_in(frame.function), callee.value
+        given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
+        if followed or _is_as_given(frame, frame.function, read):
+            frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))
         return UNKNOWN
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
@@ -252,6 +262,13 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         device = Device(Origin.ARGUMENT, text) if here else TOP
         return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN
+
+
+def _is_as_given(frame: Frame, function: FunctionNode, name: ast.Name) -> bool:
+    """Whether a name is an argument of what was entered that nothing before has bound anew."""
+    if frame.depth or name.id not in argument_names(function):
+        return False
+    return all(line >= name.lineno for line, is_bound, _ in bindings_in(function).get(name.id, ()) if is_bound)
 
 
 def _is_copied(node: ast.expr) -> bool:
