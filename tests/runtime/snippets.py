@@ -339,3 +339,25 @@ import os
 
 os.environ["CUDA_VISIBLE_DEVICES"] = 1
 """
+ASKED = """\
+import torch
+
+
+def on_host(x: torch.Tensor):
+    if x.device == "cuda":
+        x = x.cpu()
+    return x
+"""
+GIVES_NOTHING = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def to(self, device):
+        super().to(device)
+"""

@@ -65,6 +65,7 @@ KEYS = {"keys saved": ["module.weight", "module.bias"], "keys expected": ["weigh
 ON_CPU = {"x": "float32 tensor 8x8 on cpu"}
 DEVICE = {"device": "cuda:0"}
 LINEAR = {"model": "nn.Linear(8, 8)"}
+ANSWER = {"asked": "device(type='cuda', index=0)", "for": "'cuda'", "answer": False, "right answer": True}
 ALL_EIGHT = {"devices seen before": 8, "devices seen after": 8}
 
 CONFIRMED: dict[str, Expected] = {
@@ -182,6 +183,11 @@ CONFIRMED: dict[str, Expected] = {
     "a wrapper that is saved, sliced": Expected(
         "TDL202", SLICE, snippets.MISSING + snippets.WRAPPED, None, KEYS, LINEAR
     ),
+    "a test that is never true": Expected("TDL311", SYNTHESISED, snippets.ASKED, None, ANSWER, X),
+    "a test that is never true, sliced": Expected("TDL311", SLICE, snippets.MISSING + snippets.ASKED, None, ANSWER, X),
+    "an override that gives nothing": Expected(
+        "TDL106", SYNTHESISED, snippets.GIVES_NOTHING, None, {"what it gives": "None"}, DEVICE
+    ),
     "a variable that comes too late": Expected("TDL301", SLICE, snippets.LATE, None, {"visible": "1", **ALL_EIGHT}),
     "a misspelt variable": Expected("TDL302", SLICE, snippets.MISSPELT, None, {"visible": None, **ALL_EIGHT}),
     "a variable that is no text": Expected(
@@ -256,6 +262,8 @@ def test_every_mode_is_confirmed_at_every_rung_that_it_can_have() -> None:
         "prefix": {SYNTHESISED, SLICE},
         "checkpoint": {SLICE},
         "environment": {SLICE},
+        "test": {SYNTHESISED, SLICE},
+        "override": {SYNTHESISED},
     }
     assert rungs.keys() == EXECUTIONS.keys()
 

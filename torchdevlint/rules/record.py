@@ -21,6 +21,8 @@ EXECUTIONS = {
     "registration": "the class is constructed and moved: what stays behind, or is no parameter",
     "checkpoint": "the flagged load reads a file from an accelerator on a machine without one",
     "prefix": "the flagged code runs: the keys that it saves or loads",
+    "override": "the override is called, or the class constructed and moved: what it gives, and what stays as it was",
+    "test": "the flagged test is asked: its answer, and the one that it would give if places could agree",
     "environment": "the flagged assignment runs after what comes before it: the devices that are seen then",
 }
 HEADINGS = (

@@ -102,7 +102,7 @@ from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.source.nodes import below, nodes_in
 
 SEVERITY = Severity.WARNING
-EXECUTION = None
+EXECUTION = "override"
 PROBE = '''
 """A submodule's own `to` is not called when its owner is moved; its `_apply` is."""
 import torch

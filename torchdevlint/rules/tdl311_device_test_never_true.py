@@ -71,7 +71,7 @@ from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
-EXECUTION = None
+EXECUTION = "test"
 PROBE = '''
 """The device of a tensor never equals the name of its type."""
 import torch

@@ -17,7 +17,7 @@ def brought(tmp_path: Path, text: str) -> bool:
     path.write_text(textwrap.dedent(text))
     target = target_of(path, "MARK")
     (place,) = target.places
-    return bring_from_elsewhere(target, place)
+    return bring_from_elsewhere(target, place, imported=True)
 
 
 PRIVATE = """

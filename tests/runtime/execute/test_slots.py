@@ -162,7 +162,7 @@ def test_a_union_is_all_of_its_parts() -> None:
 
 
 def test_an_array_is_none_of_torch() -> None:
-    assert [each["is"] for each in by_annotation("np.ndarray")] == ["numpy", "numpy"]
+    assert [each["is"] for each in by_annotation("np.ndarray")] == ["numpy"] * 3
 
 
 @pytest.mark.parametrize("text", ["Any", "object", "torch.dtype", "Nosuch"])
@@ -413,3 +413,42 @@ class Documented:
 @pytest.mark.parametrize("made", [Documented, Documented.__init__])
 def test_a_class_documents_its_constructor(made: Any) -> None:
     assert {slot.name: slot for slot in slots_of(made, None)}["rows"].candidates[0] == value(8)
+
+
+MAKES_MODULES = {"is": "name", "of": "torch.nn:Identity"}
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("type[nn.Module]", MAKES_MODULES),
+        ("Type[torch.nn.Module]", MAKES_MODULES),
+        ("Callable[..., nn.Module]", MAKES_MODULES),
+        ("Optional[Callable[[int, int], nn.Module]]", MAKES_MODULES),
+        ("Callable[[nn.Module], Tensor]", {"is": "function"}),
+        ("Callable", {"is": "function"}),
+        ("type[Encoder]", {"is": "name", "of": f"{__name__}:Encoder"}),
+        ("nn.Module", {"is": "module", "make": MODELS[0]}),
+    ],
+)
+def test_what_makes_a_module_is_a_class_of_them(text: str, first: Description) -> None:
+    assert by_annotation(text)[0] == first
+
+
+def test_a_class_that_is_not_known_is_none() -> None:
+    assert {"is": "name"}.items() not in [each.items() for each in by_annotation("type[Unknown]")]
+    assert by_annotation("type[Unknown]") == by_annotation("", "thing")
+
+
+def test_what_draws_get_as_a_generator_is_one() -> None:
+    found = slots("def noise(shape, rng):\n    return torch.rand(shape, generator=rng)")
+    assert found["rng"].candidates[0] == {"is": "generator"}
+
+
+def test_a_generator_that_is_called_is_a_model() -> None:
+    found = slots("def sample(generator, z):\n    return generator(z)")
+    assert found["generator"].candidates[0] == {"is": "module", "make": MODELS[0]}
+
+
+def test_arrays_have_one_dimension_as_well() -> None:
+    assert {"is": "numpy", "shape": [8]} in by_annotation("np.ndarray")

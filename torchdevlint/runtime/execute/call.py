@@ -171,16 +171,16 @@ def load(target: Target) -> Any:
         raise CannotBeginError(f"importing `{name}` fails: {told(error)}") from error
 
 
-def programs(target: Target, construction: bool) -> Iterator[CallProgram]:
+def programs(target: Target, construction: bool, alone: bool = False) -> Iterator[CallProgram]:
     """The functions of the finding that can be called. Raises CannotBeginError if none can.
 
-    For findings about `construction` it is enough that an instance is made.
+    For findings about `construction` it is enough that an instance is made; `alone`, each function is run for itself.
     """
     if not target.places:
         raise CannotBeginError("the flagged line is in no function or method that could be called")
     module = load(target)
     reasons = []
-    for place in _entries(target):
+    for place in target.places if alone else _entries(target):
         if construction and place.function.name != "__init__":
             reasons.append(f"`{place.qualname}` is no constructor")
             continue
@@ -188,7 +188,7 @@ def programs(target: Target, construction: bool) -> Iterator[CallProgram]:
             reasons.append(f"`{place.qualname}` is asynchronous")
             continue
         try:
-            program = CallProgram(target, place, module, alone=construction)
+            program = CallProgram(target, place, module, alone=construction or alone)
         except CannotBeginError as error:
             reasons.append(str(error))
             continue

@@ -12,8 +12,10 @@ _FACTORIES = frozenset(
 )
 
 
-def bring_from_elsewhere(target: Target, place: Place) -> bool:
+def bring_from_elsewhere(target: Target, place: Place, imported: bool) -> bool:
     """Whether every caller in the file hands a function what an unknown function, or one that makes tensors, gave it.
+
+    Where the file is not `imported`, what is of a library that is not known is unknown as well.
 
     Such a function may have brought a tensor to the CPU (``predictions = self.detach_tensors(predictions)``) or made it
     there (``positions = build_positions(shape)``), so that a call with values of our own says nothing of the program.
@@ -24,7 +26,7 @@ def bring_from_elsewhere(target: Target, place: Place) -> bool:
     owner = place.owner.name if place.owner is not None else ""
     paths = {name, f"self.{name}", f"cls.{name}", f"{owner}.{name}"}
     every = [
-        _is_brought(target, function, call)
+        _is_brought(target, function, call, imported)
         for _, function in functions_of(target.tree)
         if function is not place.function
         for call in ast.walk(function)
@@ -33,18 +35,18 @@ def bring_from_elsewhere(target: Target, place: Place) -> bool:
     return bool(every) and all(every)
 
 
-def _is_brought(target: Target, caller: FunctionNode, call: ast.Call) -> bool:
+def _is_brought(target: Target, caller: FunctionNode, call: ast.Call, imported: bool) -> bool:
     given = {name.id for each in call.args for name in ast.walk(each) if isinstance(name, ast.Name)}
     return any(
         isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
         and given & {name.id for each in node.targets for name in ast.walk(each) if isinstance(name, ast.Name)}
-        and _is_from_elsewhere(target, node.value)
+        and _is_from_elsewhere(target, node.value, imported)
         for node in ast.walk(caller)
     )
 
 
-def _is_from_elsewhere(target: Target, call: ast.Call) -> bool:
+def _is_from_elsewhere(target: Target, call: ast.Call, imported: bool) -> bool:
     """Whether a function is neither torch's or Python's, nor of this file, nor an attribute that this file assigns."""
     path = dotted(call.func)
     if path is None:
@@ -60,7 +62,14 @@ def _is_from_elsewhere(target: Target, call: ast.Call) -> bool:
         }
         return name not in defined | assigned
     _, known = imports_of(target.tree)
+    if rest and not imported:
+        return root in _imported(target.tree) - known
     return not rest and (root in makers(target.tree) or root not in known | BUILTINS | defined)
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    aliases = (each for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for each in node.names)
+    return frozenset(each.asname or each.name.partition(".")[0] for each in aliases)
 
 
 def makers(tree: ast.Module) -> frozenset[str]:

@@ -54,7 +54,7 @@ def flagged(target: Target) -> Flagged:
     at: set[int] = set()
     flagged_places = (target.at, *target.also)
     for region in dict.fromkeys((*flagged_places, *target.notes)):
-        node = _node(target, region)
+        node = node_at(target, region)
         if node is None:
             continue
         number = numbers.setdefault(_key(node), len(numbers))
@@ -92,7 +92,7 @@ def _key(node: ast.AST) -> Key:
     return (type(node).__name__, *places)  # type: ignore[return-value]
 
 
-def _node(target: Target, region: Region) -> ast.expr | ast.stmt | None:
+def node_at(target: Target, region: Region) -> ast.expr | ast.stmt | None:
     """The expression at a region, the statement that writes in place there, or the value of a keyword or a name."""
     lines = target.source.splitlines()
     if not 0 < region.row <= region.end_row <= len(lines):

@@ -127,7 +127,7 @@ def of_result(result: Any, watch: Watch, machine: Machine, setting: Setting) -> 
             return Observation(True, "", observed={"result": str(made.device), "arguments": str(setting.device)})
     if not seen:
         return Observation(None, "what it returns holds no tensor")
-    if target.code == "TDL012" or not found:
+    if target.code == "TDL012" or not found or not watch.has_come_from_there():
         return Observation(None, "nothing that the flagged expression makes is in what it returns", observed=seen)
     return Observation(False, observed=seen)
 
@@ -186,7 +186,7 @@ class Movement:
 
 def of_registration(instance: Any, target: Target, setting: Setting) -> Observation:
     """What a moved Module holds at the flagged attribute: modules that stayed, a tensor that is no parameter."""
-    names, checked = _attributes(target), 0
+    names, checked = attributes(target), 0
     for name in names:
         held = getattr(instance, name, None)
         for inner in _modules_in(held):
@@ -208,7 +208,7 @@ def of_registration(instance: Any, target: Target, setting: Setting) -> Observat
     return Observation(False, observed={f"self.{name}": "moved with the Module" for name in names})
 
 
-def _attributes(target: Target) -> list[str]:
+def attributes(target: Target) -> list[str]:
     """The attributes of `self` that the flagged statements bind or fill."""
     found: dict[str, None] = {}
     for region in (target.at, *target.notes):

@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 import torch
 
-from torchdevlint.runtime.execute import call, example, observe, own_examples, slices, statements
+from torchdevlint.runtime.execute import call, example, observe, overrides, own_examples, slices, statements
+from torchdevlint.runtime.execute.answers import Answers
 from torchdevlint.runtime.execute.called import INIT, RECEIVER
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
-from torchdevlint.runtime.execute.instrument import row_of
+from torchdevlint.runtime.execute.instrument import node_at, row_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
 from torchdevlint.runtime.execute.moved import moved_from_the_cpu
@@ -30,6 +31,8 @@ from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
 PARAMETERS = 1_000
 """More than the expressions that a finding speaks of."""
+STAND_INS = ("function", "namespace")
+"""Kinds of values that stand for what is not known."""
 _ALONE = {"checkpoint": statements.checkpoint, "environment": statements.environment}
 """How findings are executed whose flagged statement stands for itself."""
 
@@ -78,22 +81,25 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
             except BaseException as raised:  # noqa: BLE001 (SystemExit is an answer as well)
                 error = raised
             rows = frozenset(lines.rows | watch.rows | _given(program, values))
-            if error is not None and watch.has_run() and target.is_claimed(error):
+            if error is not None and watch.has_run() and (mode == "test" or target.is_claimed(error)):
                 return Run(None, rows.union(*_wanted(program, watch)))
             return Run(error, rows)
 
         place = getattr(program, "place", None)
-        if request["rung"] != "example" and place is not None and bring_from_elsewhere(target, place):
+        rung = request["rung"]
+        if rung != "example" and place is not None and bring_from_elsewhere(target, place, rung != "slice"):
             reasons.append(f"what calls `{place.qualname}` gets its arguments from functions that are not known")
             continue
         share = (MOST_RUNS - runs) // (len(programs) - number)
         seen = program.seen(request["seen"]) if isinstance(program, call.CallProgram) and request.get("seen") else ()
         slots = moved_from_the_cpu(target, program.slots) if mode == "movement" else program.slots
-        found = search(slots, run, _wanted(program, watch), share, seen)
+        skip = request.get("skip", 0) if number == first else 0
+        found = search(slots, run, _wanted(program, watch), share, seen, skip)
         runs += found.runs
         if found.values is not None:
             return {"program": number, "values": found.values, "runs": runs}
-        reasons.append(found.why)
+        if not skip:
+            reasons.append(found.why)
     return {"program": None, "why": "; ".join(dict.fromkeys([*reasons, *why_no_more])), "runs": runs}
 
 
@@ -154,6 +160,8 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         return {**Observation(None, why).to_json(), "inputs": {}}
     machine = accelerated(request["device"], request["accelerators"])
     watch = Watch(target, machine.first)
+    if mode == "test":
+        watch.answers = Answers(node_at(target, target.at))
     watch.install()
     programs = _programs(request, target)
     program = next(each for number, each in enumerate(programs) if number == request["program"])
@@ -162,7 +170,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         shown = _observed(program, values, mode, machine, setting, watch)
         if shown.comes_later:
             shown = _past_others(shown, watch, partial(_observed, program, values, mode, machine, setting, watch))
-        if shown.symptom:
+        if shown.symptom or (mode == "test" and shown.symptom is False):
             break
     if request["rung"] == "slice" and shown.symptom is not None:
         shown = _of_a_slice(program, values, shown)
@@ -171,7 +179,8 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         for key, one in values.items()
         if one["is"] not in ("default", "call")
     }
-    return {**shown.to_json(), "inputs": inputs}
+    others = shown.symptom is None and not getattr(program, "doubts", ())
+    return {**shown.to_json(), "inputs": inputs, "others": others}
 
 
 def _past_others(shown: Observation, watch: Watch, run: Callable[[], Observation]) -> Observation:
@@ -217,6 +226,8 @@ def _observed(
     except Exception as error:  # noqa: BLE001 (what the user's code raises is what is asked for)
         if movement is not None and movement.seen is not None:
             return movement.seen
+        if isinstance(watch.answers, Answers):
+            return _answered(watch.answers, values, setting)
         if watch.has_run() and target.is_claimed(error):
             return observe.of_claim(error)
         return observe.of_error(error, watch, setting)
@@ -224,6 +235,10 @@ def _observed(
         return movement.seen or Observation(None, "the statement did not run to its end")
     if mode == "prefix":
         return keys.observation()
+    if isinstance(watch.answers, Answers):
+        return _answered(watch.answers, values, setting)
+    if mode == "override":
+        return overrides.of_override(result, instance, target, setting)
     if mode == "registration":
         return observe.of_registration(instance, target, setting)
     came_to = lines.rows | watch.rows | _given(program, values)
@@ -238,6 +253,14 @@ def _observed(
     return _without_error(program, values, watch)
 
 
+def _answered(answers: Answers, values: dict[str, Any], setting: Setting) -> Observation:
+    """What a test said. A stand-in may say anything, so that it refutes nothing."""
+    shown = answers.observation(setting)
+    if shown.symptom is False and any(f'"is": "{kind}"' in json.dumps(values) for kind in STAND_INS):
+        return Observation(None, "the test was asked of a stand-in for an unknown function or object")
+    return shown
+
+
 def _without_error(program: Program, values: dict[str, Any], watch: Watch) -> Observation:
     """Nothing went wrong. That refutes the finding only if it was the real thing that ran."""
     if not program.complete:
@@ -245,7 +268,7 @@ def _without_error(program: Program, values: dict[str, Any], watch: Watch) -> Ob
     text = json.dumps(values)
     if '"shape": []' in text:
         return Observation(None, "it ran with a 0-dim tensor, which may be on another device")
-    if any(f'"is": "{kind}"' in text for kind in ("function", "namespace")):
+    if any(f'"is": "{kind}"' in text for kind in STAND_INS):
         return Observation(None, "it ran with a stand-in for an unknown function or object, and nothing went wrong")
     if not watch.is_met(alone=watch.target.code in TAKE_ONE):
         return Observation(None, "the operands of the finding, one of them on the accelerator, did not meet")
@@ -258,6 +281,8 @@ def _programs(request: dict[str, Any], target: Target) -> Iterator[Program]:
         yield from example.programs(target, request["examples"], request["paths"])
     elif rung == "slice":
         yield from slices.programs(target, mode)
+    elif mode == "override":
+        yield from call.programs(target, construction=not overrides.gives_nothing(target), alone=True)
     else:
         yield from call.programs(target, construction=mode == "registration")
 

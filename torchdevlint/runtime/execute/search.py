@@ -54,12 +54,14 @@ def search(
     wanted: Sequence[frozenset[int]],
     most: int = MOST_RUNS,
     seen: Sequence[Values] = (),
+    skip: int = 0,
 ) -> Found:
     """Values with which `run` ends without an error and comes to every one of the `wanted` statements (their rows).
 
     If there are none, those with which it ends without an error and comes to most of them. What was `seen` in use is
-    run first, in its order.
+    run first, in its order. So many of the first values that would do are left out as `skip` says.
     """
+    further = skip > 0
     frontier = Frontier(at_first(slots))
     for number, values in enumerate(seen):
         frontier.extend([(number, values)], 0, SEEN)
@@ -71,17 +73,20 @@ def search(
         outcome = run(values)
         runs += 1
         hit = sum(not rows.isdisjoint(outcome.rows) for rows in wanted)
-        if outcome.error is None and hit == len(wanted):
+        if outcome.error is None and hit == len(wanted) and not skip:
             return Found(values, runs)
         if outcome.error is None and hit > quiet[0]:
             quiet = (hit, values)
         if (hit, len(outcome.rows)) > nearest[:2]:
             nearest = (hit, len(outcome.rows), outcome.error)
         if outcome.error is None:
+            skip -= hit == len(wanted)
             frontier.extend(resized(slots, values), max(cost, 0), hit * 1000 + len(outcome.rows))
         free = [slot for slot in slots if RECEIVER not in values or not slot.key.startswith(INIT)]
         frontier.extend(changes(free, values, outcome.error), max(cost, 0), hit * 1000 + len(outcome.rows))
     hit, _, error = nearest
+    if further:
+        return Found(None, runs, "no others were found")
     if quiet[1] is not None:
         return Found(quiet[1], runs, "no values were found with which it comes to the flagged expression", False)
     what = "none was left for this one" if error is None else told(error)

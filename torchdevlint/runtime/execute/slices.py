@@ -280,7 +280,7 @@ class _Kept:
 
 def programs(target: Target, mode: str) -> Iterator[SliceProgram]:
     """Slices of the functions that hold the flagged lines, or of the module. Raises CannotBeginError without any."""
-    if mode not in ("operation", "exception", "movement", "prefix"):
+    if mode not in ("operation", "exception", "movement", "prefix", "test"):
         raise CannotBeginError("findings of this rule are not taken out of their function")
     reasons = []
     pairs: list[tuple[Place | None, Place | None]] = [

@@ -56,7 +56,9 @@ _KINDS = {
     "device": "device", "Callable": "function", "function": "function", "Optimizer": "optimizer",
     "Generator": "generator",
 }  # fmt: skip
-_FLOATS = {"float", "int", "complex"}
+_CLASSES = ("Type", "type")
+_MAKES_MODULES: Description = {"is": "name", "of": "torch.nn:Identity"}
+"""A class of Modules that takes whatever it is constructed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def slots_of(
     except (TypeError, ValueError):
         return []
     evidence = usages(node.body) if node is not None else {}
-    annotations = _annotations(node) if node is not None else {}
+    annotations = words.annotated(node) if node is not None else {}
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     told = documented(function)
     found = []
@@ -145,13 +147,13 @@ def _by_annotation(
     """What an annotation names; nothing for one that is not known."""
     plain = text.strip().strip("'\"").replace("typing.", "").replace("torch.nn.modules.", "nn.")
     plain = re.sub(r"\s+", " ", plain)
-    parts = [part.strip() for part in _split(plain, "|")]
+    parts = [part.strip() for part in words.split(plain, "|")]
     if len(parts) > 1:
         kept = [part for part in parts if part not in ("None", "NoneType")]
         return [each for part in kept for each in _by_annotation(part, name, usage, module, depth)]
     head = plain.partition("[")[0].rpartition(".")[2]
     inside = _CONTENTS.search(plain)
-    contents = _split(inside[1], ",") if inside else []
+    contents = words.split(inside[1], ",") if inside else []
     if head in ("Optional", "Union", "Annotated"):
         kept = (
             contents[:1]
@@ -177,15 +179,26 @@ def _by_annotation(
         return [containers.of_keys(usage.keys, item)]
     if head == "dtype":
         return []
-    if head in _KINDS:
-        return [{"is": _KINDS[head]}]
+    if head in _KINDS or head in _CLASSES:
+        return _of_kind(head, contents, module)
     if head == "Module":
         return [{"is": "module", "make": make} for make in MODELS]
     if head == "ndarray":
-        return [{"is": "numpy", "shape": [SIZE, SIZE]}, {"is": "numpy", "shape": [SIZE, SIZE, SIZE]}]
+        return [{"is": "numpy", "shape": [SIZE] * rank} for rank in (2, 3, 1)]
     if head == "DataLoader":
         return [_loader()]
     return _by_class(plain, module, depth)
+
+
+def _of_kind(head: str, contents: list[str], module: Any) -> list[Description]:
+    """A value of a kind that torch has. What makes Modules is a class of them; ``type[Block]`` is `Block` itself."""
+    made = contents[-1].strip() if contents and head in (*_CLASSES, "Callable") else ""
+    if made.rpartition(".")[2] == "Module":
+        return [_MAKES_MODULES]
+    if head not in _CLASSES:
+        return [{"is": _KINDS[head]}]
+    found = words.attribute(module, made) if made else None
+    return [{"is": "name", "of": f"{found.__module__}:{found.__qualname__}"}] if inspect.isclass(found) else []
 
 
 def _by_class(text: str, module: Any, depth: int) -> list[Description]:
@@ -210,6 +223,8 @@ def _by_use_and_name(  # noqa: C901
     """Without an annotation or a telling default."""
     if usage.device:
         return [{"is": "device"}]
+    if usage.generator and not usage.called:
+        return [{"is": "generator"}, value(None)]
     if _LOADER.search(name):
         return _loaders(usage, around)
     if _CRITERION.search(name):
@@ -328,23 +343,7 @@ def _unique(candidates: list[Description]) -> list[Description]:
     return found
 
 
-def _annotations(node: FunctionNode) -> dict[str, str]:
-    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return {each.arg: ast.unparse(each.annotation) for each in every if each.annotation is not None}
-
-
 def _text(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return ""
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or str(annotation)
-
-
-def _split(text: str, at: str) -> list[str]:
-    """Split outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for place, letter in enumerate(text):
-        depth += (letter in "[(") - (letter in "])")
-        if letter == at and not depth:
-            parts.append(text[start:place])
-            start = place + 1
-    return [*parts, text[start:]]

@@ -38,6 +38,8 @@ class Usage:
     """It is a size, or goes through `range`."""
     device: bool = False
     """It is handed on as a device."""
+    generator: bool = False
+    """It is handed on as a generator of random numbers."""
     rank: int = 0
     """How many dimensions are unpacked or named, 0 if nothing says so."""
     at_least: int = 0
@@ -177,6 +179,8 @@ def _look_at_keywords(node: ast.Call, path: str, evidence: Evidence) -> None:
     for keyword in node.keywords:
         if keyword.arg == "device" and (usage := evidence(keyword.value)):
             usage.device = True
+        elif keyword.arg == "generator" and (usage := evidence(keyword.value)):
+            usage.generator = True
         elif keyword.arg in _SIZES_OF_LAYERS and _LAYER.match(path) and (usage := evidence(keyword.value)):
             usage.sized = True
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -36,6 +36,8 @@ class Evaluation:
     operands: int = 0
     tensors: int = 0
     accelerated: bool = False
+    values: list[Any] = field(default_factory=list)
+    """The operands themselves, where answers are kept."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,14 @@ class Seen:
     evaluated: bool = False
     met: bool = False
     alone: bool = False
+
+
+class Answered(Protocol):
+    """Where the answers of a flagged test are kept (`answers.Answers`)."""
+
+    given: list[Any]
+
+    def take(self, operands: Sequence[Any], answer: Any) -> None: ...
 
 
 @dataclass
@@ -63,11 +73,14 @@ class Watch:
     told: Flagged = field(init=False)
     rows: set[int] = field(default_factory=set)
     open: list[Evaluation] = field(default_factory=list)
+    answers: Answered | None = None
+    """Is told what a flagged test was asked, and what it said."""
 
     def __post_init__(self) -> None:
         self.told = flagged(self.target)
         self.seen: dict[int, Seen] = {}
         self.followed: set[int] = set()
+        self.before: set[int] | None = None
         self.bits = sum(1 << (self.shift + number) for number in self.told.at)
         self.following = Following(self.operated)
         self.tainted = 1 << (self.shift + len(self.told.regions))
@@ -80,8 +93,12 @@ class Watch:
         sys.meta_path.insert(0, Finder(str(self.target.path), [(self.told, self.name)]))
 
     def reset(self) -> None:
-        """Forget the last run; what ran as the file was imported stays known."""
+        """Forget the last run; what was evaluated as the file was imported, before the first one, stays known."""
+        if self.before is None:
+            self.before = set(self.seen)
         self.rows, self.open, self.seen, self.followed = set(), [], {}, set()
+        if self.answers is not None:
+            self.answers.given.clear()
 
     # What wrapped code calls.
 
@@ -93,6 +110,8 @@ class Watch:
         evaluation = self._now(number)
         if evaluation is not None:
             evaluation.operands += 1
+            if self.answers is not None:
+                evaluation.values.append(value)
             for tensor in held(value):
                 evaluation.tensors += 1
                 evaluation.accelerated = evaluation.accelerated or self._is_there(tensor)
@@ -120,6 +139,8 @@ class Watch:
             seen.evaluated = True
             seen.met = seen.met or (evaluation.accelerated and evaluation.tensors > 1)
             seen.alone = seen.alone or (evaluation.accelerated and evaluation.tensors > 0)
+            if self.answers is not None and number in self.told.at:
+                self.answers.take(evaluation.values, value)
         self.rows.add(row_of(number))
         for tensor in held(value):
             self._mark(tensor, number)
@@ -147,12 +168,17 @@ class Watch:
         An operation counts by what went into it, `alone` if it takes one tensor only; what makes a tensor by the
         operations that this tensor, or what became of it, took part in.
         """
-        if not self.told.at:
+        if not self.told.at or not self.has_come_from_there():
             return False
         return all(
             number in self.followed or ((one := self.seen.get(number)) and (one.alone if alone else one.met))
             for number in self.told.at
         )
+
+    def has_come_from_there(self) -> bool:
+        """Whether all that the notes point to was evaluated: what is given in its place says nothing of it."""
+        noted = set(range(len(self.told.regions))) - self.told.at
+        return noted <= self.seen.keys() | (self.before or set())
 
     def at_work(self, numbers: Sequence[int] | frozenset[int]) -> bool:
         """Whether one of the expressions had all its operands and has not ended: where an exception comes from."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from torchdevlint.runtime.execute.target import FunctionNode
 from torchdevlint.runtime.execute.usage import Usage
 from torchdevlint.runtime.execute.values import Description, value
 
@@ -61,3 +62,20 @@ def _held_by(found: Any) -> list[Any]:
     if isinstance(found, (frozenset, set)):
         return sorted(each for each in found if isinstance(each, str))
     return list(found) if isinstance(found, (tuple, list, dict)) else []
+
+
+def split(text: str, at: str) -> list[str]:
+    """Split outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == at and not depth:
+            parts.append(text[start:place])
+            start = place + 1
+    return [*parts, text[start:]]
+
+
+def annotated(node: FunctionNode) -> dict[str, str]:
+    """The annotations of the parameters, as they are written."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return {each.arg: ast.unparse(each.annotation) for each in every if each.annotation is not None}

@@ -21,6 +21,8 @@ from torchdevlint.runtime.verify.verdict import Evidence, Judgement, Rung, Verdi
 _EXCEPTION = re.compile(r"\b(\w+(?:Error|Iteration)): (.+?)(?:,? where .*| \(.*\))?$")
 ALSO = "here too"
 """What a note says of a finding that was joined to another (`torchdevlint.joined`)."""
+MOST_OTHERS = 3
+"""How often other values are looked for with which a program runs, where those before showed nothing."""
 ALWAYS_SIMULATED = ("checkpoint", "environment")
 """What is about machines that this one is not."""
 
@@ -119,23 +121,27 @@ def _shown(
     The limit on tries holds for all programs and machines of a rung together.
     """
     reasons: list[str] = []
-    first = 0
+    first = skip = 0
     while True:
         memory = order.limits.memory or 8 * GIB
-        answer = server.ask({**request, "do": "find", "first": first, "spent": spent, "memory": memory})
+        ask = {**request, "do": "find", "first": first, "skip": skip, "spent": spent, "memory": memory}
+        answer = server.ask(ask)
         found = answer.value
-        spent = found["runs"] if answer.ended == "returned" else spent
         if answer.ended != "returned" or found["program"] is None:
             reasons.append(_why(answer, "the search for values", "why"))
-            return None, spent, reasons
-        first = found["program"] + 1
+            return None, found["runs"] if answer.ended == "returned" else spent, reasons
+        skip = skip if found["program"] == first else 0
         answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
         shown: dict[str, Any] = answer.value
-        if answer.ended == "returned" and shown["symptom"] is not None:
-            return shown, spent, reasons
-        reasons.append(_why(answer, "the run on the accelerator", "reason"))
+        if answer.ended == "returned" and (shown["symptom"] or (shown["symptom"] is False and not skip)):
+            return shown, found["runs"], reasons
+        reasons += [] if skip else [_why(answer, "the run on the accelerator", "reason")]
         if answer.ended == "timed out":
-            return None, spent, reasons
+            return None, found["runs"], reasons
+        if answer.ended == "returned" and shown.get("others") and skip < MOST_OTHERS:
+            first, skip = found["program"], skip + 1  # what was tried for this program is tried again, and counts once
+        else:
+            first, skip, spent = found["program"] + 1, 0, found["runs"]
 
 
 def _seen(request: dict[str, Any], server: Server) -> Any:
