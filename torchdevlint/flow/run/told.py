@@ -21,7 +21,7 @@ _OF_ARRAYS = frozenset({"shape", "ndim"})
 _METHODS = frozenset("sum mean prod exp log sqrt pow abs float clamp relu sigmoid softmax flatten view reshape".split())
 """What is calculated element by element or along dimensions, of arrays of any kind."""
 _MOST_NAMES = 2
-_OF_TENSORS = regex(r"[xzhuvy]s?|x_?\d|inputs?|hidden|feat(?:ure)?s?|latents?|emb(?:edding)?s?|logits|images?|obs")
+_OF_TENSORS = regex(r"[xyz]s?|x_?\d|inputs?|hidden|feat(?:ure)?s?|latents?|emb(?:edding)?s?|logits|images?|obs")
 """Names of what is given to a model, and never of numbers that it is told."""
 
 
