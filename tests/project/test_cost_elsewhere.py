@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.project import modules
+from torchdevlint.project.uses import Project
 
 from .test_across_files import Files
 
@@ -93,3 +95,15 @@ def test_words_of_another_file_are_split_once(files: Files, monkeypatch: pytest.
     files({"base.py": TRAINER, "main.py": LOOPS})
     assert len(texts) == 1
     assert "class Trainer" in texts[0]
+
+
+def test_ways_are_looked_for_once_for_the_same_names(files: Files) -> None:
+    files({"pair.py": "def f(): ...\ndef g(): ...\n", "main.py": "from pair import f\n\nf()\n"})
+    project = Project(str(files.root / "pair.py"), modules.Library())
+    module = project.library.get(project.path)
+    assert module is not None
+    callers = Callers(module.tree, project, lambda *given: {})
+    to_f, to_g = callers.ways_to(frozenset("f")), callers.ways_to(frozenset("g"))
+    assert callers.ways_to(frozenset("f")) is to_f
+    assert [Path(each.file.path).name for each in to_f] == ["pair.py", "main.py"]
+    assert [Path(each.file.path).name for each in to_g] == ["pair.py"]

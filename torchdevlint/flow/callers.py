@@ -69,6 +69,7 @@ class Callers:
         self._given: dict[tuple[str, str], Given] = {}
         self._importers: list[ModuleText] | None = None
         self._importing_of: dict[str, list[ModuleText]] = {}
+        self._ways: dict[frozenset[str], list[Leading]] = {}
         self._of_programs: dict[frozenset[str], bool] = {}
         """Whether only programs come to what a statement of the top level binds, by those names."""
 
@@ -165,7 +166,15 @@ class Callers:
         return own + found, [each.file for each in ways]
 
     def ways_to(self, names: frozenset[str]) -> list[Leading]:
-        """This file and those that lead to what goes by `names` at its top level; nothing where these are too many."""
+        """This file and those that lead to what goes by `names` at its top level; nothing where these are too many.
+
+        Facts of one function ask for the same names, and no file changes while one is analysed.
+        """
+        if names not in self._ways:
+            self._ways[names] = self._found_ways(names)
+        return self._ways[names]
+
+    def _found_ways(self, names: frozenset[str]) -> list[Leading]:
         held = None if self._project is None else self._asking().library.get(self._project.path)
         if held is None:
             return []

@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import below, ids_below, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import below, is_below, nodes_in, once_a_node, own_nodes_in
 
 _MOST_FUNCTIONS = 400
 """So many functions are followed for one program; what more of them do is not known."""
@@ -81,7 +81,7 @@ class Ways:
         self, scope: Scope, statement: ast.stmt, names: frozenset[str], place: ast.AST | None
     ) -> bool:
         """Whether it happens on the ways through the functions that a statement calls, and that lead on."""
-        if place is not None and id(place) in ids_below(statement):
+        if place is not None and is_below(place, statement):
             return False
         bodies = [each for call in nodes_in(statement, ast.Call) for each in (self._callee(scope, call),) if each]
         leading = [each for each in bodies if _is_on_the_way(each, names, place)]
@@ -232,11 +232,12 @@ def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[s
 
     A constructor, and what is called by an operator or by PyTorch, goes by its class.
     """
-    open_ = [each for file in files for each in _named(file.tree)]
-    names = {name for name, node in open_ if id(place) in ids_below(node)}
-    while reached := [each for each in open_ if not names.isdisjoint(_read_by(each[1]))]:
-        open_ = [each for each in open_ if each not in reached]
-        names.update(name for name, _ in reached)
+    named = [each for file in files for each in _named(file.tree)]
+    names = {name for name, node in named if is_below(place, node)}
+    before = 0
+    while len(names) > before:
+        before = len(names)
+        names.update([name for name, node in named if not names.isdisjoint(_read_by(node))])
     return frozenset(names)
 
 
@@ -275,7 +276,7 @@ def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) ->
     """Whether a statement holds the place, or names what leads to it; what it only defines or imports is not run."""
     if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return False
-    return not names.isdisjoint(_read_by(statement)) or (place is not None and id(place) in ids_below(statement))
+    return not names.isdisjoint(_read_by(statement)) or (place is not None and is_below(place, statement))
 
 
 def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:

@@ -103,6 +103,11 @@ def ids_below(scope: ast.AST) -> frozenset[int]:
     return frozenset(map(id, chain.from_iterable(_walked(scope)[0].values())))
 
 
+def is_below(node: ast.AST, scope: ast.AST) -> bool:
+    """Whether the very node is below `scope`, which costs next to nothing once that was walked."""
+    return node in nodes_in(scope, type(node))
+
+
 def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The same without what is inside of functions and classes that are defined in `scope`."""
     return _walked_alone(scope).get(kind, [])
