@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,20 @@ def test_ways_are_looked_for_once_for_the_same_names(files: Files) -> None:
     assert callers.ways_to(frozenset("f")) is to_f
     assert [Path(each.file.path).name for each in to_f] == ["pair.py", "main.py"]
     assert [Path(each.file.path).name for each in to_g] == ["pair.py"]
+
+
+def test_a_text_is_searched_once_for_the_same_words() -> None:
+    text = modules.ModuleText("main.py", b"import argparse")
+    searched: list[str] = []
+
+    class Counted:
+        def __init__(self, word: str) -> None:
+            self.word = word
+
+        def search(self, given: str) -> Any:
+            searched.append(self.word)
+            return re.search(self.word, given)
+
+    started, distributed = Counted("argparse"), Counted("torchrun")
+    assert [text.says(each) for each in (started, started, distributed, distributed)] == [True, True, False, False]  # type: ignore[arg-type]
+    assert searched == ["argparse", "torchrun"]

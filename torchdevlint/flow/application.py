@@ -140,7 +140,7 @@ class Application:
             return False
         if any(each.endswith(NOTEBOOK) for each in (self._project.path, *(each.path for each in importers))):
             return True
-        if any(_STARTED.search(each) for each in (self._text, *(each.text for each in importers))):
+        if _STARTED.search(self._text) or any(each.says(_STARTED) for each in importers):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
 

@@ -37,6 +37,13 @@ class ModuleText:
         self.path = path
         self.bytes_digest = digest_of(data)
         self.text = content_of(data, path).text
+        self._said: dict[re.Pattern[str], bool] = {}
+
+    def says(self, words: re.Pattern[str]) -> bool:
+        """Whether `words` are found in it; many files ask the same of those that import them."""
+        if words not in self._said:
+            self._said[words] = words.search(self.text) is not None
+        return self._said[words]
 
     def digest(self, name: str) -> str:
         """That of the whole text, whatever the name: who asks for a file's words depends on all of them."""
