@@ -254,3 +254,26 @@ def test_a_worker_that_is_spawned_runs(tmp_path: Path) -> None:
     assert found(root) == []
     (root / "main.py").write_text(SPAWNING.replace("net.cuda()", "net.to(place())"))
     assert found(root) == ["loading.py:TDL201"]
+
+GIVEN = """import torch
+from torch import nn
+
+class Real(nn.Module):
+    def __init__(self, shape):
+        super(Real, self).__init__()
+        self.label = torch.ones(shape).cuda()
+
+    def forward(self, x):
+        return (x - self.label).abs().mean()
+"""
+
+
+def test_objects_that_are_all_sent_to_cuda_where_they_are_made(tmp_path: Path) -> None:
+    """Whatever the program chooses for others; one that goes where that is keeps the finding."""
+    main = "import torch\nfrom given import Real\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    main += "real = Real(3).cuda()\nprint(real(torch.ones(3, device=place)))\n"
+    root = application(tmp_path, given=GIVEN, main=main)
+    assert "given.py:TDL012" not in found(root)
+    assert "given.py:TDL012" in found(root, "TDL012")
+    (root / "main.py").write_text(main + "Real(4).to(place)\n")
+    assert "given.py:TDL012" in found(root)

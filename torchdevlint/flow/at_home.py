@@ -19,7 +19,7 @@ from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices
-from torchdevlint.flow.scope.call_sites import are_moved_at_once, own_call_sites
+from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import nobody_knows
@@ -63,12 +63,23 @@ class Home:
         if isinstance(fact, CheckpointLoad):
             return not fact.rank_code and self._is_read_at_home(fact.at)
         if isinstance(fact, IgnoresGivenDevice):
-            return (fact.kind == "question" and self._leading.is_current_gpu) or self._needs_cuda_at(fact.at)
+            asked = fact.kind == "question" and self._leading.is_current_gpu
+            return asked or self._is_built_on_cuda(fact.at) or self._needs_cuda_at(fact.at)
         if isinstance(fact, DeviceNumber):
             return self._needs_cuda_at(fact.at)
         if isinstance(fact, DiscardedMove):
             return self._is_moved_by_callers(fact)
         return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
+
+    def _is_built_on_cuda(self, at: Span) -> bool:
+        """Whether a place is in a class whose objects are all sent to CUDA by name where they are made."""
+        owner = next((each for each in self._tree.body if _holds(each, at.row)), None)
+        methods = owner.body if isinstance(owner, ast.ClassDef) else []
+        init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+        if init is None or self._project is None:
+            return False
+        sites = call_sites(self._tree, init, self._project)
+        return bool(sites) and are_sent_to_cuda(sites)
 
     def _is_moved_by_callers(self, fact: DiscardedMove) -> bool:
         """Whether a function returns what its lost move was for, and all its calls move that at once.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import given_by_default, has_stars, positional_names
+from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.model import Frozen
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
@@ -97,6 +98,17 @@ def are_moved_at_once(sites: Iterable[CallSite]) -> bool:
     return all(id(each.call) in _moved(each.tree) for each in sites)
 
 
+def are_sent_to_cuda(sites: Iterable[CallSite]) -> bool:
+    """Whether what each call gives is sent to CUDA by name where it stands: ``Net().cuda()``."""
+    return all(id(each.call) in _sent_to_cuda(each.tree) for each in sites)
+
+
+@once_a_node
+def _sent_to_cuda(tree: ast.Module) -> frozenset[int]:
+    calls = [each for each in nodes_in(tree, ast.Call) if names_cuda(each) is not None]
+    return frozenset(id(each.func.value) for each in calls if isinstance(each.func, ast.Attribute))
+
+
 @once_a_node
 def _moved(tree: ast.Module) -> frozenset[int]:
     calls = (each.func for each in nodes_in(tree, ast.Call) if isinstance(each.func, ast.Attribute))
@@ -143,9 +155,10 @@ def _is_read_otherwise(tree: ast.Module, name: str, calls: int) -> bool:
 
 @once_a_node
 def _read_names(tree: ast.Module) -> dict[str, int]:
-    """How often each name is read, be it as a name, an attribute or a text."""
+    """How often each name is read, be it as a name, an attribute or a text; a class that names itself reads nothing."""
     found: dict[str, int] = {}
-    names = [each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load)]
+    own = {id(call.args[0]) for call in _called_by_name(tree).get("super", ()) if call.args}
+    names = [each.id for each in nodes_in(tree, ast.Name) if isinstance(each.ctx, ast.Load) and id(each) not in own]
     names += [each.attr for each in nodes_in(tree, ast.Attribute) if isinstance(each.ctx, ast.Load)]
     names += [each.value for each in nodes_in(tree, ast.Constant) if isinstance(each.value, str)]
     for name in names:
