@@ -40,7 +40,6 @@ class Cause(Enum):
 
 
 _ALWAYS_CPU = frozenset({"torch.from_numpy", "torch.frombuffer", "torch.from_file"})
-"""What makes tensors of the CPU, whatever the default device."""
 
 
 def cause_of(fact: MixedDevices) -> Cause:
@@ -172,7 +171,7 @@ def moved_there(fact: MixedDevices) -> tuple[Edit, ...]:
 def claim(fact: MixedDevices, first: Creation) -> str:
     """What is wrong with the tensor that `first` makes."""
     place = f" in `{first.scope}`" if first.scope else ""
-    device = "the CPU" if first.function in _ALWAYS_CPU else "the default device"
+    device = "the CPU" if _is_always_on_cpu(first.function) else "the default device"
     made = f"`{first.function}`{place} makes a tensor on {device}"
     if is_returned(fact):
         return f"{made}, which is returned, filled with values from {fact.other.device}"
@@ -245,6 +244,13 @@ def placed(first: Creation, device: str) -> str:
     return f"`{edited}`" if edited else f"add `device={device}`"
 
 
+def _is_always_on_cpu(function: str) -> bool:
+    """Whether it makes tensors of the CPU, whatever the default device, as what reads images and sounds does."""
+    return function in _ALWAYS_CPU or not function.startswith("torch.")
+
+
 def takes_no_device(function: str) -> bool:
     """``torch.Tensor`` and its kin refuse other devices; others have no such argument, or not in each release."""
+    if not function.startswith("torch."):
+        return True
     return function.endswith(("Tensor", ".from_numpy", ".frombuffer", ".from_file", ".generate_square_subsequent_mask"))

@@ -260,7 +260,7 @@ def call_value(frame: Frame, state: State, node: ast.Call, callee: Value, argume
             frame.machine.emit(LayerCalled(frame, state, node, node.func, operands))
         return call_module(frame, state, node, callee, arguments)
     if isinstance(callee, Library):
-        return host_made.convert(callee)
+        return host_made.convert(frame, state, node, callee)
     if isinstance(callee, Tensor) and callee.opaque and callee.device.origin in _PLACED:
         module = Library("", True, callee.device, placed=callee.steps[-1] if callee.steps else None)
         return call_module(frame, state, node, module, arguments)

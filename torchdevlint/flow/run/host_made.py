@@ -1,18 +1,20 @@
-"""Tensors that other libraries make of images and sounds: on the CPU, as long as nobody moves them."""
+"""Tensors that other libraries make of images and sounds: on the CPU, whatever the default device is."""
 
 from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.run.operations import created
 from torchdevlint.flow.scope.names import mentions_cuda, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import HOST
+from torchdevlint.flow.state.devices import DEFAULT
 from torchdevlint.flow.state.joins import alternatives, sequence
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import elements
-from torchdevlint.flow.state.values import UNKNOWN, Library, Seq, Unknown, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, UNKNOWN, Library, Seq, Tensor, Value
 from torchdevlint.source.nodes import inside
 
-_MADE = Unknown(given=HOST)
 _FUNCTIONS = frozenset(
     f"torchvision.{name}"
     for name in """
@@ -31,20 +33,25 @@ _PIPELINES = frozenset(f"torchvision.transforms{part}.Compose" for part in ("", 
 _CONVERTERS = _CLASSES | _PIPELINES
 
 
-def call(node: ast.Call, name: str, arguments: Arguments) -> Value:
+def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """What a library function or class with this name gives, where that is a tensor of the CPU, or makes such."""
     if name in _FUNCTIONS:
-        return _MADE
+        return _made(frame, state, node, name)
     if name in _FIRST_OF_SEVERAL:
-        return sequence([_MADE, _MADE, UNKNOWN] if name.endswith("video") else [_MADE, UNKNOWN])
+        first = _made(frame, state, node, name)
+        return sequence([first, first, UNKNOWN] if name.endswith("video") else [first, UNKNOWN])
     if name in _CLASSES or (name in _PIPELINES and _ends_on_cpu(node, arguments)):
         return Library(name)
     return UNKNOWN
 
 
-def convert(converter: Library) -> Value:
+def convert(frame: Frame, state: State, node: ast.Call, converter: Library) -> Value:
     """What calling an instance of such a class gives."""
-    return _MADE if converter.name in _CONVERTERS else UNKNOWN
+    return _made(frame, state, node, converter.name) if converter.name in _CONVERTERS else UNKNOWN
+
+
+def _made(frame: Frame, state: State, node: ast.Call, name: str) -> Tensor:
+    return created(frame, state, node, name, AT_LEAST_1, DEFAULT)
 
 
 def _ends_on_cpu(node: ast.Call, arguments: Arguments) -> bool:

@@ -114,7 +114,7 @@ def _of_another_package(frame: Frame, state: State, node: ast.Call, name: str, a
     of_torch = name.startswith("torch.") and tail[:1].isupper()
     if known:
         return Library(name)
-    return Unknown(made_by=name) if of_torch else host_made.call(node, name, arguments)
+    return Unknown(made_by=name) if of_torch else host_made.call(frame, state, node, name, arguments)
 
 
 def _custom_operation(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> None:
