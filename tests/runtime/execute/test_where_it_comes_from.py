@@ -194,3 +194,33 @@ def test_layers_of_a_library_that_is_not_there_are_not_known(bench: Bench, impor
     path = bench.write(LAYERS.format(imports=imports))
     judgement = bench.climb(by_hand(path, "TDL006", "bias.detach().numpy()")).judgement
     assert (judgement is not None and judgement.verdict is Verdict.CONFIRMED) is confirmed
+
+
+LACKING = """\
+import torch
+from torch import nn
+import a_library_that_is_not_there
+
+
+class Evaluator:
+    def __init__(self, model: a_library_that_is_not_there.Model):
+        self.model = model
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+
+def place(model: nn.Module):
+    return model.device
+"""
+LACKS = "AttributeError: 'Linear' object has no attribute 'device'"
+
+
+@pytest.mark.parametrize(("flagged", "confirmed"), [("self.model.device", False), ("return model.device", True)])
+def test_what_a_stand_in_lacks_the_object_of_the_program_may_have(
+    bench: Bench, flagged: str, confirmed: bool
+) -> None:
+    path = bench.write(LACKING)
+    judgement = bench.climb(by_hand(path, "TDL107", flagged, symptom=LACKS)).judgement
+    assert (judgement is not None and judgement.verdict is Verdict.CONFIRMED) is confirmed

@@ -229,7 +229,7 @@ def _observed(
         if isinstance(watch.answers, Answers):
             return _answered(watch.answers, values, setting)
         if watch.has_run() and target.is_claimed(error):
-            return observe.of_claim(error)
+            return _claimed(program, error)
         return observe.of_error(error, watch, setting)
     if movement is not None:
         return movement.seen or Observation(None, "the statement did not run to its end")
@@ -251,6 +251,14 @@ def _observed(
             return Observation(None, "it ran with a stand-in for the object that says the device")
         return observe.of_result(result, watch, machine, setting)
     return _without_error(program, values, watch)
+
+
+def _claimed(program: Program, error: Exception) -> Observation:
+    """What the rule tells of has happened. What a value of ours lacks, the object of the program may have."""
+    lacking = getattr(error, "obj", None)  # of an AttributeError
+    if lacking is not None and any(one is lacking for one in getattr(program, "stand_ins", ())):
+        return Observation(None, "what lacks the attribute is a stand-in for an object of the program")
+    return observe.of_claim(error)
 
 
 def _answered(answers: Answers, values: dict[str, Any], setting: Setting) -> Observation:

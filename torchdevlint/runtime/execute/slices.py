@@ -72,6 +72,8 @@ class SliceProgram:
         )
         self.complete = False  # it shows what can happen, and nothing by what does not
         self.slots = list(self._slots())
+        self.stand_ins: list[Any] = []
+        """What the last run was given for objects whose class is not known to be a Module."""
         self.doubts = list(doubts(target, place, body, self.kept.statements, self.known | BUILTINS | called))
         if callee is not None:
             inside = self.callee.kept.statements if self.callee is not None else []
@@ -157,6 +159,8 @@ class SliceProgram:
         used = [slot.key for slot in self.slots if values[slot.key]["is"] != "default"]
         first = set(free_names(self.init, self.known | BUILTINS, set()))
         given = {key: build(values[key], setting.before_the_move if key in first else setting) for key in used}
+        annotations = self._annotations()
+        self.stand_ins = [one for key, one in given.items() if not annotations.get(key, "").endswith("Module")]
         namespace |= {path: one for path, one in given.items() if "." not in path}
         for path, one in sorted(given.items()):
             if "." in path:
