@@ -92,7 +92,8 @@ _SINGLE_CLASSES: tuple[tuple[tuple[str, ...], str, Known], ...] = (
     (("ignite",), "Metric", Known(module=False)),
     (("e3nn",), "TensorProduct FullyConnectedTensorProduct Linear", _MODULE),
     (("escnn", "e2cnn"), "EquivariantModule R2Conv SequentialModule", _MODULE),
-    (("tensordict", "torchrl"), "TensorDictModule TensorDictModuleBase", _MODULE),
+    (("tensordict", "torchrl"), "TensorDictModuleBase", _MODULE),
+    (("tensordict", "torchrl"), "TensorDictModule", _WITH_DEVICE),
     (("torch_scatter", "torch_sparse"), "SparseTensor", Known(module=False)),
     (("kornia",), "ImageModule GeometricAugmentationBase2D", _MODULE),
 )
