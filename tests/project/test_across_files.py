@@ -241,6 +241,63 @@ def test_what_a_helper_makes_and_forward_places_is_right(project: Files, made: s
     assert project({"helpers.py": HELPERS, "net.py": net})["net.py"] == set()
 
 
+NET = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 3, 3)
+
+        def forward(self, x):
+            return self.conv(x)
+
+    def criterion():
+        return nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 3.0]))
+"""
+
+
+def _shown(image: str) -> str:
+    return f"""
+        import torch
+        import torchvision.transforms as T
+        from PIL import Image
+        from net import Net
+
+        def main(path):
+            device = torch.device("cuda")
+            net = Net().to(device).eval()
+            image = T.ToTensor()(Image.open(path)).unsqueeze(0){image}
+            return net(image)
+    """
+
+
+def test_what_stays_on_the_cpu_is_reported_where_it_is_made_if_it_meets_the_other_elsewhere(project: Files) -> None:
+    (finding,) = project.lint({"net.py": NET, "main.py": _shown("")})["main.py"]
+    assert (finding.code, finding.span.row) == ("TDL004", 9)
+    assert ("net.py", 10) in {(Path(each.filename).name, each.span.row) for each in finding.related}
+    assert project({"net.py": NET, "main.py": _shown(".to(device)")})["main.py"] == set()
+
+
+@pytest.mark.parametrize(("moved", "expected"), [("", {(9, "TDL010")}), (".to(device)", set())])
+def test_a_loss_that_another_file_makes_is_reported_where_it_is_used(
+    project: Files, moved: str, expected: set[tuple[int, str]]
+) -> None:
+    main = f"""
+        from net import Net, criterion
+
+        def train(loader, device):
+            net = Net().to(device)
+            loss_of = criterion(){moved}
+            for x, y in loader:
+                x, y = x.to(device), y.to(device)
+                scores = net(x).mean((2, 3))
+                loss_of(scores, y).backward()
+    """
+    assert project({"net.py": NET, "main.py": main})["main.py"] == expected
+
+
 def test_cuda_touched_by_an_import(project: Files) -> None:
     main = """
         import os

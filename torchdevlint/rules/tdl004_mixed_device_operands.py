@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from torchdevlint.flow.facts.tensors import MixedDevices
-from torchdevlint.model import Applicability, Fix, Note, Report, Severity
+from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.mixed import Cause, cause_of, made_there, moved_there, symptom, takes_no_device
 from torchdevlint.rules.wording import code
 
@@ -77,15 +77,26 @@ def check(fact: MixedDevices) -> Iterator[Report]:
     if cause_of(fact) is not Cause.OPERATION:
         return
     stayed, other = fact.stayed, fact.other
+    place, text = _place(fact)
     yield Report(
-        span=fact.at,
-        message=f"{code(stayed.text)} is on {stayed.device} and {code(other.text)} on {other.device}, "
+        span=place,
+        message=f"{code(text)} is on {stayed.device} and {code(other.text)} on {other.device}, "
         f"and {fact.operation} needs them on one device",
         symptom=_symptom(fact),
         help=_help(fact),
-        notes=_notes(fact),
+        notes=_notes(fact, place),
         fix=_fix(fact),
     )
+
+
+def _place(fact: MixedDevices) -> tuple[Span, str]:
+    """The operation and what stayed behind there; if it is in another file, what this file makes and brings there.
+
+    Not where another file brings the other operand to its device: it may know when.
+    """
+    if fact.at.file and fact.creations and not fact.placed_elsewhere:
+        return fact.creations[0].span, fact.creations[0].text
+    return fact.at, fact.stayed.text
 
 
 def _fix(fact: MixedDevices) -> Fix | None:
@@ -125,6 +136,8 @@ def _where(fact: MixedDevices, verb: str) -> str:
     return f"{to or 'on '}the same device"
 
 
-def _notes(fact: MixedDevices) -> tuple[Note, ...]:
-    found = {span: message for message, span in (*fact.stayed.evidence, *fact.other.evidence)}
-    return tuple(Note(message, span) for span, message in found.items() if span != fact.at)
+def _notes(fact: MixedDevices, place: Span) -> tuple[Note, ...]:
+    found = {fact.at: f"{code(fact.stayed.text)} meets {code(fact.other.text)} here"}
+    for message, span in (*fact.stayed.evidence, *fact.other.evidence):
+        found.setdefault(span, message)
+    return tuple(Note(message, span) for span, message in found.items() if span != place)

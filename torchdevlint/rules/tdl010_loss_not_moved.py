@@ -253,13 +253,17 @@ def check(fact: LossNotMoved) -> Iterator[Report]:
     for message, span in (*fact.other.evidence, *fact.weight_evidence):
         notes.setdefault(span, Note(message, span))
     target = fact.target or "device"
+    elsewhere = bool(fact.at.file)
+    if elsewhere:
+        notes[fact.at] = Note(f"it is made here: {code(fact.made)}", fact.at)
+    place = fact.used_at if elsewhere else fact.at
     yield Report(
-        span=fact.at,
+        span=place,
         message=f"`{fact.class_name}` is never moved and keeps {kept} on the CPU, and {used}",
         symptom=_symptom(fact),
-        help=f"move it to where it is used: {_moved(fact.made, target)}",
-        notes=tuple(note for span, note in notes.items() if span != fact.at),
-        fix=_fix(fact) if fact.bound else None,
+        help=f"move it to where it is used: {_moved(fact.used if elsewhere else fact.made, target)}",
+        notes=tuple(note for span, note in notes.items() if span != place),
+        fix=_fix(fact) if fact.bound and not elsewhere else None,
     )
 
 

@@ -70,6 +70,7 @@ def _note_mixed(event: Mixed) -> None:
             literal=None if place is None else machine.span_of(place),
             scope=frame.scope,
             placed_here=placement.is_placed_here(frame, other[1]),
+            placed_elsewhere=_is_placed_elsewhere(frame, other[1]),
             scalar=_scalar(frame, operation, stayed[1], written),
         )
 
@@ -78,6 +79,11 @@ def _note_mixed(event: Mixed) -> None:
         key = "mixed", site or node
         machine.record(key, partial(make, site), state, argument)
         machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
+
+
+def _is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:
+    """Whether another file makes or moves it, and not only the layers that it comes from."""
+    return any(not step.of_module and frame.machine.span_of(step.node).file for step in tensor.steps)
 
 
 def _creation(frame: Frame, site: Site) -> Creation:

@@ -8,6 +8,7 @@ Where a model is made in another function, may be given to something that moves 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.loaders import moves_batches
@@ -251,14 +252,19 @@ def _kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
         each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
     }
     alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
-    plain = {
-        target.id
-        for each in nodes_in(scope, ast.Assign)
-        for target in each.targets
-        if isinstance(target, ast.Name) and isinstance(each.value, ast.Call)
-    }
+    bound = [pair for each in nodes_in(scope, ast.Assign) for pair in _pairs(each)]
+    plain = {target.id for target, value in bound if isinstance(target, ast.Name) and isinstance(value, ast.Call)}
     shared = {name for each in inside(scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
     return frozenset((alone & plain) - given_away - shared)
+
+
+def _pairs(statement: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of an assignment, each with its value: ``student, teacher = Net(), Net()`` is two."""
+    for target in statement.targets:
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            yield from zip(target.elts, statement.value.elts, strict=False)
+        else:
+            yield target, statement.value
 
 
 def _stays(frame: Frame, path: str, of_known_class: bool = False) -> bool:

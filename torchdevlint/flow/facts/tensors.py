@@ -45,6 +45,8 @@ class MixedDevices(Fact, frozen=True):
     """The qualified name of the function that holds the operation."""
     placed_here: bool = False
     """The other operand was put where it is by that function, and did not come into it."""
+    placed_elsewhere: bool = False
+    """Another file makes or moves it, which may know when that is right."""
     scalar: str = ""
     """What stayed if it has one element: ``sum`` (it is written to), ``part`` (of what is joined); or a ``list``, made
     by `torch.tensor` of scalars that are on an accelerator."""
