@@ -38,6 +38,16 @@ def calls(operator: Any, device: str) -> Iterator[Any]:
         yield lambda sample=sample: operator(sample.input, *sample.args, **sample.kwargs)
 
 
+def on_the_cpu(operator: Any) -> list[bool]:
+    """Which of them work there; none of an operator whose samples want CUDA's driver (2.10: `_scaled_mm_v2`)."""
+    try:
+        return [works(call) for call in calls(operator, "cpu")]
+    except RuntimeError as error:
+        if "NVIDIA driver" not in str(error):
+            raise
+        return []
+
+
 def works(call: Any) -> bool:
     try:
         call()
@@ -55,7 +65,7 @@ def test_no_operator_raises_or_leaves_the_accelerator(monkeypatch: pytest.Monkey
     for module in (common_utils, core):  # that no test of torch asks for samples is searched for in the stack each time
         monkeypatch.setattr(module, "extract_test_fn", lambda: None, raising=False)
 
-    good = [[works(call) for call in calls(operator, "cpu")] for operator in op_db]
+    good = [on_the_cpu(operator) for operator in op_db]
     strange, count = {}, 0
     with simulate(1):
         for operator, fine in zip(op_db, good, strict=True):
