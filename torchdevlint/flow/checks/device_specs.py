@@ -23,7 +23,7 @@ CONTEXT = "torch.cuda.device"
 _STRING = regex(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
 _TYPE = regex(r"[A-Za-z]+", re.ASCII)
 _DOUBLED = regex(r"cuda:(cuda|cpu)\b")
-_IGNORE_NEGATIVE = frozenset({"torch.cuda.set_device", CONTEXT})
+_WANT_THE_NUMBER = frozenset({"torch.cuda.set_device", CONTEXT})
 _TAKE_NAMES_ONLY = frozenset({"torch.load", "torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
 _TAKES_ANY_STRING = "rename_privateuse1_backend"
 
@@ -153,9 +153,9 @@ def _of_value(name: str, value: Value) -> Problem | None:
     numeric = is_number(value) or (isinstance(value, Dev) and value.number)
     if name in _TAKE_NAMES_ONLY and numeric and not _is_flag(value):
         return "number", str(value.value) if isinstance(value, Const) else "a number", ""
-    if _is_negative(value) and name not in _IGNORE_NEGATIVE:
+    if _is_negative(value) and name not in _WANT_THE_NUMBER:
         return "index", str(value.value), ""  # type: ignore[attr-defined]
-    if isinstance(value, Library) and value.name == CONTEXT:
+    if isinstance(value, Library) and value.name == CONTEXT and name not in _WANT_THE_NUMBER:
         return "context", "", ""
     if isinstance(value, Seq) and value.items is not None and len(value.items) == 1:
         item = value.items[0]
