@@ -26,7 +26,7 @@ from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.attributes import attribute
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method
-from torchdevlint.flow.run.functions import run_function, spread
+from torchdevlint.flow.run.functions import does_not_fit, run_function, spread
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
@@ -278,6 +278,8 @@ def _call_function(frame: Frame, state: State, node: ast.Call, callee: Func, arg
         return Guard(False)
     frame.machine.emit(FunctionCalled(frame, state, node, callee, arguments))
     given = spread(callee, arguments)
+    if given is not None and callee.receiver is None and does_not_fit(state, callee, *given):
+        return UNKNOWN
     found = UNKNOWN if given is None else run_function(frame, state, node, callee, *given)
     frame.machine.emit(FunctionReturned(frame, state, node, callee, arguments))
     if found == UNKNOWN and is_elsewhere(callee):
@@ -301,6 +303,8 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
+    if init is not None and given is not None and info.resolved and does_not_fit(state, init, *given):
+        return made
     if init is not None:
         frame.machine.emit(Constructed(frame, state, node, init, arguments))
     if init is not None and given is not None:

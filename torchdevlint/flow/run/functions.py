@@ -12,6 +12,7 @@ from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
 from torchdevlint.flow.scope.names import defaults, positional_names
+from torchdevlint.flow.scope.signatures import takes
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
@@ -306,6 +307,15 @@ def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str,
             keywords.setdefault(name, UNKNOWN if name in by_default else element)
         keywords["**"] = element
     return values, keywords
+
+
+def does_not_fit(state: State, function: Func, values: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
+    """Whether a call raises TypeError by its arguments, so that nothing is run from here on."""
+    count = len(values) + (function.receiver is not None)
+    if function.plain and not takes(function.node, count, keywords):
+        state.alive = False
+        return True
+    return False
 
 
 def bind_parameters(
