@@ -298,6 +298,37 @@ def test_a_loss_that_another_file_makes_is_reported_where_it_is_used(
     assert project({"net.py": NET, "main.py": main})["main.py"] == expected
 
 
+@pytest.mark.parametrize(
+    ("fallback", "expected"), [("cpu if not found else found[0].device", set()), ("cpu", {(12, "TDL004")})]
+)
+def test_a_place_that_another_file_chooses_by_what_it_is_given(
+    project: Files, fallback: str, expected: set[tuple[int, str]]
+) -> None:
+    helpers = f"""
+        import torch
+
+        def place_of(module):
+            cpu = torch.device("cpu")
+            found = list(module.parameters())
+            return {fallback}
+    """
+    net = """
+        import torch
+        from torch import nn
+        from helpers import place_of
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 3, 3)
+
+            def forward(self, x):
+                empty = torch.zeros(1, 3, 4, 4, device=place_of(self))
+                return self.conv(empty) + x
+    """
+    assert project({"helpers.py": helpers, "net.py": net})["net.py"] == expected
+
+
 def test_cuda_touched_by_an_import(project: Files) -> None:
     main = """
         import os

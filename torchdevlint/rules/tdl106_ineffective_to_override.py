@@ -94,7 +94,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.decorators import decorator_names
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import FunctionNode, Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value
@@ -165,9 +165,15 @@ def _note_end(event: FileEnded) -> None:
     machine = event.machine
     for info in machine.classes.values():
         if info.is_module:
-            _check_returns(machine, info)
+            if _is_surely_one(info):
+                _check_returns(machine, info)
             _check_submodules(machine, info)
             _check_kept_devices(machine, info)
+
+
+def _is_surely_one(info: ClassInfo) -> bool:
+    """Whether it is a Module by its bases, or has a `forward`: a class with a `to` of its own may be none."""
+    return info.resolved or "forward" in info.all_methods or any(map(is_module_class, info.library_bases))
 
 
 def _check_returns(machine: Machine, info: ClassInfo) -> None:

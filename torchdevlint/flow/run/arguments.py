@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.signatures import takes
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, DEFAULT, TOP, Device, Origin, literal, on_cpu
 from torchdevlint.flow.state.joins import alternatives, element_of, unpacked
@@ -18,6 +20,7 @@ from torchdevlint.flow.state.values import (
     Const,
     Dev,
     Dtype,
+    Func,
     Map,
     Number,
     Seq,
@@ -135,3 +138,12 @@ def _text(frame: Frame, node: ast.expr) -> str:
 def as_argument(node: ast.expr, text: str) -> str:
     """The text of an expression as it may stand behind the ``=`` of a keyword argument."""
     return f"({text})" if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) else text
+
+
+def does_not_fit(state: State, function: Func, values: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
+    """Whether a call raises TypeError by its arguments, so that nothing is run from here on."""
+    count = len(values) + (function.receiver is not None)
+    if function.plain and not takes(function.node, count, keywords):
+        state.alive = False
+        return True
+    return False

@@ -22,11 +22,11 @@ from torchdevlint.flow.kinds import loaders, ranks
 from torchdevlint.flow.kinds.encoded import encoding_of
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, distributions, host_made
-from torchdevlint.flow.run.arguments import evaluate_arguments
+from torchdevlint.flow.run.arguments import does_not_fit, evaluate_arguments
 from torchdevlint.flow.run.attributes import attribute
 from torchdevlint.flow.run.batch_beside import compare_with_batch
 from torchdevlint.flow.run.container_calls import container_method
-from torchdevlint.flow.run.functions import does_not_fit, run_function, spread
+from torchdevlint.flow.run.functions import run_function, spread
 from torchdevlint.flow.run.instances import given_to
 from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method

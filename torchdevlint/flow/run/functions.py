@@ -12,7 +12,6 @@ from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
 from torchdevlint.flow.scope.names import defaults, positional_names
-from torchdevlint.flow.scope.signatures import takes
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
@@ -25,6 +24,7 @@ from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
+    Dev,
     Func,
     Map,
     Record,
@@ -134,8 +134,10 @@ def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
 
 
 def _where_all_agree(value: Value) -> Value:
-    """What a function of another file gives: unknown where its tensors are in different places, which it decides."""
+    """What a function of another file gives: unknown where it is, or names, one of several places: it decides."""
     held = [each for _, each in alternatives(value)]
+    if len(held) > 1 and any(isinstance(each, Dev) for each in held):
+        return UNKNOWN
     places = {each.device for each in held if isinstance(each, Tensor)}
     if len(places) < 2:
         return value
@@ -307,15 +309,6 @@ def spread(function: Func, arguments: Arguments) -> tuple[list[Value], dict[str,
             keywords.setdefault(name, UNKNOWN if name in by_default else element)
         keywords["**"] = element
     return values, keywords
-
-
-def does_not_fit(state: State, function: Func, values: Sequence[Value], keywords: Mapping[str, Value]) -> bool:
-    """Whether a call raises TypeError by its arguments, so that nothing is run from here on."""
-    count = len(values) + (function.receiver is not None)
-    if function.plain and not takes(function.node, count, keywords):
-        state.alive = False
-        return True
-    return False
 
 
 def bind_parameters(

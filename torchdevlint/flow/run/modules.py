@@ -90,7 +90,15 @@ def _is_parameter_free(tail: str, arguments: Arguments) -> bool:
 def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     """Calling a library module: its parameters and every tensor argument must be on one device."""
     frame.machine.emit(ModuleCalled(frame, state, node, module, arguments))
+    if _is_not_meant(module, arguments):
+        return UNKNOWN
     return gathered(node, module, _call_module(frame, state, node, module, arguments))
+
+
+def _is_not_meant(module: Library, arguments: Arguments) -> bool:
+    """Whether a loss of torch.nn does not take these names: of several that may be called here, it is another one."""
+    is_loss = module.name.startswith("torch.") and module.name.endswith("Loss")
+    return is_loss and not _PARAMETERS_OF_LOSSES.issuperset(arguments.keyword_values)
 
 
 def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
@@ -140,6 +148,14 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         return sequence([output, output])
     known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
     return output if known else opaque_result(operands, device, output.steps)
+
+
+_PARAMETERS_OF_LOSSES = frozenset(
+    """
+    input target input1 input2 anchor positive negative var log_input log_probs targets input_lengths target_lengths
+    """.split()
+)
+"""What the losses of torch.nn call their arguments (torch/nn/modules/loss.py, `forward` of each)."""
 
 
 def item_of(module: Library, sliced: bool, index: Value) -> Value:

@@ -243,6 +243,8 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
     """An attribute of a library module that is a tensor or a module; methods are resolved where they are called."""
     if not receiver.module:
         return UNKNOWN
+    if receiver.inner is not None and receiver.name == "torch.compile":
+        return attribute_of_library(receiver.inner, name) if isinstance(receiver.inner, Library) else UNKNOWN
     if name == "module" and receiver.inner is not None:
         return receiver.inner
     if (
