@@ -25,9 +25,18 @@ from torchdevlint.runtime.execute.called import (
     is_argument,
 )
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
+from torchdevlint.runtime.execute.open_ended import of_bases, open_ended
 from torchdevlint.runtime.execute.search import at_first as likeliest
 from torchdevlint.runtime.execute.slots import Slot, slots_of
-from torchdevlint.runtime.execute.target import Place, Target, first_line, functions_of, import_name, method_of
+from torchdevlint.runtime.execute.target import (
+    FunctionNode,
+    Place,
+    Target,
+    first_line,
+    functions_of,
+    import_name,
+    method_of,
+)
 from torchdevlint.runtime.execute.values import Setting, arguments, build
 
 MOST_ITEMS = 4
@@ -56,17 +65,24 @@ class CallProgram:
         static = self.owner is not None and isinstance(
             inspect.getattr_static(self.owner, node.name, None), (staticmethod, classmethod)
         )
-        self.on_instance = self.owner is not None and not static
+        self.on_instance = self.owner is not None and not static and _takes_something(node)
         if self.on_instance and node.name not in ("__init__", "__new__"):
             assert owner is not None
             init = method_of(self.target.tree, owner, "__init__")
             yield from slots_of(self.owner, init, INIT)  # type: ignore[arg-type]
+            yield from self._for_bases()
         if node.name == "__init__":
             yield from slots_of(self.owner, node, INIT)  # type: ignore[arg-type]
+            yield from self._for_bases()
         elif isinstance(self.function, property):
             return
         else:
             yield from slots_of(self.function, node, skip=1 if self.on_instance else 0)
+
+    def _for_bases(self) -> Iterator[Slot]:
+        assert self.owner is not None
+        yield from of_bases(self.owner)
+        yield from open_ended(self.owner, INIT)
 
     def run(self, values: Mapping[str, Any], setting: Setting) -> tuple[Any, Any]:
         """What the function gives, and the instance that it was called on."""
@@ -101,9 +117,9 @@ class CallProgram:
         if RECEIVER in told:
             return build(told[RECEIVER], setting)
         assert self.owner is not None
-        return self.owner(
-            **{key.removeprefix(INIT): build(one, setting) for key, one in told.items() if key.startswith(INIT)}
-        )
+        given = {key.removeprefix(INIT): one for key, one in told.items() if key.startswith(INIT)}
+        listed, named = arguments(as_call(given), setting)
+        return self.owner(*listed, **named)
 
     @property
     def callee(self) -> str:
@@ -139,6 +155,11 @@ def callees(target: Target, module: Any) -> Iterator[Callee]:
             if inspect.isclass(found) and issubclass(found, torch.nn.Module):
                 name, kind = owner.name, MODULE
         yield Callee(module.__name__, name, kind, str(target.path), first_line(function))
+
+
+def _takes_something(node: FunctionNode) -> bool:
+    """Whether a method takes its instance: one without any parameter can be called on its class only."""
+    return bool(node.args.posonlyargs or node.args.args or node.args.vararg)
 
 
 def _method(instance: Any, name: str) -> Any:

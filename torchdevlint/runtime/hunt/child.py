@@ -5,7 +5,6 @@ The process above has become the machine, and has imported the project (`prepare
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
 import os
@@ -25,8 +24,8 @@ from torchdevlint.runtime.execute.called import INIT, METHOD, MODULE, RECEIVER, 
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import SIMULATED
+from torchdevlint.runtime.execute.open_ended import definition, open_ended
 from torchdevlint.runtime.execute.slots import Slot, slots_of
-from torchdevlint.runtime.execute.target import functions_of
 from torchdevlint.runtime.execute.values import tensors_in
 from torchdevlint.runtime.hunt import compare, script
 from torchdevlint.runtime.hunt.explore import explore
@@ -155,41 +154,10 @@ def _found(module: Any, target: Target) -> tuple[Any, Any]:
 def _slots(target: Target, call: script.Call, owner: Any, function: Any) -> Iterator[Slot]:
     on_instance = owner is not None and not call.static
     if on_instance:
-        yield from slots_of(owner, _node(owner.__init__), INIT)
-        yield from _open_ended(owner, INIT)
-    yield from slots_of(function, _node(function), skip=1 if on_instance else 0)
-    yield from _open_ended(function, "")
-
-
-def _open_ended(function: Any, prefix: str) -> Iterator[Slot]:
-    """``*args`` and ``**kwargs``, which are given nothing until an exception says what is missing.
-
-    A constructor's ``*args`` are left out, since what is missing there can be given by its name as well.
-    """
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return
-    for one in parameters:
-        stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
-        if stars and not (prefix and stars == "*"):
-            yield Slot(f"{prefix}{stars}{one.name}", one.name, (), optional=True)
-
-
-def _node(function: Any) -> Any:
-    """The definition of a function, read from its file; None where there is none."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return None
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except (SyntaxError, ValueError):
-        return None
-    for _, node in functions_of(tree):
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        if node.name == code.co_name and first <= code.co_firstlineno <= node.lineno:
-            return node
-    return None
+        yield from slots_of(owner, definition(owner.__init__), INIT)
+        yield from open_ended(owner, INIT)
+    yield from slots_of(function, definition(function), skip=1 if on_instance else 0)
+    yield from open_ended(function, "")
 
 
 def _positional_only(function: Any) -> bool:
