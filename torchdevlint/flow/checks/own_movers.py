@@ -64,15 +64,11 @@ def _is_forgotten(owner: ClassInfo, node: ast.expr, value: Value) -> bool:
     if any(site.where != "init" and not site.scope.endswith("__init__") for site in value.creations):
         return False
     writers = [method for each in owner.mro for method in each.writers.get(names[0], ())]
-    spoken = {path.attr for path in _own_paths(owner.node) if _is_in_mover(owner.node, path)}
+    spoken = {path.attr for path in _paths_in_movers(owner.node)}
     return len(writers) == 1 and getattr(writers[0], "name", "") == "__init__" and names[0] not in spoken
 
 
-def _is_in_mover(owner: ast.ClassDef, path: ast.Attribute) -> bool:
-    return any(path in nodes_in(each, ast.Attribute) for each in _movers(owner))
-
-
-def _own_paths(owner: ast.ClassDef) -> Iterator[ast.Attribute]:
+def _paths_in_movers(owner: ast.ClassDef) -> Iterator[ast.Attribute]:
     return (each for mover in _movers(owner) for each in nodes_in(mover, ast.Attribute) if _is_of_self(each))
 
 

@@ -240,7 +240,7 @@ def _asked_for_methods(scope: ast.AST) -> set[ast.AST]:
     """The receivers of calls, but for those that move, and those whose result is asked for something in turn."""
     asked = {each.value for each in nodes_in(scope, ast.Attribute)}
     methods = (call.func for call in nodes_in(scope, ast.Call) if call not in asked)
-    moves = {"to", *torch_api.DEVICE_METHODS, *_GIVES_ITSELF}
+    moves = _MOVES | _GIVES_ITSELF
     return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
 
 

@@ -123,9 +123,9 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         known, ndim = array_dimensions(frame, state, arguments.positional[0][0])
         if known:
             return created(frame, state, node, name, ndim, device)
-        if _is_option(arguments.positional[0][0]) or (name == "torch.tensor" and _came_to_init(frame, arguments)):
-            return created(frame, state, node, name, None, device)
-        if name == "torch.tensor" and _is_converted_only(frame, node, arguments):
+        copies = name == "torch.tensor"
+        given = copies and (_came_to_init(frame, arguments) or _is_converted_only(frame, node, arguments))
+        if given or _is_option(arguments.positional[0][0]):
             return created(frame, state, node, name, None, device)
     if isinstance(data, Choice):
         data = _without_none(data)

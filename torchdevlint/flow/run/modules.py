@@ -97,8 +97,11 @@ def call_module(frame: Frame, state: State, node: ast.Call, module: Library, arg
 
 def _is_not_meant(module: Library, arguments: Arguments) -> bool:
     """Whether a loss of torch.nn does not take these names: of several that may be called here, it is another one."""
-    is_loss = module.name.startswith("torch.") and module.name.endswith("Loss")
-    return is_loss and not _PARAMETERS_OF_LOSSES.issuperset(arguments.keyword_values)
+    return _is_loss(module) and not _PARAMETERS_OF_LOSSES.issuperset(arguments.keyword_values)
+
+
+def _is_loss(module: Library) -> bool:
+    return module.name.startswith("torch.") and module.name.endswith("Loss")
 
 
 def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
@@ -108,7 +111,7 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     if arguments.rest is not None and arguments.rest[1] != UNKNOWN:
         operands.append(arguments.rest)
     device = TOP if module.device == DEFAULT else module.device
-    if tail.endswith("Loss") and module.name.startswith("torch."):
+    if _is_loss(module):
         operands = taken_by_loss(frame, state, operands, module.held is not None)
     given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
     layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
