@@ -40,12 +40,14 @@ from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.notebook import NOTEBOOK
 from torchdevlint.source.text import Source
 
 TRANSFERS = {**statements.TRANSFER, **expressions.TRANSFER}
 """What each statement does, and what each expression gives."""
 _STANDING = {"forward": 4, "method": 3, "init": 2, "function": 1}
 _LONGEST_WORD = 40
+_STAND_BEHIND_THE_END = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 def analyse(
@@ -204,15 +206,23 @@ def _stays_on_cpu(call: ast.Call) -> bool:
 
 
 def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
-    """Run the statements of the module; give the touch of CUDA that importing it does."""
+    """Run the statements of the module; give the touch of CUDA that importing it does.
+
+    Where the program surely ends, what follows is not run; cells of a notebook are run in any order, and what is behind
+    the main guard is run where the file is imported. Definitions behind the end are looked at: somebody wrote them.
+    """
     frame = Frame(machine, Entry("module", ""), Closure(()), "", names=machine.globals, context="module")
     state = State(machine.globals)
     touched: Touch | None = None
+    ended, in_cells = False, machine.others is not None and machine.others.home.endswith(NOTEBOOK)
     for statement in tree.body:
+        if ended and not isinstance(statement, _STAND_BEHIND_THE_END):
+            continue
         state.alive = True
         execute(frame, [statement], state)
         if not is_main_guard(statement):
             touched = state.touched
+            ended = ended or not (state.alive or in_cells)
         bring_up_to_date(frame, state)
         state.env = machine.globals
     for name in {each for node in nodes_in(tree, ast.Global) for each in node.names}:

@@ -51,6 +51,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import is_built_by_init
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
 from torchdevlint.flow.state.point import State, under_each
 from torchdevlint.flow.state.tensors import given_tensor
@@ -303,7 +304,7 @@ def _construct(frame: Frame, state: State, node: ast.Call, callee: Cls, argument
     made = Obj(info, DEFAULT if info.is_module else TOP, made_at=node, given=())
     init = info.method("__init__", made)
     given = spread(init, arguments) if init is not None else None
-    if init is not None and given is not None and info.resolved and does_not_fit(state, init, *given):
+    if init is not None and given is not None and is_built_by_init(info) and does_not_fit(state, init, *given):
         return made
     if init is not None:
         frame.machine.emit(Constructed(frame, state, node, init, arguments))

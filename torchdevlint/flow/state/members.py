@@ -39,6 +39,19 @@ def has_attribute(info: ClassInfo, name: str) -> bool | None:
     return False
 
 
+def is_built_by_init(info: ClassInfo) -> bool:
+    """Whether a call of the class runs its ``__init__`` with these arguments, as far as the text of it tells.
+
+    Where it writes an ``__init__`` itself, a base that is not seen is taken to change nothing about it, but an `Enum`,
+    which is called to look a member up.
+    """
+    if info.resolved:
+        return True
+    plain = not any(each.node.keywords or each.node.decorator_list for each in info.mro)
+    looks_up = any(name.startswith("enum.") for name in info.library_bases)
+    return plain and not looks_up and "__init__" in info.methods and "__new__" not in info.all_methods
+
+
 def base_has_attribute(info: ClassInfo, base: Value, name: str) -> bool | None:
     """Whether a base class brings the attribute; what a class of this file brings is asked of that class."""
     if isinstance(base, Cls):
