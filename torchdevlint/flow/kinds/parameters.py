@@ -9,7 +9,7 @@ import sys
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.targets import target_beside
 from torchdevlint.flow.kinds.tensor_uses import MAX_HOPS, is_tensor_by_use
-from torchdevlint.flow.knowledge import libraries
+from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.annotations import (
     annotated_tensor,
     annotation_name,
@@ -204,6 +204,8 @@ def _place(frame: Frame, name: str) -> Device:
         return TOP
     if function in frame.machine.pipeline:
         return CPU
+    if name in torch_api.KEPT_ON_HOST:
+        return TOP
     if kind == "forward" or _is_autograd(frame, frame.entry):
         return MODEL
     if getattr(function, "name", "").lstrip("_") in _INITIALISERS:

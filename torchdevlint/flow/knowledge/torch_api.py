@@ -409,6 +409,8 @@ SAME_NUMBER_OF_DIMS = frozenset(
 )
 TENSOR_ATTRIBUTES = frozenset("T H mT mH data grad real imag".split())
 """Attributes of a tensor that are tensors on the same device."""
+KEPT_ON_HOST = frozenset({"batch_sizes"})
+"""What a `PackedSequence` keeps on the CPU, wherever the rest of it is moved; arguments have the same name."""
 TENSOR_ONLY_ATTRIBUTES = frozenset("is_cuda is_sparse requires_grad grad_fn is_leaf".split())
 TENSOR_ONLY_METHODS = frozenset(
     """

@@ -108,7 +108,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return Const(False) if on_cpu(receiver.device) else Guard(True)
     if name == "ndim":
         return NUMBER
-    if name in _FOR_THE_HOST:
+    if name in _FOR_THE_HOST or name in torch_api.KEPT_ON_HOST:
         return UNKNOWN
     if name in torch_api.TENSOR_ATTRIBUTES:
         return receiver
@@ -162,7 +162,8 @@ def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) 
     if mentions_device(node.attr) and owner_of(frame.closure) is not None:
         return Dev(TOP)
     found = _unknown_attribute(frame, node)
-    return receiver if isinstance(found, Unknown) and receiver.given is not None else found
+    follows = receiver.given is not None and node.attr not in torch_api.KEPT_ON_HOST
+    return receiver if isinstance(found, Unknown) and follows else found
 
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
