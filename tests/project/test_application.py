@@ -361,6 +361,26 @@ def test_scripts_beside_what_is_installed_are_an_application(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("packages", "installed"),
+    [
+        ("['package']", False),
+        ("['package', 'scripts']", True),
+        ("[each for each in os.listdir('.') if each != 'tests']", True),
+        ("find_packages()", True),
+    ],
+)
+def test_a_declaration_names_each_package_that_it_installs(tmp_path: Path, packages: str, installed: bool) -> None:
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    (tmp_path / "package").mkdir()
+    application(tmp_path / "package", __init__="")
+    setup = f"import os\nfrom setuptools import find_packages, setup\n\nsetup(packages={packages})\n"
+    application(tmp_path, setup=setup)
+    reported = found(application(scripts, __init__="", layers=LAYERS, main=MAIN))
+    assert reported == ([*EVERYTHING, "main.py:TDL201"] if installed else [])
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("more.py", "from layers import Spare\n\nspare = Spare()\n"),

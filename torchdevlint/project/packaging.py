@@ -27,6 +27,8 @@ _BUILT = "PKG-INFO"
 """What is at the root of what was downloaded from an index."""
 _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _SAYS_WHICH = regex(r"packages")
+_LISTED = regex(r"\bpackages\s*=\s*\[(?![^\]]*\bfor\b)[^\[\](){}]*\]")
+"""A declaration that names each package that it installs."""
 _OTHER_WAYS = regex(r"namespace|py[-_]modules")
 """What declares that more than regular packages is installed; so it is where nothing says which."""
 
@@ -80,8 +82,9 @@ def _may_install(declared: str, project: Project, folder: str) -> bool:
     """Whether a declaration may take up the files of a folder, which is given from the root."""
     if not _SAYS_WHICH.search(declared) or _OTHER_WAYS.search(declared):
         return True
-    if project.text_of(os.path.join(os.path.dirname(project.path), "__init__.py")) is not None:
-        return True
     names = folder.split(os.sep)
+    if project.text_of(os.path.join(os.path.dirname(project.path), "__init__.py")) is not None:
+        listed = names != [os.curdir] and "package_dir" not in declared and _LISTED.search(declared) is not None
+        return not listed or re.search(rf"['\"](?:src[./\\])?{re.escape(names[0])}['\"./\\]", declared) is not None
     named = r"[./\\]".join(map(re.escape, names))
     return names[0] == "src" or (names != [os.curdir] and re.search(rf"['\"]{named}['\"]", declared) is not None)
