@@ -194,6 +194,56 @@ def test_a_file_of_an_earlier_run_may_be_read(tmp_path: Path, old: str, new: str
     assert found(application(tmp_path, helper=ASKING, main=WRITING.replace(old, new))) == ["main.py:TDL201"]
 
 
+RUNS = """import os
+from torch import nn
+
+class Run:
+    path = str
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "net_{}.pt")
+        self.net = nn.Linear(3, 3)
+"""
+TRAINING = """import torch
+from helper import place
+from runs import Run
+
+class Training(Run):
+    def train(self):
+        net = self.net.to(place())
+        net.train()
+        for epoch in range(3):
+            if epoch > 1:
+                torch.save(net.state_dict(), self.path.format("best"))
+        self.prune()
+
+    def prune(self):
+        self.net.load_state_dict(torch.load(self.path.format("best")))
+
+if __name__ == "__main__":
+    training = Training("runs")
+    training.train()
+"""
+
+
+def test_the_base_of_a_class_says_where_its_files_are(tmp_path: Path) -> None:
+    assert found(application(tmp_path, helper=ASKING, runs=RUNS, main=TRAINING)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('path.format("best")))', 'path.format("best").replace("runs", "old")))'),
+        ("    training.train()\n", "    training.prune()\n    training.train()\n"),
+        ("from runs import Run", "from elsewhere import Run"),
+    ],
+)
+def test_a_file_that_no_base_names(tmp_path: Path, old: str, new: str) -> None:
+    text = TRAINING.replace(old, new)
+    assert text != TRAINING
+    assert found(application(tmp_path, helper=ASKING, runs=RUNS, main=text)) == ["main.py:TDL201"]
+
+
 def test_a_notebook_that_chooses_no_device_is_of_its_machine(tmp_path: Path) -> None:
     cells = ("import torch\nfrom torch import nn\n", "net = nn.Linear(3, 3)\nnet.load_state_dict(torch.load('a.pt'))\n")
     root = application(tmp_path, helper=ASKING)

@@ -58,8 +58,16 @@ class Ways:
     def _is_so(
         self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None
     ) -> bool:
-        """Whether a block comes to the place, and it happens on each way."""
+        """Whether a block comes to the place, and it happens on each way.
+
+        A function that calls something of its own name, of which nothing is known (``model.train()`` in ``train``),
+        comes to the place by another statement, if there is one.
+        """
         ways = [number for number, each in enumerate(block) if _leads(each, names, place)]
+        own = {getattr(scope.function, "name", "")}
+        if not own.isdisjoint(names):
+            others = [each for each in ways if _leads(block[each], names - own, place)]
+            ways = others or ways
         return bool(ways) and all(self._is_way_so(scope, block, number, names, place) for number in ways)
 
     def _is_way_so(

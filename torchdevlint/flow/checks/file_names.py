@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeGuard
 
 from msgspec import Struct
 
+from torchdevlint.flow.checks.telling_names import HOLE, is_telling
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
@@ -15,31 +16,20 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
-HOLE = "{}"
-"""What stands for a part of a name that is not known."""
 Scopes = Sequence[ast.AST]
 """A function with all that are around it and the module, nearest first."""
 Texts = tuple[str | None, ...]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LAST_OF = frozenset("join joinpath".split())
-_ONE_OF = frozenset("Path PurePath str fspath open abspath realpath expanduser".split())
+_ONE_OF = frozenset("Path PurePath str fspath open abspath realpath expanduser basename".split())
 _OF_PATHS = frozenset("open resolve absolute expanduser as_posix".split())
 _MODULES = frozenset("os io pathlib gzip".split())
 _SPECIFIERS = regex(r"%[-\d.]*\w|{[^{}]*}")
-_TELLING = regex(r"[^\W\d_]{3}")
-_COMMON = frozenset(
-    """
-    pt pth pkl pickle pk bin tar ckpt chkpt checkpoint checkpoints model models module net t7 th torch data dat npy npz
-    json yaml txt csv gz zip best last weights weight params state dict pyt safetensors part tmp bak old new
-    """.split()
-)
-"""Suffixes that files of all kinds have."""
 _UNFINISHED = regex(r"\.(?:tmp|temp|part|partial)$")
 """What a file is called until it is complete; then it loses that."""
 _WILDCARDS = regex(r"[*?]+|\[[^\]]*\]")
 _FINDS = frozenset("glob iglob rglob".split())
 _SAME_ELEMENTS = frozenset("sorted list tuple reversed tqdm".split())
-_WORDS = regex(r"[^\W\d]+")
 _MOST_NAMES = 6
 _MOST_TEXTS = 8
 
@@ -78,42 +68,6 @@ def file_names(at: Place, node: ast.expr, ends: bool = False) -> tuple[str | Non
     names = (None if text is None else _UNFINISHED.sub("", text.rpartition("/")[2]) for text in texts)
     known = (name if name is not None and (is_telling(name) or (ends and "." in name)) else None for name in names)
     return tuple(dict.fromkeys(known))
-
-
-def is_telling(name: str) -> bool:
-    """Whether what is known of a name is more than a suffix that many files have."""
-    stem, _, suffix = name.rpartition(".")
-    found = name if _is_own(suffix) else stem
-    return "." in name and _TELLING.search(found.replace(HOLE, " ")) is not None
-
-
-def words_of(name: str) -> tuple[str, str]:
-    """What the text of a file says that writes files of this name: the longest word in it, and the suffix.
-
-    A suffix that few files have stands for both: what is before it may come from anywhere.
-    """
-    stem, _, suffix = name.rpartition(".")
-    words = _WORDS.findall(suffix if _is_own(suffix) else stem.replace(HOLE, " "))
-    return max(words, key=len), f".{suffix}"
-
-
-def _is_own(suffix: str) -> bool:
-    return HOLE not in suffix and suffix.lower() not in _COMMON and _TELLING.search(suffix) is not None
-
-
-def parts_of(name: str) -> tuple[str, str]:
-    """The same for code that may put the name together: the longest part of a word, and the suffix."""
-    word, suffix = words_of(name)
-    return max(word.split("_"), key=len), suffix
-
-
-def may_be_equal(one: str, other: str) -> bool:
-    """Whether two names with holes are alike, or what is a hole in one of them is written down in the other."""
-    return _fits(one, other) or _fits(other, one)
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split(HOLE))), name) is not None
 
 
 def _texts(at: Place, node: ast.expr | None, names: int) -> Texts:
@@ -259,6 +213,7 @@ def _of_attribute(at: Place, node: ast.Attribute, names: int) -> Texts:
 
 
 def _of_class(at: Place, owner: ast.ClassDef | None, name: str, names: int) -> Texts:
+    """What an attribute may be as a text, by what its class assigns, else by what the bases of that do."""
     if owner is None or not name or "." in name:
         return (None,)
     tree = at.scopes[-1]
@@ -267,7 +222,37 @@ def _of_class(at: Place, owner: ast.ClassDef | None, name: str, names: int) -> T
         if isinstance(method, _FUNCTIONS):
             inside = at.around((method, tree))
             values += [(inside, each) for each in values_by_path(method).get(f"self.{name}", ())]
-    return _all_texts(values, names)
+    known = [each for each in values if not _is_placeholder(each[1])]
+    return _all_texts(known, names) if values else _of_bases(at, owner, name, names)
+
+
+def _of_bases(at: Place, owner: ast.ClassDef, name: str, names: int) -> Texts:
+    """What the nearest base gives that is of the project and tells."""
+    for base in owner.bases if names else ():
+        path = dotted_path(base) or ""
+        here = next((each for each in getattr(at.scopes[-1], "body", ()) if _is_class(each, path)), None)
+        found = None if here is not None else at.elsewhere(path)
+        around, node = (at, here) if found is None else (found[0], _class_of(found))
+        texts = _of_class(around, node, name, names - 1) if node is not None else (None,)
+        if texts != (None,):
+            return texts
+    return (None,)
+
+
+def _class_of(found: tuple[Place, str]) -> ast.ClassDef | None:
+    statements = getattr(found[0].scopes[-1], "body", ())
+    return next((each for each in statements if _is_class(each, found[1])), None)
+
+
+def _is_class(node: ast.stmt, name: str) -> TypeGuard[ast.ClassDef]:
+    return isinstance(node, ast.ClassDef) and node.name == name
+
+
+def _is_placeholder(value: ast.expr | None) -> bool:
+    """What stands for a path until there is one: ``path = None``, ``path = str``"""
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    return isinstance(value, ast.Name) and value.id in ("str", "Path")
 
 
 def _expression(path: str) -> ast.expr:
@@ -308,17 +293,48 @@ def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     bound: list[tuple[ast.expr, ast.expr | None]] = []
     bound += [(target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets]
     bound += [(each.target, each.value) for each in own_nodes_in(scope, ast.AnnAssign) if each.value is not None]
-    bound += [(each.target, ast.Subscript(each.iter, ast.Constant(0))) for each in own_nodes_in(scope, ast.For)]
+    bound += [(each.target, value) for each in own_nodes_in(scope, ast.For) for value in _rounds(each.iter)]
     bound += [(each.target, None) for each in own_nodes_in(scope, ast.AugAssign)]
     bound += [(each.target, None) for each in own_nodes_in(scope, ast.NamedExpr)]
     items = [item for each in own_nodes_in(scope, ast.With) for item in each.items]
     bound += [(item.optional_vars, item.context_expr) for item in items if item.optional_vars is not None]
     found: dict[str, list[ast.expr | None]] = {}
     for target, value in bound:
-        if isinstance(target, ast.Name):
-            found.setdefault(target.id, []).append(value)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            for each in target.elts:
-                if isinstance(each, ast.Name):
-                    found.setdefault(each.id, []).append(None)
+        for name, part in _pairs(target, value):
+            found.setdefault(name, []).append(part)
     return found
+
+
+def _rounds(rows: ast.expr) -> list[ast.expr]:
+    """What a loop over a row gives in its rounds, one after the other; else an element of it stands for all."""
+    written = _written(rows)
+    return written if written is not None and len(written) <= _MOST_TEXTS else [ast.Subscript(rows, ast.Constant(0))]
+
+
+def _written(rows: ast.expr) -> list[ast.expr] | None:
+    """The elements of a row, where they are written down: ``("train", "test")``, ``zip(("train", "test"), sets)``"""
+    if isinstance(rows, (ast.List, ast.Tuple)):
+        return rows.elts
+    called = rows.func.id if isinstance(rows, ast.Call) and isinstance(rows.func, ast.Name) else ""
+    if not isinstance(rows, ast.Call) or called not in ("zip", "enumerate") or not rows.args:
+        return None
+    columns = [_written(each) for each in rows.args]
+    count = min((len(each) for each in columns if each is not None), default=0)
+    if not count:
+        return None
+    unknown: ast.expr = ast.Constant(None)
+    lines = [[each[number] if each is not None else unknown for each in columns] for number in range(count)]
+    begin = [unknown] if called == "enumerate" else []
+    return [ast.Tuple([*begin, *line], ast.Load()) for line in lines]
+
+
+def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that an assignment binds, with their parts of the value, where that is written down."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+        starred = any(isinstance(each, ast.Starred) for each in (*parts, *target.elts))
+        plain = len(parts) == len(target.elts) and not starred
+        for place, each in enumerate(target.elts):
+            yield from _pairs(each, parts[place] if plain else None)

@@ -11,7 +11,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.file_names import HOLE, file_name, scopes_of
+from torchdevlint.flow.checks.file_names import file_name, scopes_of
+from torchdevlint.flow.checks.telling_names import HOLE
 from torchdevlint.flow.checks.writers import is_written, name_of
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.call_sites import Function, call_sites

@@ -10,13 +10,10 @@ from torchdevlint.flow.checks.file_names import (
     class_around,
     file_name,
     file_names,
-    is_telling,
-    may_be_equal,
-    parts_of,
     scopes_of,
-    words_of,
 )
 from torchdevlint.flow.checks.saved_values import is_of_cpu
+from torchdevlint.flow.checks.telling_names import is_telling, may_be_equal, parts_of, words_of
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.scope.programs import mentions_accelerators

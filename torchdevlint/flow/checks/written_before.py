@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.checks.file_names import Place, file_names, may_be_equal, scopes_of
+from torchdevlint.flow.checks.file_names import Place, file_names, scopes_of
+from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.uses import Project
