@@ -13,6 +13,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
+from click.testing import CliRunner
+
+from benchmarks.truth import __main__ as command_line
 from benchmarks.truth.case import Case, ok, raises
 from benchmarks.truth.cases import ALL
 from benchmarks.truth.compare import contradictions, counts, disagreements, judge, meets, same, tell
@@ -113,6 +116,16 @@ def test_the_simulated_backend_agrees_with_real_gpus(simulated: Run):
         pytest.skip("no record of a real GPU is in the repository: nothing to agree with, every case is unrecorded")
     wrong = disagreements(judge(ALL, simulated.observed, records))
     assert [f"{one.case.id}: {tell(one.observed)} / recorded: {tell(one.recorded or {})}" for one in wrong] == []
+
+
+def test_cases_that_cannot_be_run_are_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Run:
+        raise RuntimeError("the backend does not start")
+
+    monkeypatch.setattr(command_line, "run", broken)
+    ended = CliRunner().invoke(command_line.main, ["compare", "--json", "--only", "creation/zeros/no-device"])
+    assert ended.exit_code == 2
+    assert "the backend does not start" in ended.output
 
 
 def test_no_stated_expectation_contradicts_a_record():

@@ -29,6 +29,10 @@ _CASES = click.option("--only", default="", metavar="TEXT", help="Only the cases
 _AT_ONCE = click.option("--at-once", type=click.IntRange(1), default=None, help="Processes at a time.")
 
 
+class _DidNotWorkError(click.ClickException):
+    exit_code = 2  # 1 is a comparison that found differences
+
+
 @click.group()
 def main() -> None:
     """What real CUDA does, and whether the simulated backend does the same."""
@@ -65,7 +69,10 @@ def record(output: Path, only: str, at_once: int | None) -> None:
 @_CASES
 @_AT_ONCE
 def compare(as_json: bool, only: str, at_once: int | None) -> None:
-    """Run the cases on the simulated backend. Exit status 1 if it differs from a record without a listed reason."""
+    """Run the cases on the simulated backend.
+
+    Exit status 1 if it differs from a record without a listed reason, 2 if the cases cannot be run.
+    """
     judged, _ = _judged(only, at_once)
     wrong = disagreements(judged)
     if as_json:
@@ -102,7 +109,7 @@ def _run(cases: list[Case], backend: str, at_once: int | None) -> Run:
     try:
         return run(cases, backend, at_once)
     except RuntimeError as error:
-        raise click.ClickException(str(error)) from error
+        raise _DidNotWorkError(str(error)) from error
 
 
 def _judged(only: str, at_once: int | None) -> tuple[list[Judged], Run]:

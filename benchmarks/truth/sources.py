@@ -17,6 +17,10 @@ NUMPY = "torch/csrc/utils/tensor_numpy.cpp, tensor_to_numpy"
 ENGINE = "torch/csrc/autograd/engine.cpp, validate_outputs"
 FACTORIES = "docs: torch.device, Creation Ops (device)"
 LIKE = "docs: Tensor.new_*, torch.*_like (device of the input unless given)"
+BOUNDS = (
+    "aten/src/ATen/native/TensorFactories.cpp, linspace and logspace (start.item(), end.item()); "
+    "torch/csrc/utils/python_arg_parser.h, PythonArgs::device"
+)
 NEW_TENSOR = "torch/csrc/utils/tensor_new.cpp"
 MOVEMENT = "docs: Tensor.to, Tensor.cuda, Tensor.cpu"
 MODULE = "torch/nn/modules/module.py, Module._apply and Module.to"

@@ -4,8 +4,9 @@
 # fmt: off
 from __future__ import annotations
 
-from benchmarks.truth.case import Case, ok, raises, rows
+from benchmarks.truth.case import SAME_DEVICE, Case, ok, raises, rows
 from benchmarks.truth.sources import (
+    BOUNDS,
     DEFAULT_DEVICE,
     FACTORIES,
     GENERATOR,
@@ -63,7 +64,16 @@ CREATION = rows(
         ("normal/means-cuda", "seen['r'] = torch.normal(x, 1.0)", on("cuda:0", LIKE)),
         ("normal/mean-cuda-std-cpu", "seen['r'] = torch.normal(x, y)"),
         ("arange/cuda-end", "seen['r'] = torch.arange(torch.tensor(3, device=first))", None),
-        ("linspace/cuda-ends", "seen['r'] = torch.linspace(x[0], x[1], 3)"),
+        ("linspace/cuda-ends", "seen['r'] = torch.linspace(x[0], x[1], 3)", on("cpu", BOUNDS)),
+        ("linspace/cuda-ends/to-cpu", "seen['r'] = torch.linspace(x[0], x[1], 3, device='cpu')", on("cpu", BOUNDS)),
+        ("linspace/cuda-ends/device", "seen['r'] = torch.linspace(x[0], x[1], 3, device=x.device)", on("cuda:0", BOUNDS)),
+        ("linspace/cuda-end", "seen['r'] = torch.linspace(0, x[1], 3)", on("cpu", BOUNDS)),
+        ("linspace/cpu-ends/device", "seen['r'] = torch.linspace(y[0], y[1], 3, device=first)", on("cuda:0", BOUNDS)),
+        ("linspace/mixed-ends", "seen['r'] = torch.linspace(y[0], x[1], 3, device=first)", on("cuda:0", BOUNDS)),
+        ("linspace/cuda-ends/cpu-out", "o = torch.empty(3);;torch.linspace(x[0], x[1], 3, out=o);;seen['r'] = o", on("cpu", BOUNDS)),
+        ("linspace/cuda-ends/meets-cuda", "torch.linspace(x[0], x[1], 2) + x", raises("RuntimeError", SAME_DEVICE, source=BOUNDS)),
+        ("logspace/cuda-ends", "seen['r'] = torch.logspace(x[0], x[1], 3)", on("cpu", BOUNDS)),
+        ("logspace/cuda-start/device", "seen['r'] = torch.logspace(x[0], 2, 3, device=x.device)", on("cuda:0", BOUNDS)),
         ("full/cuda-fill", "seen['r'] = torch.full((2,), x[0])"),
         ("zeros/size-from-cuda", "seen['r'] = torch.zeros(torch.tensor(2, device=first))"),
         ("complex/mixed", "seen['r'] = torch.complex(x, y)"),

@@ -117,9 +117,13 @@ class Bounds(torch.nn.Module):  # type: ignore[misc]
         return x * span.clone().mul_(self.low) + least + place
 
 
-@pytest.mark.skipif(release_of(torch.__version__) < (2, 5), reason="torch.export of 2.4 fails in a simulation")
-def test_constants_that_meet_while_a_module_is_exported(listener: Recorder) -> None:
-    exported = torch.export.export(Bounds(), (torch.ones(2),))
+def test_constants_that_meet_while_a_module_is_exported() -> None:
+    try:
+        torch.export.export(Bounds(), (torch.ones(2),), strict=False)
+    except AssertionError as error:  # 2.4 and 2.5: "expected to have an entirely functional graph"
+        pytest.skip(f"torch itself does not export it: {error}")
+    with simulate(2):
+        exported = torch.export.export(Bounds(), (torch.ones(2),))
     assert exported.module()(torch.ones(2)).tolist() == [4.0, 5.0]
 
 
@@ -171,10 +175,12 @@ def test_the_compilers_are_back_afterwards() -> None:
     from torch._dynamo import eval_frame
 
     stances = hasattr(torch.compiler, "set_stance")  # 2.6
-    names = ("_stance", "_callback_from_stance") if stances else ("set_eval_frame",)
+    names = ("_stance", "_callback_from_stance") if stances else ("set_eval_frame", "_maybe_set_eval_frame")
 
     def compilers() -> list[object]:
-        return [torch.jit.script, torch.jit.load, *(getattr(eval_frame, name) for name in names)]
+        there = [getattr(eval_frame, name) for name in names if hasattr(eval_frame, name)]
+        assert there
+        return [torch.jit.script, torch.jit.load, *there]
 
     before = compilers()
     with simulate(1):

@@ -63,7 +63,8 @@ class Rule:
     `kind`: ``checked`` (torchgen's check), ``iterator`` (TensorIterator's), ``out`` (only out= is compared),
     ``foreach``, ``special``, or ``free`` (no check).
     `outputs`: ``common`` (the device that `placement` gives, or the one shared by the operands), ``aliases`` (nothing
-    new comes out), ``cpu``, ``device argument``, ``each`` (a list, see `placements`), or a tuple of these by position.
+    new comes out), ``cpu`` (unless a device is given), ``device argument`` (that of the operands without one), ``each``
+    (a list, see `placements`), or a tuple of these by position.
     `always`: `placement` is to be asked even where all operands agree.
     `syncs`: empty, ``always``, or when `waits` has to be asked: ``mask``, ``value``, ``size``.
     """
@@ -169,9 +170,10 @@ def _kind(schema: Schema) -> tuple[str, Check]:
 def _outputs(schema: Schema, kind: str) -> str | tuple[str, ...]:
     if schema.aliases:
         return "aliases"
-    if schema.device is not None and not schema.base.startswith(_DEVICE_IS_OF_VALUES):
+    takes_device = schema.device is not None and not schema.base.startswith(_DEVICE_IS_OF_VALUES)
+    if takes_device and schema.name not in _SYNCS:
         return "device argument"
-    if schema.name in _ON_CPU:
+    if takes_device or schema.name in _ON_CPU:  # of linspace's bounds only the numbers are read
         return "cpu"
     if schema.name == _PACK:
         return ("common", "cpu")

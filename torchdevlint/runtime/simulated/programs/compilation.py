@@ -126,7 +126,9 @@ def patches_of_dynamo() -> Iterator[Patch]:
         yield frames, "_set_stance", lambda _: stance
         yield frames, "_callback_from_stance", _eagerly
     else:
-        yield frames, "set_eval_frame", _no_eval_frame(frames.set_eval_frame)
+        for name in ("set_eval_frame", "_maybe_set_eval_frame"):  # 2.4 calls the one, 2.5 the other
+            if hasattr(frames, name):
+                yield frames, name, _no_eval_frame(getattr(frames, name))
         yield torch._dynamo, "export", refusing("torch.export", torch._dynamo.export)
 
 

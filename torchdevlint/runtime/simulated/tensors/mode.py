@@ -200,7 +200,7 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
             made = drawn(simulation, call, rule, args, kwargs, places)
         else:
             made = call(*args, **kwargs)
-        if outputs == "cpu":
+        if outputs == "cpu" and not ours:
             places = CPU
         elif isinstance(outputs, tuple):
             places = tuple(CPU if output == "cpu" else places for output in outputs)
