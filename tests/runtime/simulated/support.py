@@ -11,10 +11,15 @@ import torch
 from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.driver import api
 from torchdevlint.runtime.simulated.driver.driver import Driver
+from torchdevlint.runtime.simulated.operators.texts import installed
 from torchdevlint.runtime.simulated.patches import Patches
 
 HAS_ACCELERATOR = hasattr(torch, "accelerator")
 needs_accelerator = pytest.mark.skipif(not HAS_ACCELERATOR, reason="torch.accelerator came with torch 2.6")
+
+def since(*release: int) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(installed() < release, reason=f"so since torch {release[0]}.{release[1]}")
+
 
 # What a build of PyTorch says where there is no GPU; a build for CUDA finds no driver, or no device.
 NO_GPU: tuple[type[Exception], str] = (AssertionError, "Torch not compiled with CUDA enabled")

@@ -12,9 +12,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from tests.runtime.simulated.support import HAS_ACCELERATOR, NO_GPU, driven, machine, needs_accelerator
+from tests.runtime.simulated.support import NO_GPU, driven, machine, needs_accelerator, since
 from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.operators import texts
+from torchdevlint.runtime.simulated.operators.texts import installed
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 # Before pull request 175355 `torch.cuda.device_count` asked NVML also after the initialisation.
@@ -81,7 +82,7 @@ def test_device_count_does_not_settle_the_list(monkeypatch: pytest.MonkeyPatch) 
         lambda: torch.cuda.memory_allocated(),
         lambda: torch.cuda.device_count(),
         pytest.param(lambda: torch.accelerator.current_accelerator(), marks=needs_accelerator),
-        pytest.param(lambda: torch.accelerator.device_count(), marks=needs_accelerator),
+        pytest.param(lambda: torch.accelerator.device_count(), marks=[needs_accelerator, since(2, 8)]),
         pytest.param(lambda: torch.accelerator.synchronize(0), marks=needs_accelerator),
         lambda: setattr(torch.backends.cudnn, "benchmark", False),
     ],
@@ -98,7 +99,7 @@ def test_harmless_before_the_list(harmless: Callable[[], object], monkeypatch: p
     "freezing",
     [
         lambda: torch.cuda.is_available(),
-        pytest.param(lambda: torch.accelerator.is_available(), marks=needs_accelerator),
+        pytest.param(lambda: torch.accelerator.is_available(), marks=[needs_accelerator, since(2, 7)]),
         lambda: torch.autocast("cuda"),
         lambda: torch.amp.GradScaler("cuda"),
     ],
@@ -109,6 +110,17 @@ def test_settles_the_list_without_initialising(freezing: Callable[[], object], m
         monkeypatch.setenv(VISIBLE, "3")
         assert not driver.initialised
         assert driver.ordinals() == (0, 1, 2, 3)
+
+
+FORMERLY = [
+    initialising
+    for last, initialising in (
+        ((2, 7), lambda: torch.accelerator.device_count()),
+        ((2, 6), lambda: torch.accelerator.is_available()),
+    )
+    if hasattr(torch, "accelerator") and installed() <= last
+]
+"""What initialised CUDA in the first releases of `torch.accelerator`."""
 
 
 @pytest.mark.parametrize(
@@ -126,6 +138,7 @@ def test_settles_the_list_without_initialising(freezing: Callable[[], object], m
         lambda: torch.cuda.is_bf16_supported(),
         lambda: torch.cuda.reset_peak_memory_stats(),
         pytest.param(lambda: torch.accelerator.current_device_index(), marks=needs_accelerator),
+        *FORMERLY,
     ],
 )
 def test_initialises(initialising: Callable[[], object]) -> None:
@@ -194,7 +207,7 @@ def test_current_device_is_restored() -> None:
             with torch.cuda.device(None), torch.cuda.device(-1):
                 assert torch.cuda.current_device() == 1
         assert torch.cuda.current_device() == 0
-        if HAS_ACCELERATOR:
+        if hasattr(getattr(torch, "accelerator", None), "device_index"):
             with torch.accelerator.device_index(1):
                 assert torch.cuda.current_device() == 1
             assert torch.cuda.current_device() == 0

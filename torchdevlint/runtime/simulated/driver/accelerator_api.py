@@ -14,7 +14,10 @@ import torch
 from torchdevlint.runtime.simulated.driver.memory import TOTAL
 from torchdevlint.runtime.simulated.driver.streams import device_type_number
 from torchdevlint.runtime.simulated.errors import refusing_class
+from torchdevlint.runtime.simulated.operators import texts
 from torchdevlint.runtime.simulated.patches import Patch
+
+_LAST_COUNT_THAT_INITIALISES = (2, 7)
 
 if TYPE_CHECKING:
     from torchdevlint.runtime.simulated.driver.driver import Driver
@@ -38,6 +41,13 @@ def patches(driver: Driver) -> Iterable[Patch]:
 
 def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
     table = driver.streams
+
+    def count() -> int:
+        """Since 2.8 C++ asks the `device_count` of Python, before it initialises the device."""
+        if texts.installed() <= _LAST_COUNT_THAT_INITIALISES:
+            driver.initialise()
+        counted: int = torch.get_device_module(accelerator).device_count()
+        return counted
 
     def get_index() -> int:
         driver.initialise()
@@ -65,6 +75,7 @@ def _functions(driver: Driver, accelerator: torch.device) -> dict[str, Any]:
 
     return {
         "_accelerator_getAccelerator": lambda: accelerator,
+        "_accelerator_deviceCount": count,
         "_accelerator_getDeviceIndex": get_index,
         "_accelerator_setDeviceIndex": set_index,
         "_accelerator_exchangeDevice": driver.exchange,
