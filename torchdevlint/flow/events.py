@@ -172,7 +172,8 @@ class Met(_OnPath):
 class Mixed(_OnPath):
     """torch refuses an operation, since its operands surely are on different devices.
 
-    `stayed` is the one that was not brought to the `other`; `written` says that the operation is to write into it.
+    `stayed` is the one that was not brought to the `other`; `written` says that the operation is to write into it,
+    `made_of` names the model of which it was made before that moved.
     """
 
     node: ast.AST
@@ -180,6 +181,7 @@ class Mixed(_OnPath):
     stayed: tuple[ast.expr, Tensor]
     other: tuple[ast.expr, Tensor]
     written: bool = False
+    made_of: str = ""
 
 
 class ReadByHost(_OnPath):

@@ -4,7 +4,8 @@
 Finds operations whose operands are surely on different devices because the code around them says so itself: one side
 was made or moved with `device="cuda"`, `.cuda()` or `"cuda:1"`, the other one was left on the default device, moved
 with `.cpu()`, or put on another accelerator. A model that is made here, that nothing moves, and that is called with
-what was moved, is such a side too: a teacher, a target network, a copy that was taken before the move. The report
+what was moved, is such a side too: a teacher, a target network, a copy that was taken before the move. So is
+an average of parameters (EMA) that was made of the model before that moved, in the call that updates it. The report
 stands at the operation. Where the stray side is a factory in `forward`, in a function with tensor arguments, or an
 attribute of a Module, TDL003, TDL014 and TDL101 report the factory instead; a tensor of the CPU that is read with an
 index of an accelerator is a matter of TDL007.
@@ -118,6 +119,8 @@ def _symptom(fact: MixedDevices) -> str:
 
 def _help(fact: MixedDevices) -> str:
     """Names a device only by what surely gives it there: a Module has no `.device`, and names are bound elsewhere."""
+    if fact.made_of:
+        return f"move {code(fact.made_of)} before copies of it are taken"
     if fact.creations:
         verb = "move" if takes_no_device(fact.creations[0].function) else "make"
         where = fact.there

@@ -7,6 +7,7 @@ from functools import partial
 
 from torchdevlint.flow.checks import batches, placement
 from torchdevlint.flow.checks.registering import attribute_of, kept_by
+from torchdevlint.flow.checks.told_there import stands
 from torchdevlint.flow.events import Collected, Mixed
 from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
@@ -47,6 +48,7 @@ def _note_mixed(event: Mixed) -> None:
         return
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
     sites = [site for site in stayed[1].creations if argument is None or not site.converted]
+    sites = [site for site in sites if stands(frame, site)]
     if stayed[1].creations and not sites:
         return
     place = placement.literal_place(frame, other[1])
@@ -64,7 +66,7 @@ def _note_mixed(event: Mixed) -> None:
             model_side=other[1].device.origin is Origin.MODEL,
             there=meeting.device_at(first) if first else None,
             here=meeting.device_here(),
-            movable=not written and meeting.reads(stayed[0]),
+            movable=not (written or event.made_of) and meeting.reads(stayed[0]),
             one_input=first is not None and first.near is not None and first.near.inputs == 1,
             other_origin=other[1].device.origin.value,
             literal=None if place is None else machine.span_of(place),
@@ -72,6 +74,7 @@ def _note_mixed(event: Mixed) -> None:
             placed_here=placement.is_placed_here(frame, other[1]),
             placed_elsewhere=_is_placed_elsewhere(frame, other[1]),
             scalar=_scalar(frame, operation, stayed[1], written),
+            made_of=event.made_of,
         )
 
     shown: list[Site | None] = [*sites] or [None]

@@ -46,7 +46,8 @@ def _note_call(event: ModuleCalled) -> None:
     path = dotted_path(node.func) or ""
     if not (at_once or path) or frame.context == "forward" or moves_batches(frame):
         return
-    is_there = _is_elsewhere if at_once or "." not in path else _was_moved
+    prepares = isinstance(module, Library) and libraries.holds_tensors(module.name)  # data, which is on the CPU
+    is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else _was_moved
     moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if is_there(each[1])]
     if not moved or not _has_parameters(module):
         return
@@ -197,6 +198,8 @@ def _is_elsewhere(value: Value) -> bool:
 def _has_parameters(module: Library | Obj) -> bool:
     """Whether its class surely makes parameters, and brings nothing anywhere itself."""
     if isinstance(module, Library):
+        if libraries.holds_tensors(module.name):
+            return True
         name = module.name.rpartition(".")[2]
         layers = (each.name.rpartition(".")[2] for each in module.children if isinstance(each, Library))
         return name in torch_api.PARAMETER_MODULES or any(each in torch_api.PARAMETER_MODULES for each in layers)
@@ -204,11 +207,11 @@ def _has_parameters(module: Library | Obj) -> bool:
 
 
 def _places(info: ClassInfo) -> bool:
-    return any(_speaks_of_places(each.node) for each in info.mro)
+    return any(speaks_of_places(each.node) for each in info.mro)
 
 
 @once_a_node
-def _speaks_of_places(node: ast.ClassDef) -> bool:
+def speaks_of_places(node: ast.ClassDef) -> bool:
     """Whether a class moves something, or asks for a device."""
     words = {each.attr for each in nodes_in(node, ast.Attribute)} | {each.arg for each in nodes_in(node, ast.keyword)}
     words |= {each.arg for each in nodes_in(node, ast.arg)}

@@ -52,6 +52,8 @@ class MixedDevices(Fact, frozen=True):
     by `torch.tensor` of scalars that are on an accelerator."""
     placed_by_caller: bool = False
     """A call that is seen, here or in another file, gives the other operand, or what it is made of, placed."""
+    made_of: str = ""
+    """The model that moved only after what stayed had been made of it."""
 
 
 class DiscardedMove(Fact, frozen=True):

@@ -11,8 +11,8 @@ from torchdevlint.flow.kinds.annotated import is_used_otherwise
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.docstrings import documented_tensors
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, positional_names
-from torchdevlint.flow.scope.taken_by_torch import takes_tensor
-from torchdevlint.flow.scope.uses import Scope, uses_in
+from torchdevlint.flow.scope.taken_by_torch import is_index_of_method, takes_tensor
+from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
@@ -55,7 +55,7 @@ def _targets(
     uses = uses_in(function).get(name)
     if uses is None or is_used_otherwise(frame, function, name):
         return []
-    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES):
+    if uses.is_tensor or (in_module and uses.attributes & torch_api.SHAPE_ATTRIBUTES) or _is_index(uses):
         return None
     closure = owner.closure if owner is not None else frame.closure
     if not isinstance(function, (ast.Lambda, ast.Module)) and name in documented_tensors(function):
@@ -85,6 +85,11 @@ def _targets(
         elif isinstance(callee, Obj):
             found.extend(_taken_by_forward(callee.info, place))
     return found
+
+
+def _is_index(uses: Uses) -> bool:
+    """Whether it is the index of a method that only tensors have: ``logits.gather(1, target[:, None])``."""
+    return any(is_index_of_method(call, place) for call, place in (*uses.derived, *uses.arguments))
 
 
 def _taken_by_forward(info: ClassInfo, place: int | str) -> Iterator[_Parameter]:

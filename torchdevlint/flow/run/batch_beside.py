@@ -12,9 +12,9 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.scope.uses import uses_in
-from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Tensor
@@ -54,7 +54,12 @@ def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Ope
 
 
 def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -> bool:
-    """Whether it is called like a model, and is an argument, or an attribute of an object that is none itself."""
+    """Whether it is called like a model, and is an argument, or an attribute of an object that is none itself.
+
+    A Module that trains itself is its own model, ``self(x)``, where another class brings `forward`.
+    """
+    if isinstance(callee, ast.Name) and callee.id == "self":
+        return frame.owner is not None and frame.owner.is_module
     if isinstance(callee, ast.Name):
         return callee.id in argument_names(function) and _MODEL.fullmatch(callee.id) is not None
     own = dotted_path(callee) or ""
@@ -72,6 +77,10 @@ def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Oper
 
 
 def _is_put_somewhere(value: Tensor) -> bool:
+    """Whether code has put it on a device that it keeps: ``y.to(self.device)``, also where that is known to be CUDA."""
+    if value.device.origin is Origin.LITERAL and not on_cpu(value.device):
+        move = value.steps[-1].node if value.steps else None
+        return value.moved and isinstance(move, ast.Call) and last_name(move.func) == "to"
     return value.moved and value.device.origin is Origin.EXPRESSION
 
 

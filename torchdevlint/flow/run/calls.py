@@ -338,6 +338,7 @@ def _call_object(frame: Frame, state: State, node: ast.Call, callee: Obj, argume
             return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     if method is None and callee.info.is_module:
         operands = [each for pair in arguments.pairs for each in tensor_operands(*pair)]
+        compare_with_batch(frame, state, node, operands)
         return opaque_result(operands, callee.device, given_by(callee, callee.device, node))
     given = spread(method, arguments) if method is not None else None
     return UNKNOWN if method is None or given is None else run_function(frame, state, node, method, *given)

@@ -80,12 +80,19 @@ def _evaluate(frame: Frame, methods: Iterable[ast.AST], info: ClassInfo, concret
         info.evaluated.add(method)
         receiver = self_of(concrete)
         function = bind(info, method, receiver)  # type: ignore[arg-type]
-        kind = "init" if function.qualname.endswith(".__init__") else "method"
+        kind = _entry_kind(function.qualname, info)
         machine.muted += 1
         try:
             machine.enter(machine, function, Entry(kind, function.qualname, concrete))
         finally:
             machine.muted -= 1
+
+
+def _entry_kind(method: str, info: ClassInfo) -> str:
+    """What a method is entered as: of an object that is no Module, ``__init__`` is a function like any other."""
+    if not info.is_module:
+        return "function"
+    return "init" if method.endswith(".__init__") else "method"
 
 
 def self_of(info: ClassInfo) -> Value:

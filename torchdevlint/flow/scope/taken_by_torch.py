@@ -44,6 +44,21 @@ _TAKES_SEVERAL = frozenset("cat stack concat hstack vstack dstack meshgrid broad
 """What has a sequence of tensors, or a text, as its first argument."""
 
 
+_INDEX_AT = {
+    "gather": 1, "scatter": 1, "scatter_": 1, "scatter_add": 1, "scatter_add_": 1, "index_select": 1, "index_add": 1,
+    "index_add_": 1, "index_fill": 1, "index_fill_": 1, "index_copy": 1, "index_copy_": 1, "masked_fill": 0,
+    "masked_fill_": 0, "masked_select": 0, "masked_scatter": 0, "masked_scatter_": 0,
+}  # fmt: skip
+"""Where methods that only tensors have take an index or a mask, which is a tensor as well."""
+
+
+def is_index_of_method(call: ast.Call, place: int | str) -> bool:
+    """Whether an argument is the index of ``logits.gather(1, target)``, or the mask of ``x.masked_fill(mask, 0)``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _INDEX_AT:
+        return False
+    return place == _INDEX_AT[call.func.attr] or place in ("index", "mask")
+
+
 def takes_tensor(name: str, place: int | str) -> bool:
     """Whether a library function takes nothing but a tensor as its argument at that place."""
     head, _, tail = name.rpartition(".")

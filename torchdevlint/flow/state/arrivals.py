@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from torchdevlint.flow.knowledge.torch_api import MOVE_METHODS
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import nodes_in
@@ -119,7 +120,13 @@ def _argument(function: ast.AST | None, tensor: Tensor) -> ast.arg | None:
 
     One that turned out to be a tensor by its use is known by its name in the `function` that is run.
     """
-    node = tensor.steps[0].node if tensor.steps and not tensor.moved else None
+    as_it_came = bool(tensor.steps) and not tensor.moved and not any(_is_move(each.node) for each in tensor.steps[1:])
+    node = tensor.steps[0].node if as_it_came else None
     if isinstance(node, ast.Name) and function is not None:
         return next((each for each in nodes_in(function, ast.arg) if each.arg == node.id), None)
     return node if isinstance(node, ast.arg) else None
+
+
+def _is_move(node: ast.AST) -> bool:
+    """``x.to(device)`` in the life of a tensor, whatever was made of it since."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MOVE_METHODS

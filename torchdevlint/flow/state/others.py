@@ -12,10 +12,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import ids_below, once_a_node
+from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node
 from torchdevlint.source.text import Source
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ from torchdevlint.flow.state.point import State, Touch
 
 MOST_HOPS = 8
 """How many files a name is followed through that each import it from another."""
+_MOST_STATEMENTS = 3
+"""Of a method that only hands out what its object keeps: a docstring and two more."""
 
 
 class Imported(Ref, frozen=True):
@@ -210,7 +213,18 @@ def is_worth_running(function: Func) -> bool:
     names = owner_of(function.closure)
     if names is None or (function.owner is not None and function.owner.is_module):
         return True
-    return names.module.speaks_of_tensors(function.node)
+    return names.module.speaks_of_tensors(function.node) or _hands_out(function, names.module)
+
+
+def _hands_out(function: Func, module: ModuleFile) -> bool:
+    """Whether a method of one or two statements reads an attribute of `self` that a method makes of tensors."""
+    body = getattr(function.node, "body", None)
+    if function.owner is None or not isinstance(body, list) or len(body) > _MOST_STATEMENTS:
+        return False
+    writers = function.owner.writers
+    read = {each.attr for each in nodes_in(function.node, ast.Attribute) if dotted_path(each.value) == "self"}
+    made = (writer for name in read for writer in writers.get(name, ()))
+    return any(isinstance(writer, ast.stmt) and module.speaks_of_tensors(writer) for writer in made)
 
 
 @once_a_node
