@@ -123,3 +123,46 @@ def test_what_the_other_file_mixes_itself_is_reported_there_alone(project: Files
     assert project({"schedule.py": mixing, "use.py": use}) == {"schedule.py": {(5, "TDL014")}, "use.py": set()}
     doing_nothing = mixing.replace("self.kept * x", "x")
     assert project({"schedule.py": doing_nothing, "use.py": use}) == {"schedule.py": set(), "use.py": {(12, "TDL004")}}
+
+
+FALLBACK = """
+    from inspect import isfunction
+
+    def exists(value):
+        return value is not None
+
+    def default(value, fallback):
+        return value if exists(value) else fallback
+
+    def default_of(value, fallback):
+        if value is not None:
+            return value
+        return fallback() if isfunction(fallback) else fallback
+
+    def preferred(value, fallback):
+        return value if value.preferred else fallback
+"""
+TURN = """
+    import torch
+    from helpers import default, default_of, preferred
+
+    def turn(goal: torch.Tensor, rotation=None):
+        rotation = {}
+        return rotation @ goal
+"""
+
+
+@pytest.mark.parametrize(
+    ("rotation", "found"),
+    [
+        ("default(rotation, torch.eye(3))", {(5, "TDL014")}),
+        ("default_of(rotation, lambda: torch.eye(3))", {(5, "TDL014")}),
+        ("default(rotation, torch.eye(3, device=goal.device))", set()),
+        ("default(rotation, torch.eye(3)).to(goal)", set()),
+        ("preferred(rotation, torch.eye(3))", set()),
+    ],
+)
+def test_a_helper_that_gives_one_of_two_arguments_leaves_the_choice_to_its_caller(
+    project: Files, rotation: str, found: set[tuple[int, str]]
+) -> None:
+    assert project({"helpers.py": FALLBACK, "turn.py": TURN.format(rotation)})["turn.py"] == found

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
+from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import defaults, positional_names
 from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
@@ -114,7 +115,7 @@ def run_function(
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():
             state.bind(path, value)
-    if owner_of(frame.closure) is None and is_elsewhere(function):
+    if owner_of(frame.closure) is None and is_elsewhere(function) and not gives_an_argument(function.node):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)
 
@@ -236,6 +237,8 @@ def run_body(activation: Frame, state: State) -> Value:
     machine, function = activation.machine, activation.function
     if owner_of(activation.closure) is None:
         machine.calls_left -= 1
+    elif isinstance(function, ast.FunctionDef) and gives_an_argument(function):
+        machine.statements_elsewhere_left += len(function.body)  # a test and two names cost nothing
     else:
         machine.calls_elsewhere_left -= 1
     machine.activations += 1

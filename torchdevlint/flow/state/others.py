@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.values import Closure, Func, Ref, Value
 from torchdevlint.project.modules import ModuleFile
@@ -213,7 +214,8 @@ def is_worth_running(function: Func) -> bool:
     names = owner_of(function.closure)
     if names is None or (function.owner is not None and function.owner.is_module):
         return True
-    return names.module.speaks_of_tensors(function.node) or _hands_out(function, names.module)
+    worth = names.module.speaks_of_tensors(function.node) or _hands_out(function, names.module)
+    return worth or gives_an_argument(function.node)
 
 
 def _hands_out(function: Func, module: ModuleFile) -> bool:
