@@ -158,6 +158,25 @@ def test_a_fork_starts_what_it_starts_in_forks_until_it_imports_torch() -> None:
     assert forked.python("-c", f"import torch\n{start}").stdout == "0\n"
 
 
+GIVEN = """
+import os, sys
+os.write(int(sys.argv[1]), b"seen")
+print(*(number for number in range(3, 64) if os.path.exists(f"/proc/self/fd/{number}")))
+"""
+
+
+def test_a_process_has_the_files_that_it_is_given_and_no_others() -> None:
+    for start in (forked.Popen, subprocess.Popen):
+        reading, writing = os.pipe()
+        command = [sys.executable, "-c", GIVEN, str(writing)]
+        with start(command, pass_fds=[writing], stdout=subprocess.PIPE, text=True) as process:
+            os.close(writing)
+            numbers, _ = process.communicate(timeout=60)
+        with os.fdopen(reading, "rb") as pipe:
+            assert pipe.read() == b"seen"
+        assert numbers.split() == [str(writing)]
+
+
 def test_one_fork_leaves_nothing_to_the_next() -> None:
     change = "import os, sys, torch, warnings; os.environ['LEFT'] = '1'; sys.path.append('left'); torch.manual_seed(3)"
     change += "; from torchdevlint.runtime.simulated import install; install(); warnings.resetwarnings()"

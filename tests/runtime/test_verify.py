@@ -32,6 +32,7 @@ from torchdevlint.runtime.verify import Order, verify  # noqa: E402
 from torchdevlint.runtime.verify.command import by_command  # noqa: E402
 from torchdevlint.runtime.verify.verdict import Judgement, Rung, Verdict, Verified  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("in_forks")
 TORCH = torch.__version__
 MACHINE = Machine(
     TORCH,
