@@ -160,8 +160,10 @@ CASES = {
     "a move of what is made here": Case(
         "TDL001", "x.to(device)", MOVED.format(made="torch.zeros(8)"), CONFIRMED, sliced=True
     ),
-    "the second of two in a line": Case(
-        "TDL014", "torch.zeros(8)", TWICE, None, (), "another device error comes first"
+    "the second of two in a line": Case("TDL014", "torch.zeros(8)", TWICE, CONFIRMED),
+    "the second of two in a line, behind what was brought to the CPU": Case(
+        "TDL014", "torch.zeros(8)", TWICE.replace("torch.ones(8)", "x.cpu()"), None, (),
+        "another device error comes first",
     ),
     "the first of two in a line": Case("TDL014", "torch.ones(8)", TWICE, CONFIRMED),
     "what meets nothing": Case(

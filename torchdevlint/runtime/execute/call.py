@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from torchdevlint.runtime.execute.before import before
 from torchdevlint.runtime.execute.called import (
     BEFORE,
     FUNCTION,
@@ -24,6 +25,7 @@ from torchdevlint.runtime.execute.called import (
     as_call,
     is_argument,
 )
+from torchdevlint.runtime.execute.deciding import Deciding
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.open_ended import of_bases, open_ended
 from torchdevlint.runtime.execute.search import at_first as likeliest
@@ -58,6 +60,9 @@ class CallProgram:
         self.function, self.module = function, str(module.__name__)
         self.slots = list(self._slots())
         prefix = INIT if place.function.name == "__init__" else ""
+        keys = [slot.key for slot in self.slots]
+        first = {slot.name: slot.key for slot in self.slots if slot.key.startswith(BEFORE)}
+        self.deciding = Deciding(target.tree, str(target.path), place.function, place.owner, keys, first)
         self.spoken_of = {f"{prefix}{name}" for name in target.parameters_of(place.function)}
 
     def _slots(self) -> Iterator[Slot]:
@@ -69,10 +74,11 @@ class CallProgram:
         if self.on_instance and node.name not in ("__init__", "__new__"):
             assert owner is not None
             init = method_of(self.target.tree, owner, "__init__")
-            yield from slots_of(self.owner, init, INIT)  # type: ignore[arg-type]
+            yield from slots_of(self.owner, init, INIT, owner=owner)  # type: ignore[arg-type]
             yield from self._for_bases()
+            yield from before(owner, node, self.owner)  # type: ignore[arg-type]
         if node.name == "__init__":
-            yield from slots_of(self.owner, node, INIT)  # type: ignore[arg-type]
+            yield from slots_of(self.owner, node, INIT, owner=owner)  # type: ignore[arg-type]
             yield from self._for_bases()
         elif isinstance(self.function, property):
             return

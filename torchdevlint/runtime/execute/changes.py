@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from torchdevlint.runtime.execute.called import Description
@@ -12,6 +12,7 @@ Values = Mapping[str, Description]
 Path = tuple[Any, ...]
 """The key of a slot, and the way to what is changed inside of its description."""
 Change = tuple[Path, Description]
+SMALLEST = 2
 
 
 def changed(values: Values, path: Path, description: Description) -> dict[str, Description]:
@@ -27,6 +28,24 @@ def changed(values: Values, path: Path, description: Description) -> dict[str, D
     return {**values, key: outer}
 
 
+def with_siblings(values: Values, changes: Iterable[Change]) -> Iterator[Change]:
+    """Changes, each of an item of a list before it for all of its items where they are alike."""
+    for path, description in changes:
+        holder = at(values, path[:-2])
+        items = holder.get("of")
+        if len(path) > 2 and isinstance(items, list) and len(items) > 1 and all(each == items[0] for each in items):
+            yield path[:-2], {**holder, "of": [description] * len(items)}
+        yield path, description
+
+
+def at(values: Values, path: Path) -> Description:
+    """The description that a path leads to; an empty one for a path that leads to none."""
+    found: Any = values
+    for step in path:
+        found = found[step]
+    return found if path and isinstance(found, dict) else {}
+
+
 def other_sizes(values: Values) -> Iterator[Change]:
     """Tensors, all of one list at once, whose last or first dimension is smaller."""
     for path, description in leaves_of(values):
@@ -36,6 +55,16 @@ def other_sizes(values: Values) -> Iterator[Change]:
         elif isinstance(of, list) and of and all(one["is"] == "tensor" and one["shape"] for one in of):
             for each in zip(*map(_smaller, of), strict=True):
                 yield path, {**description, "of": list(each)}
+
+
+def smallest(values: Values) -> dict[str, Description]:
+    """All tensors with two of everything, for a program that loops over their elements in Python."""
+    found = dict(values)
+    for path, description in tensors_of(values):
+        if any(size > SMALLEST for size in description["shape"]):
+            plain = {key: one for key, one in description.items() if key != "data"}
+            found = changed(found, path, {**plain, "shape": [min(size, SMALLEST) for size in description["shape"]]})
+    return found
 
 
 def _smaller(description: Description) -> list[Description]:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from torchdevlint.runtime.execute.values import SIZE, Description, by_name, tensor, value
+from torchdevlint.runtime.execute.values import SIZE, Description, by_name, tensor, unique, value
 
 LISTS = frozenset({"List", "list", "Sequence", "Iterable", "Tuple", "tuple", "Collection"})
 DICTS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"})
 _SIZES = re.compile(r"(^|_)(shapes?|sizes?|dims?|channels|features|strides?|paddings?|kernels?|layers|ax[ei]s|units)$")
 _TENSOR = tensor(SIZE, SIZE)
+_OF_CLASS: dict[str, Description] = {
+    "Tensor": _TENSOR,
+    "ndarray": {"is": "numpy", "shape": [SIZE, SIZE]},
+    "list": {"is": "list", "of": [_TENSOR] * 2},
+    "tuple": {"is": "tuple", "of": [_TENSOR] * 2},
+    "dict": {"is": "dict", "of": {"input": _TENSOR, "target": _TENSOR}},
+    "int": value(SIZE),
+    "float": value(0.5),
+}
+"""Values of the classes that functions ask for by `isinstance`."""
 
 
 def bare(kind: str, name: str, keys: Sequence[str]) -> list[Description]:
@@ -34,6 +44,13 @@ def bare(kind: str, name: str, keys: Sequence[str]) -> list[Description]:
 def of_keys(keys: Sequence[str], item: Description) -> Description:
     """A dict with the keys that a body reads, or two usual ones."""
     return {"is": "dict", "of": dict.fromkeys(keys or ("input", "target"), item)}
+
+
+def asked_for(kinds: Sequence[str], candidates: list[Description]) -> list[Description]:
+    """Candidates of the classes that a body asks for come right after the likeliest one."""
+    known = [_OF_CLASS[kind] for kind in kinds if kind in _OF_CLASS]
+    found = [next((each for each in candidates if each["is"] == one["is"] != "value"), one) for one in known]
+    return unique([*candidates[:1], *found, *candidates[1:]])
 
 
 def _two(kind: str, item: Description) -> Description:

@@ -14,9 +14,11 @@ from typing import Any, Protocol
 import torch
 
 from torchdevlint.runtime.execute import call, example, observe, overrides, own_examples, slices, statements
+from torchdevlint.runtime.execute.alarm import Alarm
 from torchdevlint.runtime.execute.answers import Answers
 from torchdevlint.runtime.execute.called import INIT, RECEIVER
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
+from torchdevlint.runtime.execute.deciding import Deciding
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
 from torchdevlint.runtime.execute.instrument import node_at, row_of
 from torchdevlint.runtime.execute.lines import LineWatch
@@ -31,6 +33,8 @@ from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
 PARAMETERS = 1_000
 """More than the expressions that a finding speaks of."""
+RUNS_IN_TIME = 5
+"""How many runs that take too long the search has time for; what takes longer is run with smaller tensors."""
 STAND_INS = ("function", "namespace")
 """Kinds of values that stand for what is not known."""
 _ALONE = {"checkpoint": statements.checkpoint, "environment": statements.environment}
@@ -62,12 +66,15 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
     watch, lines = Watch(target), LineWatch(target.path)
     watch.install()
     folder = Path.cwd()
+    longest = max(int(request["seconds"]) // RUNS_IN_TIME, 1)
     programs, why_no_more = _all_programs(request, target)
     for number, program in enumerate(programs):
         if number < first:
             continue
 
-        def run(values: Mapping[str, Any], program: Program = program) -> Run:
+        deciding = program.deciding if isinstance(program, call.CallProgram) else None
+
+        def run(values: Mapping[str, Any], program: Program = program, deciding: Deciding | None = deciding) -> Run:
             lines.reset()
             watch.reset()
             _seed()
@@ -76,14 +83,18 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
                 os.chdir(folder)
             error = None
             try:
-                with lines, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
+                with Alarm(longest), lines, statements.KeysThatAreSaved() if mode == "prefix" else nullcontext():
                     program.run(values, setting)
             except BaseException as raised:  # noqa: BLE001 (SystemExit is an answer as well)
                 error = raised
             rows = frozenset(lines.rows | watch.rows | _given(program, values))
             if error is not None and watch.has_run() and (mode == "test" or target.is_claimed(error)):
                 return Run(None, rows.union(*_wanted(program, watch)))
-            return Run(error, rows)
+            if deciding is None:
+                return Run(error, rows)
+            missed = [each for each in program.wanted if each.isdisjoint(rows)]
+            of_error = () if error is None else deciding.of_error(error)
+            return Run(error, rows, tuple(dict.fromkeys([*of_error, *deciding.of_missed(missed)])))
 
         place = getattr(program, "place", None)
         rung = request["rung"]
@@ -97,7 +108,8 @@ def find(request: dict[str, Any]) -> dict[str, Any]:
         found = search(slots, run, _wanted(program, watch), share, seen, skip)
         runs += found.runs
         if found.values is not None:
-            return {"program": number, "values": found.values, "runs": runs}
+            whole = {"later": found.later, "why": found.why} if found.later else {}
+            return {"program": number, "values": found.values, "runs": runs, **whole}
         if not skip:
             reasons.append(found.why)
     return {"program": None, "why": "; ".join(dict.fromkeys([*reasons, *why_no_more])), "runs": runs}
@@ -190,11 +202,11 @@ def _past_others(shown: Observation, watch: Watch, run: Callable[[], Observation
     simulation = current()
     if simulation is None:
         return shown
-    simulation.lets_pass = watch.lets_pass
+    simulation.lets_pass, watch.following.origin = watch.lets_pass, watch.origin
     try:
         later = run()
     finally:
-        simulation.lets_pass = None
+        simulation.lets_pass = watch.following.origin = None
     later.passed = tuple(sorted(watch.passed))
     return later if later.symptom else shown
 

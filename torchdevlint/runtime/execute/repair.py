@@ -224,6 +224,13 @@ def _to_callable(_found: re.Match[str], values: Values) -> Iterator[Change]:
             yield key, {"is": "module", "make": "nn.Linear(8, 8)"}
 
 
+def _to_function(found: re.Match[str], values: Values) -> Iterator[Change]:
+    """``CrossEntropyLoss.forward() missing 1 required positional argument``: something that is called otherwise."""
+    for key, description in leaves_of(values):
+        if description["is"] == "module" and str(description["make"]).startswith(f"nn.{found[1]}("):
+            yield key, {"is": "function"}
+
+
 def _with_gradient(_found: re.Match[str], values: Values) -> Iterator[Change]:
     for key, description in tensors_of(values, integer=False):
         if not description.get("grad"):
@@ -241,7 +248,7 @@ def _missing_key(found: re.Match[str], values: Values) -> Iterator[Change]:
 
 def _to_namespace(_found: re.Match[str], values: Values) -> Iterator[Change]:
     for key, description in leaves_of(values):
-        if description["is"] in ("tensor", "value", "function", "list"):
+        if description["is"] in ("tensor", "value", "function", "list", "loader"):
             yield key, {"is": "namespace"}
 
 
@@ -315,11 +322,12 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Values], Iterator[
             r"integer tensors of a single element|cannot be interpreted as an integer|must be real number|must be int",
             _to_number,
         ),
-        (r"must be (?:a|an)? ?(?:positive )?int|must be tuple of ints|\(item \d+ is 'Tensor'\)", _to_number),
+        (r"(?:must|should) be (?:an? )?(?:positive )?int|must be tuple of ints|\(item \d+ is 'Tensor'\)", _to_number),
         (r"combination of arguments - got \([^)]*\bTensor\b", _to_number),
         (r"can be converted to|item\(\)|Boolean value of Tensor with more than one|only one element", _one_number),
         (r"object is not iterable|can only concatenate list|must be tuple of Tensors|expected a sequence", _to_list),
         (r"object is not callable", _to_callable),
+        (r"(\w+)\.forward\(\) (?:missing|takes)", _to_function),
         (
             r"'(?:int|float|str|NoneType|list|tuple|dict)' object has no attribute '(?:shape|size|dim|dev|dty|view)",
             _to_tensor,

@@ -16,9 +16,12 @@ from typing import Any
 
 from torchdevlint.runtime.execute import containers, words
 from torchdevlint.runtime.execute.documented import documented
-from torchdevlint.runtime.execute.target import FunctionNode, dotted
-from torchdevlint.runtime.execute.usage import Usage, usages
-from torchdevlint.runtime.execute.values import DEFAULT, SIZE, Description, by_name, tensor, value
+from torchdevlint.runtime.execute.evidence import evidence_of
+from torchdevlint.runtime.execute.instances import answering
+from torchdevlint.runtime.execute.loaders import LABELS, element, loader, loaders
+from torchdevlint.runtime.execute.target import FunctionNode
+from torchdevlint.runtime.execute.usage import Usage
+from torchdevlint.runtime.execute.values import DEFAULT, SIZE, Description, by_name, tensor, unique, value
 
 DEEPEST = 3
 """How far constructors are followed into the classes of their parameters."""
@@ -36,9 +39,6 @@ _MODEL = re.compile(
 _CRITERION = re.compile(r"(criterion|loss_fn|loss_func|loss_function|objective)$")
 _DEVICE = re.compile(r"^(.*_)?device$|^dev$")
 _LOADER = re.compile(r"(loader|dataloader|data_iter|iterator|batches)$")
-_LABELS = re.compile(
-    r"(^|_)(labels?|targets?|classes|y_true|indices|index|idx|ids|tokens?|words|positions?|edge_index)$"
-)
 _MASK = re.compile(r"mask|^(is|has|done|valid)_?")
 _LENGTHS = re.compile(r"(^|_)(lens?|lengths?)$")
 _NUMBER = re.compile(
@@ -77,8 +77,11 @@ def slots_of(
     prefix: str = "",
     skip: int = 0,
     depth: int = 0,
+    owner: ast.ClassDef | None = None,
 ) -> list[Slot]:
     """The parameters of `function`, of which the first `skip` are given by somebody else.
+
+    What the methods of `owner` do with the attributes that its constructor keeps parameters in is evidence as well.
 
     A default is what most callers leave, so that it is tried before anything else; only a device is given first, since
     where things are is what is asked.
@@ -87,7 +90,7 @@ def slots_of(
         parameters = list(inspect.signature(function).parameters.values())[skip:]
     except (TypeError, ValueError):
         return []
-    evidence = usages(node.body) if node is not None else {}
+    evidence = evidence_of(node, owner)
     annotations = words.annotated(node) if node is not None else {}
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     told = documented(function)
@@ -97,19 +100,20 @@ def slots_of(
             continue
         text = annotations.get(parameter.name, "") or _text(parameter.annotation)
         optional = parameter.default is not parameter.empty
-        candidates = candidates_for(
-            parameter.name, text, evidence.get(parameter.name, Usage()), evidence, parameter.default, module, depth
-        )
+        usage = evidence.get(parameter.name, Usage())
+        candidates = candidates_for(parameter.name, text, usage, evidence, parameter.default, module, depth)
         if not text and parameter.name in told:  # a docstring is believed first, and not alone
-            usage = evidence.get(parameter.name, Usage())
             by_text = _by_annotation(told[parameter.name], parameter.name, usage, module, depth)
-            candidates = _unique([*by_text, *candidates])
+            candidates = unique([*by_text, *candidates])
         if not text and inspect.isclass(function):
-            candidates = _sizes_first(parameter.name, candidates, evidence.get(parameter.name, Usage()))
+            candidates = _sizes_first(parameter.name, candidates, usage)
+        if not text and not usage.tensor:
+            candidates = unique([*_instances(usage, module, depth), *candidates])
+        candidates = containers.asked_for(usage.kinds, candidates)
         if optional:
             placed = bool(candidates) and candidates[0]["is"] == "device"
-            if None in evidence.get(parameter.name, Usage()).compared:
-                candidates = _unique([*candidates, value(None)])
+            if None in usage.compared:
+                candidates = unique([*candidates, value(None)])
             candidates = [*candidates, DEFAULT] if placed else [DEFAULT, *candidates]
         found.append(Slot(f"{prefix}{parameter.name}", parameter.name, tuple(candidates), optional))
     return found
@@ -131,14 +135,14 @@ def candidates_for(
         return [{"is": "device"}]
     told = _by_annotation(annotation, name, usage, module, depth)
     if told:
-        return _unique([*words.of_body(usage, module), *told]) if words.are_all(told) else told
+        return unique([*words.of_body(usage, module), *told]) if words.are_all(told) else told
     if isinstance(default, bool):
         return [value(not default)]
     if isinstance(default, str):
-        return _unique([value(default), *words.of_body(usage, module)])
+        return unique([value(default), *words.of_body(usage, module)])
     if isinstance(default, (int, float)):
         return [value(default)]
-    return _unique([*_by_use_and_name(name, usage, around, module), *_anything(name, usage)])
+    return unique([*_by_use_and_name(name, usage, around, module), *_anything(name, usage)])
 
 
 def _by_annotation(
@@ -186,7 +190,7 @@ def _by_annotation(
     if head == "ndarray":
         return [{"is": "numpy", "shape": [SIZE] * rank} for rank in (2, 3, 1)]
     if head == "DataLoader":
-        return [_loader()]
+        return [loader()]
     return _by_class(plain, module, depth)
 
 
@@ -217,6 +221,13 @@ def instance_of(made: type, depth: int = 0) -> Description:
     return {"is": "instance", "of": f"{made.__module__}:{made.__qualname__}", "with": inside}
 
 
+def _instances(usage: Usage, module: Any, depth: int) -> list[Description]:
+    """Instances of the project's own classes that have all attributes which are asked of a name."""
+    if module is None or depth >= DEEPEST:
+        return []
+    return [instance_of(found, depth) for found in answering(usage.attributes, module)]
+
+
 def _by_use_and_name(  # noqa: C901
     name: str, usage: Usage, around: Mapping[str, Usage], module: Any
 ) -> list[Description]:
@@ -226,15 +237,15 @@ def _by_use_and_name(  # noqa: C901
     if usage.generator and not usage.called:
         return [{"is": "generator"}, value(None)]
     if _LOADER.search(name):
-        return _loaders(usage, around)
+        return loaders(usage, around)
     if _CRITERION.search(name):
         return [{"is": "module", "make": make} for make in ("nn.CrossEntropyLoss()", "nn.MSELoss()", "nn.BCELoss()")]
     if name.startswith("optim") or ("zero_grad" in usage.attributes and "step" in usage.attributes):
         return [{"is": "optimizer"}]
     if usage.elements and any(isinstance(each, ast.Tuple) for each in usage.elements) and not usage.tensor:
-        return _loaders(usage, around)
+        return loaders(usage, around)
     if usage.keys and not usage.tensor and not _CONFIG.search(name):
-        return [{"is": "dict", "of": {key: _element(key) for key in dict.fromkeys(usage.keys)}}]
+        return [{"is": "dict", "of": {key: element(key) for key in dict.fromkeys(usage.keys)}}]
     if usage.called and not usage.tensor:
         models = [{"is": "module", "make": make} for make in MODELS]
         return models if _MODEL.search(name) or len(name) < 2 else [{"is": "function"}, *models]
@@ -271,13 +282,14 @@ def _by_use_and_name(  # noqa: C901
 def _sizes_first(name: str, candidates: list[Description], usage: Usage) -> list[Description]:
     """What constructors take is a size rather than a tensor, unless its name or the body says otherwise."""
     plain = candidates[:1] == [tensor(SIZE, SIZE)] and not usage.tensor
-    return _unique([value(SIZE), *candidates]) if plain and not _CONTENT_OF_A_TENSOR.search(name) else candidates
+    return unique([value(SIZE), *candidates]) if plain and not _CONTENT_OF_A_TENSOR.search(name) else candidates
 
 
 def _tensors(name: str, usage: Usage, dtype: str | None) -> list[Description]:
     """Tensors by their rank and type; what the body says of either comes first."""
-    ranks = [usage.rank] if usage.rank else sorted((2, 3, 4, 1), key=lambda rank: rank < usage.at_least)
-    if dtype is None and _LABELS.search(name):
+    likeliest = sorted((2, 3, 4, 1), key=lambda rank: rank < usage.at_least)
+    ranks = [usage.rank] if usage.rank else list(dict.fromkeys([*usage.ranks, *likeliest]))
+    if dtype is None and LABELS.search(name):
         return [tensor(*[SIZE] * rank, dtype="int64") for rank in (ranks if usage.rank else (1, 2))] + [
             tensor(*[SIZE] * rank) for rank in ranks
         ]
@@ -313,34 +325,6 @@ def _anything(name: str, usage: Usage) -> list[Description]:
         {"is": "dict", "of": {key: tensor(SIZE, SIZE) for key in ("input", "target")}},
         value(None),
     ]
-
-
-def _loaders(usage: Usage, around: Mapping[str, Usage]) -> list[Description]:
-    """A loader whose batches are what the loops over it take them for."""
-    found = []
-    for target in usage.elements:
-        if isinstance(target, ast.Tuple):
-            names = [dotted(each) or "" for each in target.elts]
-            found.append(_loader(*(_element(name) for name in names)))
-        elif (name := dotted(target)) and (keys := around.get(name, Usage()).keys):
-            found.append(_loader({"is": "dict", "of": {key: _element(key) for key in dict.fromkeys(keys)}}))
-    return _unique([*found, _loader(), _loader(tensor(SIZE, SIZE)), _loader(*[tensor(SIZE, SIZE)] * 3)])
-
-
-def _element(name: str) -> Description:
-    return tensor(SIZE, dtype="int64") if _LABELS.search(name) or name == "y" else tensor(SIZE, SIZE)
-
-
-def _loader(*batch: Description) -> Description:
-    return {"is": "loader", "of": list(batch) or [tensor(SIZE, SIZE), tensor(SIZE, dtype="int64")]}
-
-
-def _unique(candidates: list[Description]) -> list[Description]:
-    found: list[Description] = []
-    for each in candidates:
-        if each not in found:
-            found.append(each)
-    return found
 
 
 def _text(annotation: Any) -> str:

@@ -49,6 +49,10 @@ class Usage:
     """The targets of loops over it."""
     compared: list[object] = field(default_factory=list)
     """The constants that it is compared with, or looked for among; the keys of a dict that it chooses from."""
+    kinds: list[str] = field(default_factory=list)
+    """The classes that it is asked for by `isinstance`."""
+    ranks: list[int] = field(default_factory=list)
+    """The numbers that its count of dimensions is compared with."""
     members: list[str] = field(default_factory=list)
     """The dotted paths of what it is looked for in: ``if mode in MODES``."""
     torch_argument: bool = False
@@ -57,7 +61,16 @@ class Usage:
 
     @property
     def tensor(self) -> bool:
-        return bool(self.attributes & TENSOR_ATTRIBUTES) or bool(self.rank) or self.torch_argument
+        return bool(self.attributes & TENSOR_ATTRIBUTES) or bool(self.rank or self.ranks) or self.torch_argument
+
+    def also(self, other: Usage) -> Usage:
+        """The evidence of both, for two names of one value."""
+        return Usage(
+            *(
+                one | two if isinstance(one, set) else one + two if isinstance(one, list) else max(one, two)
+                for one, two in ((getattr(each, name) for each in (self, other)) for name in self.__dataclass_fields__)
+            )
+        )
 
 
 def counter_of(loop: ast.For | ast.AsyncFor | ast.comprehension) -> ast.expr | None:
@@ -120,6 +133,8 @@ def _look(node: ast.AST, evidence: Evidence) -> None:  # noqa: C901 (one branch 
     elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
         if usage := evidence(node.left):
             _look_at_comparison(usage, node.ops[0], node.comparators[0])
+        if (counted := _counted(node.left)) is not None and (usage := evidence(counted)):
+            usage.ranks += _ranks(node.ops[0], node.comparators[0])
     elif isinstance(node, ast.Match) and (usage := evidence(node.subject)):
         values = [
             each.value for case in node.cases for each in ast.walk(case.pattern) if isinstance(each, ast.MatchValue)
@@ -143,6 +158,23 @@ def _look_at_comparison(usage: Usage, how: ast.cmpop, other: ast.expr) -> None:
             usage.members.append(path)
 
 
+def _counted(node: ast.expr) -> ast.expr | None:
+    """What has the dimensions that an expression counts: ``x.ndim``, ``x.dim()``, ``len(x.shape)``."""
+    if isinstance(node, ast.Call) and dotted(node.func) == "len" and len(node.args) == 1:
+        shape = node.args[0]
+        found = shape.func if isinstance(shape, ast.Call) and not shape.args else shape
+        return found.value if isinstance(found, ast.Attribute) and found.attr in ("shape", "size") else None
+    found = node.func if isinstance(node, ast.Call) and not node.args else node
+    return found.value if isinstance(found, ast.Attribute) and found.attr in ("ndim", "dim", "ndimension") else None
+
+
+def _ranks(how: ast.cmpop, other: ast.expr) -> list[int]:
+    """How many dimensions pass a comparison, and how many do not: those that are named first."""
+    named = [each for each in _constants(getattr(other, "elts", [other])) if type(each) is int]
+    more = {ast.Gt: 1, ast.Lt: -1}.get(type(how), 0)
+    return [each for one in named for each in (one + more, *([one] if more else ())) if 0 < each < 6]
+
+
 def _constants(nodes: Iterable[ast.expr | None]) -> list[object]:
     return [each.value for each in nodes if isinstance(each, ast.Constant)]
 
@@ -163,6 +195,9 @@ def _look_at_call(node: ast.Call, evidence: Evidence) -> None:
         usage = evidence(argument)
         if usage is None:
             continue
+        if path == "isinstance" and number == 0 and len(node.args) == 2:
+            asked = getattr(node.args[1], "elts", [node.args[1]])
+            usage.kinds += [(dotted(each) or "").rpartition(".")[2] for each in asked]
         if name in _SIZES or (name in _TENSORS and len(node.args) > 1) or _LAYER.match(path):
             usage.sized = True
         elif name in _TENSORS:

@@ -8,7 +8,7 @@ by its path, or ``default``, which leaves the slot out. Tensors are random of a 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,15 @@ def tensor(*shape: int, dtype: str = "float32", fill: str = "") -> Description:
 
 def value(plain: Any) -> Description:
     return {"is": "value", "value": plain}
+
+
+def unique(candidates: Iterable[Description]) -> list[Description]:
+    """Descriptions without those that are there before."""
+    found: list[Description] = []
+    for each in candidates:
+        if each not in found:
+            found.append(each)
+    return found
 
 
 def by_name(name: str) -> Any:

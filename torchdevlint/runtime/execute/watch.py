@@ -85,6 +85,8 @@ class Watch:
         self.following = Following(self.operated)
         self.tainted = 1 << (self.shift + len(self.told.regions))
         """The mark of what took part in an operation that was let pass, and of what came of it."""
+        self.was_there = self.tainted << 1
+        """The mark of what was made of something on the accelerator. On the CPU, the program has brought it there."""
         self.passed: set[int] = set()
 
     def install(self) -> None:
@@ -147,18 +149,26 @@ class Watch:
         return value
 
     def lets_pass(self, given: Sequence[torch.Tensor]) -> bool:
-        """Whether a device error is none of the finding's. What met a parameter on the accelerator has to go there, so
-        that nothing is unknown of the result, and a buffer is as good; otherwise the right result may be elsewhere.
+        """Whether a device error is none of the finding's.
+
+        What met a parameter on the accelerator has to go there, so that nothing is unknown of the result, and a buffer
+        is as good. So has what nobody has ever moved. What the program itself has brought to the CPU may belong there,
+        and then the right result is there as well.
         """
         if any(self.is_ours(marks_of(tensor)) for tensor in given):
             return False
         site = user_line()
         self.passed.add(0 if site is None else site.line)
-        if not any(_is_of_module(tensor) and self._is_there(tensor) for tensor in given):
-            for tensor in given:
-                if not self._is_there(tensor):
-                    mark(tensor, self.tainted)
+        here = [tensor for tensor in given if not self._is_there(tensor)]
+        is_open = any(marks_of(tensor) & self.was_there for tensor in here) or len(here) == len(given)
+        if is_open and not any(_is_of_module(tensor) and self._is_there(tensor) for tensor in given):
+            for tensor in here:
+                mark(tensor, self.tainted)
         return True
+
+    def origin(self, given: Sequence[torch.Tensor]) -> int:
+        """The mark of what is made of these tensors."""
+        return self.was_there if any(map(self._is_there, given)) else 0
 
     # What is asked afterwards.
 

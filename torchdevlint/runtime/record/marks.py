@@ -35,11 +35,15 @@ def mark(tensor: torch.Tensor, marks: int) -> None:
 
 
 class Following(TorchDispatchMode):  # type: ignore[misc]
-    """While entered, hands marks on. `seen` is called with the tensors that went into an operation of a marked one."""
+    """While entered, hands marks on. `seen` is called with the tensors that went into an operation of a marked one.
+
+    What `origin` says of the tensors that go into an operation, if there is one, its results are marked with as well.
+    """
 
     def __init__(self, seen: Callable[[Sequence[torch.Tensor]], None]) -> None:
         super().__init__()
         self._seen = seen
+        self.origin: Callable[[Sequence[torch.Tensor]], int] | None = None
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -50,7 +54,7 @@ class Following(TorchDispatchMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         made = func(*args, **kwargs)
         given = list(_tensors((*args, *kwargs.values())))
-        marks = 0
+        marks = 0 if self.origin is None else self.origin(given)
         for tensor in given:
             marks |= marks_of(tensor)
         if marks:

@@ -96,7 +96,7 @@ def _step(diagnostic: Diagnostic, mode: str, rung: Rung, order: Order, server: S
         if shown is not None:
             verdict = Verdict.CONFIRMED if shown["symptom"] else Verdict.REFUTED
             given = (shown["exception"], shown["traceback"], shown["observed"] or None, shown["inputs"] or None)
-            reason = _reason(verdict, rung, mode, spent, count == 0) + _after(shown["passed"])
+            reason = _reason(verdict, rung, mode, spent, count == 0, shown["later"]) + _after(shown["passed"])
             backend = device.partition(":")[0]
             return Judgement(verdict, rung, backend, order.torch, reason, "", Evidence(*given)), ""
     return None, "; ".join(dict.fromkeys(filter(None, reasons)))
@@ -133,9 +133,10 @@ def _shown(
         skip = skip if found["program"] == first else 0
         answer = server.ask({**request, "do": "execute", "program": found["program"], "values": found["values"]})
         shown: dict[str, Any] = answer.value
-        if answer.ended == "returned" and (shown["symptom"] or (shown["symptom"] is False and not skip)):
-            return shown, found["runs"], reasons
-        reasons += [] if skip else [_why(answer, "the run on the accelerator", "reason")]
+        later = found.get("later", "")
+        if answer.ended == "returned" and (shown["symptom"] or (shown["symptom"] is False and not skip and not later)):
+            return {**shown, "later": later}, found["runs"], reasons
+        reasons += [] if skip else [found["why"] if later else _why(answer, "the run on the accelerator", "reason")]
         if answer.ended == "timed out":
             return None, found["runs"], reasons
         if answer.ended == "returned" and shown.get("others") and skip < MOST_OTHERS:
@@ -166,7 +167,7 @@ def _why(answer: Answer, what: str, key: str) -> str:
     return f"{what} {answer.ended}: {told}"
 
 
-def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) -> str:
+def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool, later: str) -> str:
     tries = "at the first try" if runs == 1 else f"after {runs} tries"
     what = {
         Rung.EXAMPLE: "your own entry",
@@ -180,9 +181,12 @@ def _reason(verdict: Verdict, rung: Rung, mode: str, runs: int, on_cpu: bool) ->
     some = rung is Rung.SLICE
     if on_cpu:
         return f"{what} raise{'' if some else 's'} what the finding tells of, where there is no accelerator ({tries})"
-    runs_there = f"run{'' if some else 's'} where every accelerator is the CPU"
+    s = "" if some else "s"
+    runs_there = f"run{s} where every accelerator is the CPU"
+    if later:
+        runs_there = f"come{s} through the flagged expressions where every accelerator is the CPU, and fail{s} later"
     found = runs_there if rung is Rung.EXAMPLE else f"{runs_there} ({tries})"
-    return f"{what} {found}, and show{'' if some else 's'} the symptom where they are accelerators"
+    return f"{what} {found}, and show{s} the symptom where they are accelerators"
 
 
 def _after(passed: Sequence[int]) -> str:
