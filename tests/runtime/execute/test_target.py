@@ -50,6 +50,24 @@ def test_a_file_is_imported_by_the_name_of_its_package(
     assert import_name(tmp_path / file) == (tmp_path / folder, name)
 
 
+@pytest.mark.parametrize(
+    ("text", "folder", "name"),
+    [
+        ("from .other import x", "pkg", "deep.model"),
+        ("from ..other import x\nfrom . import y", "", "pkg.deep.model"),
+        ("import other  # from ..other import x", "pkg/deep", "model"),
+    ],
+)
+def test_relative_imports_say_what_is_a_package(tmp_path: Path, text: str, folder: str, name: str) -> None:
+    (tmp_path / "pkg/deep").mkdir(parents=True)
+    file = tmp_path / "pkg/deep/model.py"
+    file.write_text(text)
+    assert import_name(file) == (tmp_path / folder, name)
+    (tmp_path / "pkg/__init__.py").touch()
+    at_top = "pkg/deep" if name == "model" else ""
+    assert import_name(file) == (tmp_path / at_top, "model" if at_top else "pkg.deep.model")
+
+
 SOURCE = """\
     import torch
 

@@ -27,6 +27,7 @@ from torchdevlint.runtime.execute.called import (
 )
 from torchdevlint.runtime.execute.deciding import Deciding
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
+from torchdevlint.runtime.execute.missing import advice
 from torchdevlint.runtime.execute.open_ended import of_bases, open_ended
 from torchdevlint.runtime.execute.search import at_first as likeliest
 from torchdevlint.runtime.execute.slots import Slot, slots_of
@@ -192,7 +193,7 @@ def load(target: Target) -> Any:
         if root in sys.modules:
             why = f"importing `{name}` fails: `{root}` is here without its part `{error.name}`"
         else:
-            why = f"importing `{name}` needs `{error.name}`, which is not installed here (pip install {root})"
+            why = f"importing `{name}` needs `{error.name}`, which is not installed here ({advice(error.name or root)})"
         raise CannotBeginError(why) from error
     except BaseException as error:  # `sys.exit()` at import is an answer as well
         raise CannotBeginError(f"importing `{name}` fails: {told(error)}") from error

@@ -14,6 +14,7 @@ from typing import Any
 from torchdevlint.runtime.execute.errors import text_of
 
 _TAKEN = frozenset({"torch", "numpy", *sys.stdlib_module_names})
+_DOTS = re.compile(r"^[ \t]*from[ \t]+(\.+)[\w \t]", re.MULTILINE)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -179,16 +180,29 @@ def first_line(function: FunctionNode) -> int:
 
 
 def import_name(path: Path) -> tuple[Path, str]:
-    """The folder that has to be on the import path for the file, and the name that it is imported by."""
+    """The folder that has to be on the import path for the file, and the name that it is imported by.
+
+    A folder is a package if it has an ``__init__.py``, or if the file's relative imports say so.
+    """
     parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
-    while (folder / "__init__.py").is_file():
+    above = _relative(path)
+    while (folder / "__init__.py").is_file() or len(parts) <= above:
         parts.insert(0, folder.name)
         folder = folder.parent
     if parts and parts[0] in _TAKEN and folder.name.isidentifier():  # a package without `__init__.py` around it
         parts.insert(0, folder.name)
         folder = folder.parent
     return folder, ".".join(parts)
+
+
+def _relative(path: Path) -> int:
+    """How many packages a file is in at least: the most dots that one of its imports begins with."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    return max(map(len, _DOTS.findall(text)), default=0) - (path.name == "__init__.py")
 
 
 def statement_at(body: Sequence[ast.stmt], region: Region) -> list[ast.stmt]:

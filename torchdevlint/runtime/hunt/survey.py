@@ -17,6 +17,7 @@ import torch
 from torchdevlint.runtime.execute.alarm import Alarm, TooLongError
 from torchdevlint.runtime.execute.called import FUNCTION, METHOD, MODULE
 from torchdevlint.runtime.execute.errors import told
+from torchdevlint.runtime.execute.missing import advice
 from torchdevlint.runtime.hunt.targets import PROGRESS
 
 SECONDS = 60
@@ -63,7 +64,7 @@ def brought(name: str, folder: str) -> ModuleType | str:
     except ModuleNotFoundError as error:
         root = (error.name or "").partition(".")[0]
         if root and root != name.partition(".")[0]:
-            return f"importing it needs `{error.name}`, which is not installed here (pip install {root})"
+            return f"importing it needs `{error.name}`, which is not installed here ({advice(error.name or root)})"
         return f"importing it fails: {told(error)}"
     except BaseException as error:  # noqa: BLE001 (`sys.exit()` at import is an answer as well)
         return f"importing it fails: {told(error)}"

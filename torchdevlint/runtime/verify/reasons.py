@@ -28,7 +28,7 @@ _SURROUNDED = (
 _BY_ITSELF = r"by itself|arguments of the load|not torch's own|the devices changed|may be meant|is no (call|statement)"
 _NOT_CALLED = r"is asynchronous|is abstract|is no constructor|is not there after|in no function or method"
 _GROUPS: tuple[tuple[str, str, str], ...] = (
-    (r"importing `[^`]+` needs `(\w+)[^`]*`", _NEEDS, r"pip install \1"),
+    (r"importing `[^`]+` needs `(\w+)[^`]*`[^(]*\((.*)\)$", _NEEDS, r"\2"),
     (r"is here without its part", "a part of its package is missing, which may have to be built", "build the package"),
     (r"importing `[^`]+` fails", "importing the module fails", "import it in this environment, and see why"),
     (r"cannot be imported: ", "an entry of `examples` cannot be imported", "see what importing it says"),
