@@ -22,6 +22,7 @@ from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
+from torchdevlint.project.aside import is_aside
 from torchdevlint.project.modules import HELD, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
@@ -213,8 +214,9 @@ def _check_document(
     shown = document.errors if part == "file" or b"torch" in data else ()
     places = [Span(*2 * (each.row, each.column)) for each in shown]
     old = [is_for_python_2(data, each.reason, part == "cell") for each in shown]
+    aside = bool(shown) and saved and is_aside(filename, data)
     errors = [
-        InvalidSyntax(at, each.reason, part, known, each.remedy)
+        InvalidSyntax(at, each.reason, part, known, each.remedy, at_home=aside)
         for at, each, known in zip(places, shown, old, strict=True)
     ]
     reports, problems = judged(errors, filename, codes)

@@ -277,3 +277,68 @@ def test_objects_that_are_all_sent_to_cuda_where_they_are_made(tmp_path: Path) -
     assert "given.py:TDL012" in found(root, "TDL012")
     (root / "main.py").write_text(main + "Real(4).to(place)\n")
     assert "given.py:TDL012" in found(root)
+
+
+MASKS = """import torch
+from torch import nn
+
+class Mask(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor, masks: torch.Tensor, old):
+        kept = [resize(masks[i].squeeze(0).numpy()) for i in range(3)]
+        return self.fc(x), kept
+"""
+MASKING = """import torch
+from masks import Mask
+
+net = Mask().to("cuda" if torch.cuda.is_available() else "cpu")
+print(net)
+"""
+
+
+def test_forward_reads_with_numpy_what_it_is_given(tmp_path: Path) -> None:
+    """Each run with the model on a GPU would end there: whoever ran it gave masks of the CPU."""
+    root = application(tmp_path, masks=MASKS, main=MASKING)
+    assert found(root) == []
+    assert found(root, "TDL006") == ["masks.py:TDL006"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("masks[i].squeeze(0)", "self.fc(masks[i])"),
+        ("        kept = [", "        if old:\n            return x, [masks.squeeze(0).numpy()]\n        kept = ["),
+        ("masks[i].squeeze(0)", "masks[i].to(x.device)"),
+    ],
+)
+def test_forward_reads_with_numpy_what_it_makes_or_in_one_case(tmp_path: Path, old: str, new: str) -> None:
+    root = application(tmp_path, masks=MASKS.replace(old, new), main=MASKING)
+    assert found(root) == ["masks.py:TDL006"]
+
+
+FILTERING = """import torch
+from smooth import smooth
+from helper import place
+
+net = torch.nn.Linear(3, 3)
+net.load_state_dict(torch.load("net.pt"))
+print(smooth(net.to(place())))
+"""
+
+
+@pytest.mark.parametrize(
+    ("smooth", "expected"),
+    [
+        ("import cupy\n", []),
+        ("from pynvrtc.compiler import Program\n", []),
+        ("try:\n    import cupy\nexcept ImportError:\n    cupy = None\n", ["main.py:TDL201"]),
+        ("def smooth(net):\n    import cupy\n", ["main.py:TDL201"]),
+        ("import numpy\n", ["main.py:TDL201"]),
+    ],
+)
+def test_a_program_imports_a_library_for_cuda_alone(tmp_path: Path, smooth: str, expected: list[str]) -> None:
+    helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    assert found(application(tmp_path, helper=helper, smooth=smooth, main=FILTERING)) == expected

@@ -126,3 +126,20 @@ def test_a_file_that_is_downloaded_and_held_against_its_hash(tmp_path: Path, che
     backbone += "    net = nn.Linear(3, 3)\n    net.load_state_dict(torch.load(weights_of('resnet')))\n"
     backbone += "    return net.to(device)\n"
     assert reported(application(tmp_path, backbone=backbone, store=f"{store}{check}    return path\n")) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("'/home/anna/runs/net.pt'", []),
+        ("MINE", []),
+        (r"r'C:\Users\anna\net.pt'", []),
+        ("'/data/home/net.pt'", ["net.py"]),
+        ("'/home/net.pt'", ["net.py"]),
+        ("MINE + name", ["net.py"]),
+    ],
+)
+def test_a_whole_path_in_somebodys_home(tmp_path: Path, path: str, expected: list[str]) -> None:
+    """Others cannot read it as it stands: it is advice."""
+    text = f"import torch\n\nMINE = '/Users/anna/net.pt'\n\ndef restore(net, name):\n    net.load(torch.load({path}))\n"
+    assert reported(application(tmp_path, net=text)) == expected

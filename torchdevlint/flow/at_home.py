@@ -18,8 +18,9 @@ from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
-from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices
+from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
+from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import nobody_knows
@@ -60,8 +61,10 @@ class Home:
     def _hurts_nobody(self, fact: Fact) -> bool:
         if self._is_seen and self._unreached.holds(fact.at.row):
             return True
+        if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
+            return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if isinstance(fact, CheckpointLoad):
-            return not fact.rank_code and self._is_read_at_home(fact.at)
+            return fact.of_data or (not fact.rank_code and self._is_read_at_home(fact.at))
         if isinstance(fact, IgnoresGivenDevice):
             asked = fact.kind == "question" and self._leading.is_current_gpu
             return asked or self._is_built_on_cuda(fact.at) or self._needs_cuda_at(fact.at)
@@ -69,6 +72,8 @@ class Home:
             return self._needs_cuda_at(fact.at)
         if isinstance(fact, DiscardedMove):
             return self._is_moved_by_callers(fact)
+        if isinstance(fact, ReadOnHost):
+            return fact.as_given
         return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
 
     def _is_built_on_cuda(self, at: Span) -> bool:
@@ -119,6 +124,14 @@ class Home:
     def _unreached(self) -> Unreached:
         assert self._project is not None
         return Unreached(self._tree, self._project, self._callers)
+
+    def _is_of_cuda_libraries(self, at: Span) -> bool:
+        """Whether each program that comes to a place imports what is for CUDA alone, and all is on the current GPU."""
+        assert self._project is not None
+        programs = self._leading_to(at)[2]
+        if not programs or not self._application.choice.is_current_gpu:
+            return False
+        return all(imports_cuda_library(each, self._project) for each in programs)
 
     def _needs_cuda_at(self, at: Span) -> bool:
         """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.

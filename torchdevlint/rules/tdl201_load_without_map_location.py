@@ -17,19 +17,22 @@ torch.cuda.device_count() is 2`). `torch.jit.load` fails with `NotImplementedErr
 'aten::empty_strided' with arguments from the 'CUDA' backend`. Where the device does exist, the whole file is copied to
 it beside the model that is already there.
 
-Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the CPU,
-as were files with the name of published weights: it has the hash that `torch.hub` checks (`resnet50-0676ba61.pth`), it
-is that of a model of a known size or of the data that weights are published for (`vgg16.pth`, `rgb_imagenet.pt`), or an
-address in a comment or text of the project ends in it, and nothing in the project writes such a file. Files of tests
-are written where the tests run. All of these are *advice*: they are reported where TDL201 is selected (`extend-select =
-["TDL201"]`), and not by default; the summary counts them.
+Weights that are fetched from an address (`load_state_dict_from_url`, `load_url`) were nearly always saved from the
+CPU, as were files with the name of published weights: it has the hash that `torch.hub` checks
+(`resnet50-0676ba61.pth`), it is that of a model of a known size or of the data that weights are published for
+(`vgg16.pth`, `rgb_imagenet.pt`), or an address in a comment or text of the project ends in it, and nothing in the
+project writes such a file. Files of tests are written where the tests run, and a whole path in somebody's home is read
+by nobody else. All of these are *advice*: they are reported where TDL201 is selected (`extend-select = ["TDL201"]`),
+and not by default; the summary counts them.
 
 So is a load in an application, which nothing installs, if each program that comes to it is at home with the file. A
 program is if it sends something to CUDA before the load, or surely right on from there unless it chooses a device
 itself, be it in functions and constructors of other files; if it has saved a file of that name before, as the best
 epoch is read again for the test; and if it is a notebook that chooses no device. What no program imports or names is
-left over, and advice as well. One program that can come to the load without CUDA, such as a demo, a test or an export
-that offers the CPU, is enough for a finding.
+left over, and advice as well. So is what the code calls data (a table, a graph, a log), calls nothing of a model, and
+does not use as one: such files are mostly written where data is prepared, on the CPU. It stays a finding where the
+project writes the file out of what it moves. One program that can come to the load without CUDA, such as a demo, a
+test or an export that offers the CPU, is enough for a finding.
 
 Nothing is said where the program ends without CUDA whatever the file holds, since it moves something there right beside
 the load or on its only path, and uses no GPU by another number than 0. What is left of the cost there is a second copy

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.checks.loaded_data import holds_data
+from torchdevlint.flow.checks.named_data import is_called_data, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
-from torchdevlint.flow.checks.published_files import is_never_given, is_published
-from torchdevlint.flow.checks.writers import is_written_from_cpu
+from torchdevlint.flow.checks.published_files import is_never_given, is_of_one_home, is_published
+from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of
 from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
@@ -109,10 +110,20 @@ def _record_load(
             parameter,
             None if given is None else machine.span_of(given[0]),
             only_place,
-            name.rpartition(".")[2] in FROM_ADDRESSES or is_published(frame, node, path),
+            name.rpartition(".")[2] in FROM_ADDRESSES or is_of_one_home(path) or is_published(frame, node, path),
             frame.scope,
+            _is_of_data(frame, node, path),
         ),
     )
+
+
+def _is_of_data(frame: Frame, node: ast.Call, path: Value) -> bool:
+    """Whether a load gives what its code calls data, and the project does not write it out of what it moves."""
+    name = name_of(frame.machine.tree, node, path)
+    owner = None if frame.owner is None else frame.owner.node
+    if not is_called_data(frame.function or frame.machine.tree, owner, node, name):
+        return False
+    return name is None or not is_written_otherwise(frame, name, is_moved)
 
 
 def _is_copied(machine: Machine, node: ast.Call) -> bool:

@@ -104,6 +104,7 @@ def _note(
             is_surely_tensor(frame, state, value_node) and not _is_presumed(value),
             frame.scope,
             by_callers,
+            _is_as_given(state, value),
         ),
         state,
         value.device.name if value.device.origin is Origin.ARGUMENT else None,
@@ -114,6 +115,12 @@ def _is_presumed(value: Tensor) -> bool:
     """Whether it came as an argument of a helper, of which nobody says that it is a tensor and not an array."""
     begun = value.steps[0].node if value.steps else None
     return isinstance(begun, ast.arg) and begun.annotation is None and value.device == MODEL
+
+
+def _is_as_given(state: State, value: Tensor) -> bool:
+    """Whether it is an argument of `forward`, or a part of one, that nothing moves or decides about."""
+    given = bool(value.steps) and (value.steps[0].of_input or isinstance(value.steps[0].node, ast.arg))
+    return given and value.device == MODEL and not (value.moved or state.conditions)
 
 
 def _may_be_array(frame: Frame, value: Tensor) -> bool:

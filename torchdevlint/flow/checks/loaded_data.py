@@ -153,13 +153,13 @@ def _is_built(scope: ast.AST, saved: ast.expr, load: ast.Call, loaded: set[str])
     path = dotted_path(saved)
     if path is None:
         held = {dotted_path(each) for each in inside(saved)} & loaded
-        return not held and not _may_be_elsewhere(scope, saved)
+        return not held and not may_be_elsewhere(scope, saved)
     values = [each for each in values_by_path(scope).get(path, ()) if each is not load]
     built = [each for each in values if path not in {dotted_path(part) for part in inside(each)}]
-    return bool(built) and not any(_may_be_elsewhere(scope, each) for each in values)
+    return bool(built) and not any(may_be_elsewhere(scope, each) for each in values)
 
 
-def _may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
+def may_be_elsewhere(scope: ast.AST, value: ast.expr) -> bool:
     """Whether weights, or something that is moved to a device, are among what a value is made of."""
     parts = list(inside(value))
     called = [each.func for each in parts if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]

@@ -19,7 +19,7 @@ from torchdevlint.flow.scope.call_sites import Function, call_sites
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import Value
+from torchdevlint.flow.state.values import Const, Value
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -31,6 +31,7 @@ _OF_PUBLICATIONS = regex(
     r"[-_]?(?:v|b|x)?\d[^/]*\.(?:pth|pt|pkl|bin)$",
     re.IGNORECASE,
 )
+_OF_SOMEBODY = regex(r"(?:[A-Z]:)?[/\\]+(?:home|Users)[/\\]+[\w.-]+[/\\]")
 _ADDRESS = regex(r"https?://[^\s'\"`<>)]*/([\w.+-]+\.\w+)")
 _FETCHES = regex(r"download|urlretrieve|urlopen")
 _CHECKS = regex(r"sha1|sha256|sha512|md5|checksum")
@@ -49,6 +50,11 @@ def is_published(frame: Frame, load: ast.Call, path: Value) -> bool:
     if name is None and _is_fetched_and_checked(frame, load):
         return True
     return bool(names) and all(_is_published(frame, each) for each in names)
+
+
+def is_of_one_home(path: Value) -> bool:
+    """Whether a whole path that is written down lies in somebody's home: nobody else can read it as it stands."""
+    return isinstance(path, Const) and isinstance(path.value, str) and _OF_SOMEBODY.match(path.value) is not None
 
 
 def is_never_given(frame: Frame, load: ast.Call) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from torchdevlint.flow.checks.file_names import (
     Place,
@@ -84,6 +84,17 @@ def is_written(frame: Frame, name: str) -> bool:
     """Whether the project writes files of this name, or may do so as far as is known."""
     modules = (_own_file(frame), *_saying(frame, name))
     return any(each is None or _verdict(frame, each, name) is not None for each in modules)
+
+
+def is_written_otherwise(frame: Frame, name: str, is_so: Callable[[ast.AST, ast.expr], bool]) -> bool:
+    """Whether the project saves something under a name of which this is so, in the function that saves it."""
+    modules = (each for each in (_own_file(frame), *_saying(frame, name)) if each is not None)
+    for module in modules:
+        for call, names in _writes(module.tree):
+            known = [each for each in names if each and is_telling(each)]
+            if _may_be(known, name) and call.args and is_so(scopes_of(module.tree, call)[0], call.args[0]):
+                return True
+    return False
 
 
 def _saying(frame: Frame, name: str) -> Iterator[ModuleFile | None]:

@@ -12,7 +12,8 @@ class CheckpointLoad(Fact, frozen=True):
     `function` is the public name (``torch.load``, ``torch.jit.load`` ...); `only_state_dict` whether the result only
     feeds `load_state_dict` without ``assign``; `rank_code` whether the file runs one process a GPU. A function of one's
     own that hands its `parameter` on to such a call is one itself. `none_at` is where ``None`` is given for it,
-    and `only_place` says that it is handed on and nothing else. `published` weights are fetched from an address.
+    and `only_place` says that it is handed on and nothing else. `published` weights are fetched from an address;
+    what lies in somebody's home counts as well, since others cannot read it as it stands.
     """
 
     function: str
@@ -25,6 +26,8 @@ class CheckpointLoad(Fact, frozen=True):
     published: bool = False
     scope: str = ""
     """The qualified name of the function that holds the call."""
+    of_data: bool = False
+    """Whether the code around calls it data, and nothing in the project is known to write the file from elsewhere."""
 
 
 class WrappedStateDict(Fact, frozen=True):

@@ -137,6 +137,8 @@ class ReadOnHost(Fact, frozen=True):
     """The qualified name of the function that holds the call."""
     by_callers: bool = False
     """It holds if a caller in another file gives the function a tensor of an accelerator."""
+    as_given: bool = False
+    """`forward` reads it in any case, as it was given: each run with a model on an accelerator would end there."""
 
 
 class IgnoresGivenDevice(Fact, frozen=True):

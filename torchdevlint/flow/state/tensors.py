@@ -103,7 +103,8 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
         Origin.MODEL: "came with the inputs of forward",
         Origin.ARGUMENT: f"comes from the argument `{device.name}`",
     }.get(device.origin, f"is made of what is on {device.describe()}")
-    return Tensor(device, ndim, (), (Step(f"{name} {how}", node),))
+    of_input = device.origin is Origin.MODEL
+    return Tensor(device, ndim, (), (Step(f"{name} {how}", node, of_input=of_input),))
 
 
 def as_output(node: ast.AST, value: Value) -> Value:

@@ -128,10 +128,9 @@ class Step(Struct, frozen=True, eq=False):
     made_by: str = ""
     """The factory that made the tensor here, such as ``torch.zeros``."""
     of_module: bool = False
-    """Not the tensor was put there, but the module that gave it or owns it.
-
-    Such steps are only told, never compared: what a function does with the outputs of two layers is the same.
-    """
+    """Not the tensor was put there, but the module that gave it or owns it: such steps are told, never compared."""
+    of_input: bool = False
+    """It came with the inputs of `forward`."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Step) or self.of_module or other.of_module:

@@ -1,0 +1,97 @@
+"""Loads that an application calls data: advice, unless names, uses or the writer say something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+LOADING = """import torch
+
+class Table:
+    def __init__(self, folder):
+        self.samples = torch.load(folder + "/first.pt")
+
+    def graph(self, path):
+        data_set = torch.load(path)
+        print(len(data_set), data_set[0].x.to(self.samples[0]))
+        return data_set
+"""
+MAIN = """import sys
+import torch
+from loading import Table
+from helper import place
+
+if __name__ == "__main__":
+    table = Table(sys.argv[1])
+    net = torch.nn.Linear(3, 3).to(place())
+    print(net(table.graph(sys.argv[2]).to(place())))
+"""
+HELPER = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+
+
+def test_what_is_called_data_is_advice(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=HELPER, loading=LOADING, main=MAIN)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["loading.py:TDL201"] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("data_set = torch.load(path)", "data_set = torch.load(path)\n        net.load_state_dict(data_set)"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path)\n        net.load_state_dict(data_set['x'])"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path)\n        print(data_set(path))"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path)\n        data_set.eval()"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path)['state_dict']"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path)\n        self.table = data_set.cpu()"),
+        ("data_set = torch.load(path)", "data_set = found = torch.load(path)\n        print(found['model'])"),
+        ("data_set = torch.load(path)", "data_set = torch.load(path + CHECKPOINT)"),
+        ("path):\n        data_set = torch.load(path)", "best_path):\n        data_set = torch.load(best_path)"),
+        ('"/first.pt")', '"/first.pt")\n        self.samples.eval()'),
+        ('"/first.pt")', '"/state.pt")'),
+    ],
+)
+def test_what_is_a_model_as_well_is_none(tmp_path: Path, old: str, new: str) -> None:
+    text = LOADING.replace(old, new)
+    assert text != LOADING
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"]
+
+
+def test_a_name_for_the_file_and_what_it_holds(tmp_path: Path) -> None:
+    text = LOADING.replace("data_set", "data").replace("path", "data")
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == []
+
+
+def test_names_that_say_nothing(tmp_path: Path) -> None:
+    text = LOADING.replace("self.samples", "self.x").replace("data_set", "found")
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"] * 2
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("[each.cpu() for each in rows]", []),
+        ("count(names)", []),
+        ("[each.to(device) for each in rows]", ["loading.py:TDL201"]),
+        ("held", ["loading.py:TDL201"]),
+        ("net.state_dict()", ["loading.py:TDL201"]),
+    ],
+)
+def test_the_project_writes_it_out_of_what_it_moves(tmp_path: Path, written: str, expected: list[str]) -> None:
+    more = "import torch\n\ndef save(rows, net, device):\n    held = rows.cuda()\n"
+    more += f"    torch.save({written}, 'x/first.pt')\n"
+    assert found(application(tmp_path, helper=HELPER, loading=LOADING, more=more, main=MAIN)) == expected
+
+
+def test_a_package_has_users_elsewhere(tmp_path: Path) -> None:
+    setup = "from setuptools import setup\n\nsetup(packages=['tables'], classifiers=['Topic :: Tables'])\n"
+    root = application(tmp_path, setup=setup)
+    (root / "tables").mkdir()
+    application(root / "tables", __init__="", helper=HELPER, loading=LOADING, main=MAIN)
+    assert found(root) == ["loading.py:TDL201"] * 2

@@ -1,0 +1,107 @@
+"""What the code around a load calls it: tables, graphs and logs are data, which is prepared on the CPU.
+
+In judged draws of research code nobody would have acted on 36 of 38 loads that are called data and that no code uses as
+models. So they are advice in applications, unless the project writes such a file out of what it moves.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchdevlint.flow.checks.loaded_data import may_be_elsewhere
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_WORD = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_OF_DATA = frozenset(
+    """
+    corpus cost data dataset dict edge graph history item label list location log loss metric pair point popular query
+    record result row sample sentence split stat statistic stats table target text token trajectory user vocab
+    vocabulary
+    """.split()
+)
+_OF_MODELS = frozenset(
+    """
+    actor agent backbone best bert checkpoint chkpt ckp ckpt classifier critic decoder discriminator encoder epoch
+    extractor gan generator gpt learner model module net network optim optimizer param parameter policy predictor
+    pretrain pretrained resnet restore resume snapshot state student teacher trained unet vae vgg weight
+    """.split()
+)
+"""Words for what was trained, or was made by what was: it was where that was."""
+_AS_MODELS = frozenset("load_state_dict eval train parameters named_parameters modules state_dict cpu keys".split())
+"""Methods of models, of state dicts, and of tensors that may be elsewhere."""
+_READERS = frozenset("torch np numpy pickle json joblib yaml".split())
+_TAKES_MODELS = ("load_state_dict", "restore", "load", "load_pretrained")
+
+
+def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: str | None) -> bool:
+    """Whether names say that a load in a function gives data, and nothing in it, or its class, uses that as a model.
+
+    `name` is what is known of the name of the file.
+    """
+    targets = [path for path, values in values_by_path(scope).items() if any(load in inside(each) for each in values)]
+    words = {word for each in (*targets, *_said_in(load), name or "") for word in _words(each)}
+    if words.isdisjoint(_OF_DATA) or not words.isdisjoint(_OF_MODELS):
+        return False
+    around = owner if owner is not None and any("." in each for each in targets) else scope
+    return not (_is_model(around, load) or any(_is_model(around, each) for each in targets))
+
+
+def is_moved(scope: ast.AST, saved: ast.expr) -> bool:
+    """Whether what is saved, or what a name in it is bound to in the function, is moved there, or holds weights."""
+    bound = values_by_path(scope)
+    names = {path for part in inside(saved) if (path := dotted_path(part)) is not None}
+    parts = [saved, *(value for name in sorted(names) for value in bound.get(name, ()))]
+    return any(may_be_elsewhere(scope, each) for each in parts)
+
+
+def _said_in(load: ast.Call) -> Iterator[str]:
+    """The names and texts that say which file is read."""
+    for each in load.args[:1]:
+        for part in inside(each):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield part.value
+            elif isinstance(part, (ast.Name, ast.Attribute)):
+                yield last_name(part)
+
+
+def _words(text: str) -> Iterator[str]:
+    for each in _WORD.finditer(text):
+        word = each.group().lower()
+        yield word
+        yield word.removesuffix("s")
+
+
+def _is_model(around: ast.AST, loaded: ast.Call | str) -> bool:
+    """Whether something is called, asked, or given away, as models and their states are."""
+    return any(_is(loaded, each) for each in _used_as_models(around))
+
+
+def _is(loaded: ast.Call | str, used: ast.expr) -> bool:
+    while isinstance(used, ast.Subscript):
+        used = used.value
+    return used is loaded if isinstance(loaded, ast.Call) else dotted_path(used) == loaded
+
+
+@once_a_node
+def _used_as_models(around: ast.AST) -> list[ast.expr]:
+    found: list[ast.expr] = []
+    for call in nodes_in(around, ast.Call):
+        function = call.func
+        found.append(function)
+        if isinstance(function, ast.Attribute) and function.attr in _AS_MODELS:
+            found.append(function.value)
+        if last_name(function) in _TAKES_MODELS and first_name(dotted_path(function) or "") not in _READERS:
+            found += _given(call)
+    for part in nodes_in(around, ast.Subscript):
+        key = part.slice.value if isinstance(part.slice, ast.Constant) else None
+        if isinstance(key, str) and not _OF_MODELS.isdisjoint(_words(key)):
+            found.append(part.value)
+    return found
+
+
+def _given(call: ast.Call) -> Iterable[ast.expr]:
+    return (*call.args, *(each.value for each in call.keywords))
