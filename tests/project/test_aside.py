@@ -23,5 +23,6 @@ __all__ = ["inside"]
 )
 def test_what_nothing_imports(tmp_path: Path, files: dict[str, str], expected: list[str]) -> None:
     root = application(tmp_path, **files)
+    (root / "README.md").write_text("# Plots\n")
     assert found(root) == expected
     assert [each for each in found(root, "TDL901") if each.endswith("TDL901")]

@@ -42,7 +42,7 @@ def is_application(project: Project) -> bool:
     folder = os.path.dirname(project.path)
     root = root_of(folder)
     started = _has_scripts((project.path, *(project.saying(()) or ()))) or project.notebooks()
-    if not started and not _is_shown(project, root):
+    if not started and not is_shown(project, root):
         return False
     texts = {name: project.text_of(os.path.join(root, name)) for name in _DECLARED}
     declared = [each.text for name, each in texts.items() if each is not None and _DECLARED[name].search(each.text)]
@@ -66,7 +66,7 @@ def is_published(project: Project) -> bool:
     return any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts)
 
 
-def _is_shown(project: Project, root: str) -> bool:
+def is_shown(project: Project, root: str) -> bool:
     """Whether there is something to read at the root, which is never installed."""
     return any(project.text_of(os.path.join(root, each)) is not None for each in _FOR_READERS)
 
