@@ -292,9 +292,9 @@ def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
 def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -> bool:
     local = next(
         (
-            each.value.id
+            contents.source_of(each.value)
             for each in nodes_in(info.node, ast.Assign)
-            if each.targets[0] is place and isinstance(each.value, ast.Name)
+            if each.targets[0] is place
         ),
         None,
     )

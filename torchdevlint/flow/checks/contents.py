@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from torchdevlint.flow.kinds.element_calls import calls_elements
-from torchdevlint.flow.scope.annotations import annotation_name, element_annotation
+from torchdevlint.flow.scope.annotations import annotation_name, element_annotation, without_none
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
@@ -167,8 +167,14 @@ def holds_given_modules(info: ClassInfo, attribute: str) -> str | None:
     return kind
 
 
+def source_of(node: ast.expr) -> str | None:
+    """The name of the container whose elements are kept: `layers` of ``layers``, ``list(layers)``, ``layers or []``."""
+    return _copied(node)[0]
+
+
 def _copied(node: ast.expr) -> tuple[str | None, str | None]:
     """The name behind ``list(x)``, ``[*x]`` and ``[each for each in x]``, and the kind of the copy if it is one."""
+    node = _where_given(node)
     if isinstance(node, ast.Name):
         return node.id, None
     if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Name):
@@ -182,8 +188,25 @@ def _copied(node: ast.expr) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _where_given(node: ast.expr) -> ast.expr:
+    """`x` of ``x or []`` and ``x if x is not None else []``: what is kept where there is anything."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
+        return node.values[0] if _is_empty(node.values[1]) else node
+    if isinstance(node, ast.IfExp) and _is_empty(node.orelse):
+        return node.body
+    return node.orelse if isinstance(node, ast.IfExp) and _is_empty(node.body) else node
+
+
+def _is_empty(node: ast.expr) -> bool:
+    """``[]``, ``{}``, ``()``, ``list()`` and ``dict()``."""
+    if isinstance(node, ast.Call):
+        return dotted_path(node.func) in _COPIES and not node.args and not node.keywords
+    return (isinstance(node, (ast.List, ast.Tuple)) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
+
+
 def _container_of(annotation: ast.expr | None) -> str | None:
     """The kind of plain container that an annotation says; a ModuleList is a sequence, but no list."""
+    annotation = without_none(annotation)
     if not isinstance(annotation, ast.Subscript):
         return None
     name = annotation_name(annotation.value)
@@ -222,7 +245,7 @@ def _tested_classes(node: ast.AST, names: set[str]) -> list[ast.expr]:
 
 def _has_module_elements(info: ClassInfo, init: ast.AST, parameter: ast.arg) -> bool:
     """Whether an annotation, or a test in ``__init__``, says that the elements of an argument are modules."""
-    annotation = parameter.annotation
+    annotation = without_none(parameter.annotation)
     inside = element_annotation(annotation) or _tuple_or_value(annotation)
     if inside is not None and _is_module_type(info, inside):
         return True

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import gets_batches
 from torchdevlint.flow.scope.names import dotted_path, mentions_device
@@ -67,6 +68,8 @@ def item_of_data(frame: Frame, taken: ast.AST, data: Library, sliced: bool = Fal
     """``data[i]`` of a `TensorDataset`, or of a part of one, with tensors of the CPU; what others give is open."""
     if data.name == "torch.utils.data.Subset" and len(data.children) == 1 and isinstance(data.children[0], Library):
         return item_of_data(frame, taken, data.children[0], sliced)
+    if is_data_set(data.name) and not sliced and not moves_batches(frame):
+        return graph_of(frame, taken, FROM_DATA) or UNKNOWN
     if data.name != "torch.utils.data.TensorDataset" or moves_batches(frame):
         return UNKNOWN
     return sequence([_item_of_tensor(taken, each, sliced) for each in data.children])
@@ -260,7 +263,7 @@ def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
         return True
     scope = frame.function or frame.machine.tree
     uses = uses_in(scope).get(node.id) if scope is not None and isinstance(node, ast.Name) else None
-    return uses is not None and uses.is_tensor
+    return (isinstance(value, Tensor) and not value.opaque) or (uses is not None and uses.is_tensor)
 
 
 def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node: ast.expr, value: Value) -> bool:

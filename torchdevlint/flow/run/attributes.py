@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from torchdevlint.flow.events import AttributeRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
+from torchdevlint.flow.kinds.graphs import entry_of_graph
 from torchdevlint.flow.kinds.optimizers import parameter_groups
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
@@ -113,7 +114,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if name in torch_api.TENSOR_ATTRIBUTES:
         return receiver
     if receiver.opaque and receiver.device == LOADER:
-        return entry_of_encoding(receiver, name) or UNKNOWN
+        return entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node) or UNKNOWN
     return Unknown(given=receiver.device) if receiver.opaque else UNKNOWN
 
 

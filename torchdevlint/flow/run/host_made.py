@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.kinds.graphs import data_set
 from torchdevlint.flow.run.operations import created
 from torchdevlint.flow.scope.names import mentions_cuda, mentions_device
 from torchdevlint.flow.state.arguments import Arguments
@@ -42,7 +43,7 @@ def call(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
         return sequence([first, first, UNKNOWN] if name.endswith("video") else [first, UNKNOWN])
     if name in _CLASSES or (name in _PIPELINES and _ends_on_cpu(node, arguments)):
         return Library(name)
-    return UNKNOWN
+    return data_set(frame, node, name) or UNKNOWN
 
 
 def convert(frame: Frame, state: State, node: ast.Call, converter: Library) -> Value:

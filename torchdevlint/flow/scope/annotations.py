@@ -82,6 +82,18 @@ def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
     return inside if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
 
 
+def without_none(annotation: ast.expr | None) -> ast.expr | None:
+    """`T` of ``Optional[T]``, ``T | None`` and ``Union[T, None]``; what is no such union as it is."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        members = [annotation.left, annotation.right]
+    elif isinstance(annotation, ast.Subscript) and annotation_name(annotation.value) in ("Optional", "Union"):
+        members = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    else:
+        return annotation
+    left = [each for each in members if not (isinstance(each, ast.Constant) and each.value is None)]
+    return left[0] if len(left) == 1 else annotation
+
+
 def annotation_name(annotation: ast.expr | None) -> str:
     """The last component of a plain annotation, or an empty string: ``torch.device`` gives ``device``."""
     if isinstance(annotation, ast.Attribute):
