@@ -185,8 +185,8 @@ print(json.dumps([found.values, found.runs, found.why, tried]))
 
 
 def test_the_hash_seed_and_the_process_decide_nothing() -> None:
-    done = [python("-c", SCRIPT, PYTHONHASHSEED=seed) for seed in ("0", "0", "4711")]
-    assert [each.returncode for each in done] == [0, 0, 0], done[0].stderr
+    done = [python("-c", SCRIPT, PYTHONHASHSEED=seed) for seed in ("0", "4711")]
+    assert [each.returncode for each in done] == [0, 0], done[0].stderr
     assert len({each.stdout for each in done}) == 1
     values, runs, why, tried = json.loads(done[0].stdout)
     assert len(tried) == runs > 3
