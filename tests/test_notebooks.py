@@ -216,6 +216,13 @@ def test_an_empty_file_is_a_notebook_without_cells() -> None:
     assert check_bytes(b"\n", "n.ipynb", Settings()).diagnostics == ()
 
 
+def test_what_git_lfs_has_not_fetched_is_no_broken_notebook() -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:07dd1adc7c55e8000d39\nsize 101271593\n"
+    assert check_bytes(pointer, "n.ipynb", Settings()).diagnostics == ()
+    found = check_bytes(pointer[8:], "n.ipynb", Settings()).diagnostics
+    assert [each.code for each in found] == ["TDL901"]
+
+
 @pytest.mark.parametrize(
     ("counts", "reported"),
     [((3, None), []), ((None, None), [3]), ((3, 4), [3]), ((None, 4), [3])],

@@ -78,6 +78,7 @@ from msgspec import Struct
 from torchdevlint.flow.checks.reached import reached_from
 from torchdevlint.flow.events import Wrapped
 from torchdevlint.flow.facts.common import Fact
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.wrapping import DATA_PARALLEL, has_one_gpu
 from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.state.classes import ClassInfo
@@ -342,9 +343,16 @@ def _is_read(info: ClassInfo, name: str) -> bool:
 
 
 def _feeds_itself(info: ClassInfo, statement: ast.Assign, name: str) -> bool:
-    """``self.h = f(x, self.h)``: each call goes on where the one before it ended."""
+    """``self.h = f(x, self.h)``: each call goes on where the one before it ended.
+
+    What is only brought to where the input is (``self.mean = self.mean.type_as(x)``) is brought there by each call.
+    """
+    path, value = f"self.{name}", statement.value
+    moved = value.func if isinstance(value, ast.Call) else None
+    if isinstance(moved, ast.Attribute) and moved.attr in torch_api.CONVERSIONS and dotted_path(moved.value) == path:
+        return False
     started = any(name in each.attributes for each in info.mro)
-    return started and any(dotted_path(each) == f"self.{name}" for each in nodes_in(statement.value, ast.Attribute))
+    return started and any(dotted_path(each) == path for each in nodes_in(value, ast.Attribute))
 
 
 def _is_read_from_outside(frame: Frame, name: str) -> bool:

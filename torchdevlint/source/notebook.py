@@ -22,6 +22,7 @@ from torchdevlint.source.text import UndecodableError, decode
 
 NOTEBOOK = ".ipynb"
 _NEWLINE = regex(r"\r\n?|\n")
+_POINTER = "version https://git-lfs.github.com/spec/"
 
 
 class Cell(Struct, frozen=True):
@@ -205,10 +206,11 @@ def sources(data: bytes) -> list[str | None]:
 def _read(data: bytes) -> tuple[list[Any], list[str | None]]:
     """The cells of a notebook as they are written down, none for another language, and their texts.
 
-    An empty file, which a notebook is before it is saved for the first time, has no cells.
+    An empty file, which a notebook is before it is saved for the first time, has no cells; nor has what Git LFS puts in
+    the place of a file that was not fetched.
     """
     text = decode(data)
-    if not text.strip():
+    if not text.strip() or text.startswith(_POINTER):
         return [], []
     try:
         document = json.loads(text)
