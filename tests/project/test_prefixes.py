@@ -47,3 +47,18 @@ def test_the_reader_takes_the_prefix_off(tmp_path: Path, stripped: str) -> None:
 @pytest.mark.parametrize("taken", ["keys", "{k[6:]: v for k, v in keys.items()}", "keys['module']"])
 def test_the_reader_takes_the_keys_as_they_are(tmp_path: Path, taken: str) -> None:
     assert reported(project(tmp_path, train=TRAIN, read=READ.replace("{}", taken))) == ["train.py"]
+
+
+WRAPPING = READ.replace("{}", "keys").replace("nn.Linear(3, 3)", "nn.DataParallel(nn.Linear(3, 3))")
+
+
+def test_all_readers_wrap_their_models_as_well(tmp_path: Path) -> None:
+    root = project(tmp_path, train=TRAIN, read=WRAPPING)
+    assert reported(root) == []
+    (root / "serve.py").write_text(READ.replace("{}", "keys"))
+    assert reported(root) == ["train.py"]
+
+
+def test_a_reader_wraps_its_model_in_one_case(tmp_path: Path) -> None:
+    asked = WRAPPING.replace("net = nn", "net = nn.Linear(3, 3)\nif torch.cuda.is_available():\n    net = nn")
+    assert reported(project(tmp_path, train=TRAIN, read=asked)) == ["train.py"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _PREFIXES = ("module.", "_orig_mod.")
 _LENGTHS = frozenset(map(len, _PREFIXES))
@@ -39,7 +39,8 @@ def _asks_for_prefix(call: ast.Call) -> bool:
 def is_read_without_prefix(machine: Machine) -> bool:
     """Whether another file that fills a model from a file takes prefixes off the keys, in a folder around or below.
 
-    Others that do not are taken to read other files, such as weights to begin with.
+    Others that do not are taken to read other files, such as weights to begin with. Where each of them wraps its model
+    in any case, the keys have to be as they are.
     """
     project = machine.others.project if machine.others is not None else None
     paths = None if project is None else project.saying(("load_state_dict", "torch.load"))
@@ -49,7 +50,16 @@ def is_read_without_prefix(machine: Machine) -> bool:
     modules = [project.library.get(path) for path in paths]
     for path, module in zip(paths, modules, strict=True):
         project.used(path, "", module)
-    return any(each is not None and _fills_from_file(each.tree) and strips(each.tree) for each in modules)
+    trees = [each.tree for each in modules if each is not None and _fills_from_file(each.tree)]
+    return any(map(strips, trees)) or (bool(trees) and all(map(_wraps_all, trees)))
+
+
+@once_a_node
+def _wraps_all(tree: ast.Module) -> bool:
+    """Whether a file wraps a model in any case: ``net = nn.DataParallel(net)`` at the top level."""
+    made = (each.value for each in tree.body if isinstance(each, ast.Assign))
+    calls = (inner for each in made for inner in inside(each) if isinstance(inner, ast.Call))
+    return any(last_name(each.func) == "DataParallel" for each in calls)
 
 
 def _are_near(path: str, other: str) -> bool:
