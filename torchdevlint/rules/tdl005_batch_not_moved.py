@@ -54,7 +54,8 @@ of the other side. A batch that comes as it is may be a list or a dict, so that 
 Loaders and models of which this file shows neither a move nor a device. Code that Lightning, Accelerate or the Trainer
 of transformers runs is left alone, because these move batches themselves; so are the inputs of `DataParallel` and
 `DistributedDataParallel`, which scatter them, but not the labels. In files that use DGL or PyTorch Geometric, a part
-that reaches the model counts only where it is used as a tensor: the others are graphs. A single element of a part,
+that reaches the model counts only where it is used as a tensor, or is called as parts of graphs are (`data.x`, of what
+is asked for its `edge_index` too): the others are graphs. A single element of a part,
 `sizes[0]`, may be a number, which goes with any device, and a batch of which an attribute is written anew may have
 been moved. What follows moved data into a model of another file, and is not used as a tensor, may be texts. A tensor
 that comes as an argument beside the loader is where the caller put both. A batch is reported once for each loop, where
