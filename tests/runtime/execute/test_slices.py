@@ -11,10 +11,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="runs slices with torch")
 
-from tests.runtime.execute.bench import target_of  # noqa: E402
+from tests.runtime.execute.bench import Bench, by_hand, target_of  # noqa: E402
 from torchdevlint.runtime.execute.errors import CannotBeginError  # noqa: E402
 from torchdevlint.runtime.execute.slices import SliceProgram, programs  # noqa: E402
 from torchdevlint.runtime.execute.values import Setting  # noqa: E402
+from torchdevlint.runtime.verify.verdict import Rung  # noqa: E402
 
 CPU = torch.device("cpu")
 HERE = Setting(CPU, CPU, CPU)
@@ -203,3 +204,57 @@ def test_what_is_no_simple_statement_cannot_be_taken_out(tmp_path: Path) -> None
     text = "import torch\n\ndef f(x):\n    with x.lock():\n        pass\n"
     with pytest.raises(CannotBeginError, match="cannot be taken out of its function"):
         sliced(tmp_path, text, "with x.lock()")
+
+
+LEFT_BEFORE = """
+    import nolibrary
+    import torch
+
+
+    def to_host(array, shape=None):
+        {test}
+            return {first}
+        return array.numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "first", "is_shown"),
+    [
+        ("if hasattr(array, 'detach'):", "array.detach().cpu()", False),
+        ("if isinstance(array, torch.Tensor):", "array.cpu()", False),
+        ("if not torch.is_tensor(array):", "array", True),
+        ("if array is None:", "array", True),
+        ("if nolibrary.knows(array):", "array", True),
+        ("if shape is not None:", "array", True),
+    ],
+)
+def test_values_with_which_the_function_leaves_before_are_none(
+    bench: Bench, test: str, first: str, is_shown: bool
+) -> None:
+    """The finding is made by hand; its module cannot be imported."""
+    path = bench.write(LEFT_BEFORE.format(test=test, first=first))
+    found = bench.climb(by_hand(path, "TDL006", "array.numpy()", symptom="TypeError"))
+    assert (found.judgement is not None and found.judgement.rung is Rung.SLICE) is is_shown
+
+
+IN_AN_ARM = """
+    import nolibrary
+    import torch
+
+
+    def to_host(array):
+        if isinstance(array, {kind}):
+            return array.{move}()
+        elif array is None:
+            return array
+        else:
+            return array.numpy()
+"""
+
+
+@pytest.mark.parametrize(("kind", "move", "is_shown"), [("torch.Tensor", "cpu", False), ("list", "copy", True)])
+def test_values_that_take_another_arm_are_none(bench: Bench, kind: str, move: str, is_shown: bool) -> None:
+    path = bench.write(IN_AN_ARM.format(kind=kind, move=move))
+    found = bench.climb(by_hand(path, "TDL006", "array.numpy()", symptom="TypeError"))
+    assert (found.judgement is not None and found.judgement.rung is Rung.SLICE) is is_shown

@@ -10,6 +10,7 @@ import ast
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType, TracebackType
 
 from torchdevlint.runtime.execute.called import INIT
@@ -23,12 +24,16 @@ _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _TESTED = (ast.If, ast.While)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scope:
     """A function of the file, and the class that it is a method of."""
 
     function: FunctionNode
     owner: ast.ClassDef | None
+
+    @cached_property
+    def assigned(self) -> dict[str, list[ast.expr]]:
+        return _assignments(self.function)
 
 
 class Deciding:
@@ -114,7 +119,7 @@ class Deciding:
         key = f"{INIT}{name}" if function.name == "__init__" else name
         if key in self._keys and (function is self._entry or function.name == "__init__"):
             yield key
-        for value in _assigned(function, name):
+        for value in scope.assigned.get(name, ()):
             yield from self._slots_of(_read(value), scope, seen, depth - 1)
         if function is not self._entry:
             for call, caller in self._calls_of(scope):
@@ -127,7 +132,7 @@ class Deciding:
         owner = scope.owner or self._owner
         for one in self._scopes:
             if one.owner is owner and owner is not None:
-                for value in _assigned(one.function, f"self.{name}"):
+                for value in one.assigned.get(f"self.{name}", ()):
                     if one.function.name in self._before:
                         yield self._before[one.function.name]
                     yield from self._slots_of(_read(value), one, seen, depth - 1)
@@ -141,12 +146,19 @@ class Deciding:
 
     def _calls_of(self, scope: _Scope) -> Iterator[tuple[ast.Call, _Scope]]:
         """The calls in the file of a function by its name; the entry is called by nobody."""
-        if scope.function is self._entry:
-            return
+        if scope.function is not self._entry:
+            calls = self._calls.get(scope.function.name, ())
+            yield from ((call, one) for call, one in calls if one.function is not scope.function)
+
+    @cached_property
+    def _calls(self) -> dict[str, list[tuple[ast.Call, _Scope]]]:
+        """All calls in functions of the file, by the name of what is called."""
+        found: dict[str, list[tuple[ast.Call, _Scope]]] = {}
         for one in self._scopes:
-            if one.function is not scope.function:
-                calls = (node for node in ast.walk(one.function) if isinstance(node, ast.Call))
-                yield from ((node, one) for node in calls if _name_of(node) == scope.function.name)
+            for node in ast.walk(one.function):
+                if isinstance(node, ast.Call):
+                    found.setdefault(_name_of(node), []).append((node, one))
+        return found
 
 
 def _name_of(call: ast.Call) -> str:
@@ -226,27 +238,28 @@ def _read(node: ast.AST) -> Iterator[str]:
         yield from _read(each)
 
 
-def _assigned(function: FunctionNode, path: str) -> Iterator[ast.expr]:
-    """What a function assigns to a name or attribute, or takes it from in a loop."""
+def _assignments(function: FunctionNode) -> dict[str, list[ast.expr]]:
+    """What a function assigns to its names and attributes, or takes them from in a loop."""
+    found: dict[str, list[ast.expr]] = {}
+
+    def note(target: ast.expr, value: ast.expr) -> None:
+        one, other = getattr(target, "elts", ()), getattr(value, "elts", ())
+        if one and len(one) == len(other):  # ``a, b = x, y``
+            for each, part in zip(one, other, strict=True):
+                note(each, part)
+            return
+        for path in _bound(target):
+            found.setdefault(path, []).append(value)
+
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                yield from _paired(target, node.value, path)
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
-            if node.value is not None and path in _bound(node.target):
-                yield node.value
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and path in _bound(node.target):
-            yield node.iter
-
-
-def _paired(target: ast.expr, value: ast.expr, path: str) -> Iterator[ast.expr]:
-    """What of a value goes to a name: of ``a, b = x, y`` one part."""
-    one, other = getattr(target, "elts", ()), getattr(value, "elts", ())
-    if one and len(one) == len(other):
-        for each, part in zip(one, other, strict=True):
-            yield from _paired(each, part, path)
-    elif path in _bound(target):
-        yield value
+                note(target, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
+            note(node.target, node.value)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            note(node.target, node.iter)
+    return found
 
 
 def _bound(target: ast.expr) -> list[str]:

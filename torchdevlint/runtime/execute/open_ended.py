@@ -7,11 +7,12 @@ import inspect
 import itertools
 import linecache
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from torchdevlint.runtime.execute.called import INIT
 from torchdevlint.runtime.execute.slots import Slot, slots_of
-from torchdevlint.runtime.execute.target import FunctionNode, dotted, functions_of
+from torchdevlint.runtime.execute.target import FunctionNode, dotted, first_line, functions_of
 
 
 def open_ended(function: Any, prefix: str) -> Iterator[Slot]:
@@ -71,15 +72,34 @@ def _parameters(function: Any) -> tuple[inspect.Parameter, ...]:
 
 def definition(function: Any) -> FunctionNode | None:
     """The definition of a function, read from its file; None where there is none."""
+    found = located(function)
+    return None if found is None else found.node
+
+
+class Located(NamedTuple):
+    """A definition, its file, and the class that it is a method of. The same file gives the same nodes."""
+
+    tree: ast.Module
+    path: str
+    node: FunctionNode
+    owner: ast.ClassDef | None
+
+
+def located(function: Any) -> Located | None:
+    """Where a function is defined; None where there is no text of it."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
+    tree = None if code is None else _parsed(code.co_filename)
+    if code is None or tree is None:
         return None
+    for owner, node in functions_of(tree):
+        if node.name == code.co_name and first_line(node) <= code.co_firstlineno <= node.lineno:
+            return Located(tree, code.co_filename, node, owner)
+    return None
+
+
+@lru_cache(maxsize=16)
+def _parsed(path: str) -> ast.Module | None:
     try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        return ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError):
         return None
-    for _, node in functions_of(tree):
-        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-        if node.name == code.co_name and first <= code.co_firstlineno <= node.lineno:
-            return node
-    return None

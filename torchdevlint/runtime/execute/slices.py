@@ -18,6 +18,7 @@ import torch
 
 from torchdevlint.runtime.execute.doubts import doubts
 from torchdevlint.runtime.execute.errors import CannotBeginError
+from torchdevlint.runtime.execute.guards import Guards
 from torchdevlint.runtime.execute.instrument import WATCH, flagged, instrumented
 from torchdevlint.runtime.execute.reading import (
     BUILTINS,
@@ -31,14 +32,7 @@ from torchdevlint.runtime.execute.reading import (
     on_the_way,
 )
 from torchdevlint.runtime.execute.slots import Slot, candidates_for
-from torchdevlint.runtime.execute.target import (
-    Place,
-    Region,
-    Target,
-    dotted,
-    method_of,
-    statement_at,
-)
+from torchdevlint.runtime.execute.target import Place, Region, Target, dotted, method_of, statement_at
 from torchdevlint.runtime.execute.usage import Usage, counter_of, usages
 from torchdevlint.runtime.execute.values import Description, Setting, build, value
 
@@ -64,6 +58,7 @@ class SliceProgram:
         if not self.kept.statements:
             raise CannotBeginError("the flagged statement cannot be taken out of its function")
         self.init = self._init()
+        self.guards = Guards(body, [each for each in (target.at, *target.also) if each in regions], str(target.path))
         inside = self.callee.kept.statements if self.callee is not None else []
         every = (*self.init, *self.kept.statements, *inside)
         kept = {row for each in every for row in range(each.lineno, last_line(each) + 1)}
@@ -169,6 +164,7 @@ class SliceProgram:
             self.callee.bind(namespace, owner)
         self.execute(self.init, namespace)
         owner.to(setting.modules)
+        self.guards.ask(namespace)
         self.execute(self.kept.statements, namespace)
         return namespace.get(_MARK, namespace.get(self.kept.result or "")), owner
 
@@ -196,6 +192,7 @@ class _Callee:
         returns = [each for each in flat(place.function.body) if isinstance(each, ast.Return)]
         regions = (*place.regions, *(Region(each.lineno, 1, last_line(each)) for each in returns[-1:]))
         known = program.known | BUILTINS
+        self.guards = Guards(place.function.body, place.regions, str(program.target.path))
         self.kept = _Kept(place.function.body, regions, known)
         self.free = [path for path in self.kept.free if path not in self.parameters]
 
@@ -205,6 +202,7 @@ class _Callee:
         def called(*given: Any, **named: Any) -> Any:
             inside = {**namespace, **dict(zip(self.parameters, given, strict=False)), **named}
             inside.pop(_MARK, None)
+            self.guards.ask(inside)
             self.program.execute(self.kept.statements, inside)
             return inside.get(_MARK)
 

@@ -12,7 +12,7 @@ import random
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ import torch
 from msgspec.structs import replace
 
 from torchdevlint.runtime.execute import own_examples
-from torchdevlint.runtime.execute.called import INIT, METHOD, MODULE, RECEIVER, Values
+from torchdevlint.runtime.execute.before import before
+from torchdevlint.runtime.execute.called import BEFORE, INIT, METHOD, MODULE, RECEIVER, Values
+from torchdevlint.runtime.execute.deciding import Deciding
 from torchdevlint.runtime.execute.errors import text_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import SIMULATED
-from torchdevlint.runtime.execute.open_ended import definition, open_ended
+from torchdevlint.runtime.execute.open_ended import definition, located, open_ended
 from torchdevlint.runtime.execute.slots import Slot, slots_of
 from torchdevlint.runtime.execute.values import tensors_in
 from torchdevlint.runtime.hunt import compare, script
@@ -107,7 +109,16 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
         return None
 
     starts = [] if call.static else [{RECEIVER: one} for one in request["made"]]
-    found = explore(slots, run, watch, lambda values: _counts(call, values), request["most"], request["seen"], starts)
+    found = explore(
+        slots,
+        run,
+        watch,
+        lambda values: _counts(call, values),
+        request["most"],
+        request["seen"],
+        starts,
+        _deciding(function, slots),
+    )
     calls = [
         {
             "values": dict(values),
@@ -154,10 +165,24 @@ def _found(module: Any, target: Target) -> tuple[Any, Any]:
 def _slots(target: Target, call: script.Call, owner: Any, function: Any) -> Iterator[Slot]:
     on_instance = owner is not None and not call.static
     if on_instance:
-        yield from slots_of(owner, definition(owner.__init__), INIT)
+        made, called = located(owner.__init__), located(function)
+        node, own = (None, None) if made is None else (made.node, made.owner)
+        yield from slots_of(owner, node, INIT, owner=own)
         yield from open_ended(owner, INIT)
+        if own is not None and called is not None and called.owner is own:
+            yield from before(own, called.node, owner)
     yield from slots_of(function, definition(function), skip=1 if on_instance else 0)
     yield from open_ended(function, "")
+
+
+def _deciding(function: Any, slots: Sequence[Slot]) -> Callable[[BaseException], Sequence[str]]:
+    """Which slots an error has to do with, by the text of the function's file."""
+    found = located(function)
+    if found is None:
+        return lambda error: ()
+    first = {slot.name: slot.key for slot in slots if slot.key.startswith(BEFORE)}
+    keys = [slot.key for slot in slots]
+    return Deciding(found.tree, found.path, found.node, found.owner, keys, first).of_error
 
 
 def _positional_only(function: Any) -> bool:

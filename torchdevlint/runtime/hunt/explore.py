@@ -45,13 +45,15 @@ def explore(
     most: int,
     seen: Sequence[Values] = (),
     starts: Sequence[Values] = (),
+    decides: Callable[[BaseException], Sequence[str]] = lambda error: (),
 ) -> Explored:
     """Run a target with one set of values after the other; those that do not count are no variants.
 
     The values of calls that were `seen` come first. `starts` are instances that were seen, to be called with values
-    that are searched for; they come before those that are searched for as well.
+    that are searched for; they come before those that are searched for as well. `decides` gives the keys of the slots
+    that an error has to do with, which are changed first.
     """
-    search = _Search(slots, run, watch, counts, most)
+    search = _Search(slots, run, watch, counts, most, decides)
     for values in seen:
         search.one(values, 0, is_seen=True)
     for values in starts:
@@ -78,7 +80,9 @@ class _Search:
         watch: LineWatch,
         counts: Callable[[Values], bool],
         most: int,
+        decides: Callable[[BaseException], Sequence[str]],
     ) -> None:
+        self.decides = decides
         self.slots, self.run, self.watch, self.counts = slots, run, watch, counts
         self.start = at_first(slots)
         self.frontier = Frontier(self.start)
@@ -110,7 +114,8 @@ class _Search:
             self.nearest = (len(rows), error)
         slots = [slot for slot in self.slots if RECEIVER not in values or not slot.key.startswith(INIT)]
         worth = len(rows) if error is not None else len(rows - self.covered)
-        self.frontier.extend(changes(slots, values, error), cost, worth)
+        first = () if error is None else self.decides(error)
+        self.frontier.extend(changes(slots, values, error, first), cost, worth)
 
     def _works(self, values: Values, rows: frozenset[Row]) -> None:
         if not self.ran:

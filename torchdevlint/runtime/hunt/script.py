@@ -113,7 +113,7 @@ def _before(call: Call, name: str) -> Iterator[str]:
     """The calls that the instance got before."""
     write = Writer(call.on_cpu, call.module_is_class)
     for key, one in call.values.items():
-        if key.startswith(BEFORE):
+        if key.startswith(BEFORE) and one["is"] != "default":
             method = "" if one["method"] in ("forward", "__call__") else f".{one['method']}"
             yield f"{name}{method}({write.given(one, key)})"
 
