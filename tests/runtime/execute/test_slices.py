@@ -208,13 +208,14 @@ def test_what_is_no_simple_statement_cannot_be_taken_out(tmp_path: Path) -> None
 
 LEFT_BEFORE = """
     import nolibrary
+    import numpy as np
     import torch
 
 
     def to_host(array, shape=None):
         {test}
             return {first}
-        return array.numpy()
+        return {flagged}
 """
 
 
@@ -233,9 +234,10 @@ def test_values_with_which_the_function_leaves_before_are_none(
     bench: Bench, test: str, first: str, is_shown: bool
 ) -> None:
     """The finding is made by hand; its module cannot be imported."""
-    path = bench.write(LEFT_BEFORE.format(test=test, first=first))
-    found = bench.climb(by_hand(path, "TDL006", "array.numpy()", symptom="TypeError"))
-    assert (found.judgement is not None and found.judgement.rung is Rung.SLICE) is is_shown
+    for flagged in ("array.numpy()", "np.asarray(array)"):  # of which the second takes lists of tensors
+        path = bench.write(LEFT_BEFORE.format(test=test, first=first, flagged=flagged))
+        found = bench.climb(by_hand(path, "TDL006", flagged, symptom="TypeError"))
+        assert (found.judgement is not None and found.judgement.rung is Rung.SLICE) is is_shown
 
 
 IN_AN_ARM = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import random
@@ -27,7 +28,7 @@ from torchdevlint.runtime.execute.moved import moved_from_the_cpu
 from torchdevlint.runtime.execute.observe import Observation
 from torchdevlint.runtime.execute.search import MOST_RUNS, Run, search
 from torchdevlint.runtime.execute.slots import Slot
-from torchdevlint.runtime.execute.target import Target, read_target
+from torchdevlint.runtime.execute.target import Target, dotted, read_target
 from torchdevlint.runtime.execute.values import DEFAULT, Setting, describe, is_placed
 from torchdevlint.runtime.execute.watch import TAKE_ONE, Watch
 
@@ -37,6 +38,7 @@ RUNS_IN_TIME = 5
 """How many runs that take too long the search has time for; what takes longer is run with smaller tensors."""
 STAND_INS = ("function", "namespace")
 """Kinds of values that stand for what is not known."""
+CONTAINERS = ("list", "tuple", "dict", "loader")
 _ALONE = {"checkpoint": statements.checkpoint, "environment": statements.environment}
 """How findings are executed whose flagged statement stands for itself."""
 
@@ -185,7 +187,7 @@ def execute(request: dict[str, Any]) -> dict[str, Any]:
         if shown.symptom or (mode == "test" and shown.symptom is False):
             break
     if request["rung"] == "slice" and shown.symptom is not None:
-        shown = _of_a_slice(program, values, shown)
+        shown = _of_a_slice(program, values, shown, target)
     inputs = {
         key.removeprefix(INIT): describe(one, setting)
         for key, one in values.items()
@@ -211,16 +213,27 @@ def _past_others(shown: Observation, watch: Watch, run: Callable[[], Observation
     return later if later.symptom else shown
 
 
-def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation) -> Observation:
+def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation, target: Target) -> Observation:
     """What a slice shows counts if what it has left out cannot put the finding right; nothing is refuted by it."""
     doubts = list(getattr(program, "doubts", ()))
     if not shown.symptom:
         doubts.insert(0, "what was run is a part of the program only, and nothing went wrong")
     elif any(description["is"] == "function" for description in values.values()):
         doubts.append("a stand-in for an unknown function took part")
+    doubts += _of_another_kind(program, values, target)
     if not doubts:
         return shown
     return Observation(None, doubts[0], shown.exception, shown.traceback, shown.observed, shown.passed)
+
+
+def _of_another_kind(program: Program, values: dict[str, Any], target: Target) -> Iterator[str]:
+    """Flagged names that were given a container of tensors, for want of a tensor that would do."""
+    node = node_at(target, target.at)
+    names = set() if node is None else {dotted(each) for each in ast.walk(node)}
+    for slot in program.slots:
+        is_container = values.get(slot.key, DEFAULT)["is"] in CONTAINERS
+        if slot.key in names and is_container and slot.candidates[0]["is"] not in CONTAINERS:
+            yield f"a container of tensors stood in for `{slot.key}`"
 
 
 def _observed(
