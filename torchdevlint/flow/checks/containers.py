@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -86,7 +87,7 @@ def _note_initialised(event: Initialised) -> None:
         return
     for path, value in state.paths.items():
         attribute = path.removeprefix("self.")
-        place = info.assigned_at.get(attribute)
+        place = _place_of(info, attribute)
         if place is None or not path.startswith("self."):
             continue
         value = _where_assigned(info, attribute, value)
@@ -106,6 +107,15 @@ def _note_initialised(event: Initialised) -> None:
         machine.record_anyway(
             ("container", place), partial(_fact, machine, info, attribute, place, kind, holds, used, value)
         )
+
+
+def _place_of(info: ClassInfo, attribute: str) -> ast.AST | None:
+    """Where an attribute is first assigned, and rather what registers nothing than a `nn.ModuleList` in another arm."""
+    first = info.assigned_at.get(attribute)
+    if first is None or not _registers(_assigned_at(info, first)):
+        return first
+    others = (each.targets[0] for each in _assignments(info, attribute) if not _registers(each.value))
+    return next(others, first)
 
 
 def _where_assigned(info: ClassInfo, attribute: str, value: Value) -> Value:
@@ -227,7 +237,7 @@ def _first_read(info: ClassInfo, attribute: str, built_by: str) -> ast.AST | Non
 
 def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
     """Whether what the attribute holds is given to a registering container or call as well, or hidden on purpose."""
-    if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods):
+    if {"_apply", "to", "cuda", "parameters"} & set(info.all_methods) or _wraps_what_is_none(info, attribute):
         return True
     for each in info.mro:
         for node in nodes_in(each.node, ast.Call):
@@ -239,6 +249,24 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
             if callee in _REGISTERS and (each is info or _is_run_for(info, each, node)):
                 return True
     return False
+
+
+def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
+    """Whether a class takes a list or a Module: one assignment wraps an argument, and the other takes it as it came."""
+    values = [each.value for each in _assignments(info, attribute)]
+    wrapped = {dotted_path(each) for value in values if _registers(value) for each in value.args}
+    return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
+
+
+def _assignments(info: ClassInfo, attribute: str) -> list[ast.Assign]:
+    """All assignments to an attribute in the class and its bases."""
+    assigns = (each for one in info.mro for each in nodes_in(one.node, ast.Assign))
+    return [each for each in assigns if dotted_path(each.targets[0]) == f"self.{attribute}"]
+
+
+def _registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Whether it makes `nn.ModuleList`, or another Module that registers what it holds."""
+    return isinstance(value, ast.Call) and last_name(value.func) in torch_api.CONTAINER_MODULES
 
 
 _REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})

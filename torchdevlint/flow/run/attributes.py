@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.events import AttributeRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
 from torchdevlint.flow.kinds.graphs import entry_of_graph
@@ -111,8 +113,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return NUMBER
     if name in _FOR_THE_HOST or name in torch_api.KEPT_ON_HOST:
         return UNKNOWN
-    if name in torch_api.TENSOR_ATTRIBUTES:
-        return receiver
+    if name in torch_api.TENSOR_ATTRIBUTES:  # of a Parameter they are plain tensors, on every machine
+        return replace(receiver, parameter=False) if receiver.parameter else receiver
     if receiver.opaque and receiver.device == LOADER:
         return entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node) or UNKNOWN
     return Unknown(given=receiver.device) if receiver.opaque else UNKNOWN
