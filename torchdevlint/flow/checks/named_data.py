@@ -42,12 +42,24 @@ def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: 
 
     `name` is what is known of the name of the file.
     """
-    targets = [path for path, values in values_by_path(scope).items() if any(load in inside(each) for each in values)]
+    targets = _bound_to(scope).get(id(load), [])
     words = {word for each in (*targets, *_said_in(load), name or "") for word in _words(each)}
     if words.isdisjoint(_OF_DATA) or not words.isdisjoint(_OF_MODELS):
         return False
     around = owner if owner is not None and any("." in each for each in targets) else scope
-    return not (_is_model(around, load) or any(_is_model(around, each) for each in targets))
+    nodes, paths = _used_as_models(around)
+    return id(load) not in nodes and paths.isdisjoint(targets)
+
+
+@once_a_node
+def _bound_to(scope: ast.AST) -> dict[int, list[str]]:
+    """The names and attributes that a call is bound to, alone or as a part, by the identity of its node."""
+    found: dict[int, list[str]] = {}
+    for path, values in values_by_path(scope).items():
+        for part in (each for value in values for each in inside(value)):
+            if isinstance(part, ast.Call):
+                found.setdefault(id(part), []).append(path)
+    return found
 
 
 def is_moved(scope: ast.AST, saved: ast.expr) -> bool:
@@ -75,19 +87,9 @@ def _words(text: str) -> Iterator[str]:
         yield word.removesuffix("s")
 
 
-def _is_model(around: ast.AST, loaded: ast.Call | str) -> bool:
-    """Whether something is called, asked, or given away, as models and their states are."""
-    return any(_is(loaded, each) for each in _used_as_models(around))
-
-
-def _is(loaded: ast.Call | str, used: ast.expr) -> bool:
-    while isinstance(used, ast.Subscript):
-        used = used.value
-    return used is loaded if isinstance(loaded, ast.Call) else dotted_path(used) == loaded
-
-
 @once_a_node
-def _used_as_models(around: ast.AST) -> list[ast.expr]:
+def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | None]]:
+    """What is called, asked, or given away as models and their states are: the nodes, and the names and attributes."""
     found: list[ast.expr] = []
     for call in nodes_in(around, ast.Call):
         function = call.func
@@ -100,7 +102,15 @@ def _used_as_models(around: ast.AST) -> list[ast.expr]:
         key = part.slice.value if isinstance(part.slice, ast.Constant) else None
         if isinstance(key, str) and not _OF_MODELS.isdisjoint(_words(key)):
             found.append(part.value)
-    return found
+    used = [_whole(each) for each in found]
+    return frozenset(map(id, used)), frozenset(map(dotted_path, used))
+
+
+def _whole(used: ast.expr) -> ast.expr:
+    """What a part is taken from by subscripts."""
+    while isinstance(used, ast.Subscript):
+        used = used.value
+    return used
 
 
 def _given(call: ast.Call) -> Iterable[ast.expr]:

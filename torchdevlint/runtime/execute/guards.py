@@ -44,7 +44,7 @@ class Guards:
             except Exception:  # noqa: BLE001, S112 (what it asks for is not there)
                 continue
             if answer is not wanted:
-                raise PassedByError(f"line {row} leads elsewhere with such values")
+                raise PassedByError(f"what is run is a part of the program only, and line {row} leads elsewhere")
 
 
 def _tests(body: Sequence[ast.stmt], region: Region) -> Iterator[tuple[ast.expr, bool]]:

@@ -21,6 +21,7 @@ from torchdevlint.runtime.execute.called import INIT, RECEIVER
 from torchdevlint.runtime.execute.callers import bring_from_elsewhere
 from torchdevlint.runtime.execute.deciding import Deciding
 from torchdevlint.runtime.execute.errors import CannotBeginError, told
+from torchdevlint.runtime.execute.guards import PassedByError
 from torchdevlint.runtime.execute.instrument import node_at, row_of
 from torchdevlint.runtime.execute.lines import LineWatch
 from torchdevlint.runtime.execute.machine import Machine, accelerated, control
@@ -227,9 +228,10 @@ def _of_a_slice(program: Program, values: dict[str, Any], shown: Observation, ta
 
 
 def _of_another_kind(program: Program, values: dict[str, Any], target: Target) -> Iterator[str]:
-    """Flagged names that were given a container of tensors, for want of a tensor that would do."""
+    """A name that is read into NumPy, and was given a container of tensors for want of a tensor that would do."""
     node = node_at(target, target.at)
-    names = set() if node is None else {dotted(each) for each in ast.walk(node)}
+    of_numpy = target.code in TAKE_ONE and isinstance(node, ast.Call)
+    names = {dotted(each) for each in node.args} if of_numpy else set()  # type: ignore[union-attr]
     for slot in program.slots:
         is_container = values.get(slot.key, DEFAULT)["is"] in CONTAINERS
         if slot.key in names and is_container and slot.candidates[0]["is"] not in CONTAINERS:
@@ -249,13 +251,7 @@ def _observed(
         with lines, watch.following, keys if mode == "prefix" else nullcontext():
             result, instance = program.run(values, setting)
     except Exception as error:  # noqa: BLE001 (what the user's code raises is what is asked for)
-        if movement is not None and movement.seen is not None:
-            return movement.seen
-        if isinstance(watch.answers, Answers):
-            return _answered(watch.answers, values, setting)
-        if watch.has_run() and target.is_claimed(error):
-            return _claimed(program, error)
-        return observe.of_error(error, watch, setting)
+        return _of_raised(error, program, values, setting, watch, None if movement is None else movement.seen)
     if movement is not None:
         return movement.seen or Observation(None, "the statement did not run to its end")
     if mode == "prefix":
@@ -276,6 +272,26 @@ def _observed(
             return Observation(None, "it ran with a stand-in for the object that says the device")
         return observe.of_result(result, watch, machine, setting)
     return _without_error(program, values, watch)
+
+
+def _of_raised(
+    error: Exception,
+    program: Program,
+    values: dict[str, Any],
+    setting: Setting,
+    watch: Watch,
+    moved: Observation | None,
+) -> Observation:
+    """What an exception says; `moved` is what was seen of a move before it."""
+    if isinstance(error, PassedByError):
+        return Observation(None, str(error))
+    if moved is not None:
+        return moved
+    if isinstance(watch.answers, Answers):
+        return _answered(watch.answers, values, setting)
+    if watch.has_run() and watch.target.is_claimed(error):
+        return _claimed(program, error)
+    return observe.of_error(error, watch, setting)
 
 
 def _claimed(program: Program, error: Exception) -> Observation:

@@ -109,6 +109,8 @@ def search(
 
 
 def _no_values(runs: int, error: BaseException | None) -> str:
+    if isinstance(error, TooLongError):
+        return f"the search for values timed out: a run takes too long ({runs} tries)"
     what = "none was left for this one" if error is None else told(error)
     return f"no values were found with which it runs on the CPU ({runs} tries): {what}"
 
