@@ -37,7 +37,7 @@ import releases
 from corpus import CorpusError
 
 ROOT = Path(__file__).resolve().parent.parent
-NEEDED = ("expecttest", "flake8", "hypothesis", "numpy", "pytest>=8,<10", "pyyaml", "setuptools")
+NEEDED = ("expecttest", "flake8", "hypothesis", "numpy", "pytest>=8,<10", "pytest-xdist", "pyyaml", "setuptools")
 """What the tests that are run here import beside the package and torch."""
 TESTS = ("tests/runtime/simulated", "tests/runtime/test_agreement_with_the_linter.py")
 EVEN_SLOW = "not network and not compiled"
