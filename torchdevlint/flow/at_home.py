@@ -129,9 +129,9 @@ class Home:
         """Whether each program that comes to a place imports what is for CUDA alone, and all is on the current GPU."""
         assert self._project is not None
         programs = self._leading_to(at)[2]
-        if not programs or not self._application.choice.is_current_gpu:
+        if not programs or not all(imports_cuda_library(each, self._project) for each in programs):
             return False
-        return all(imports_cuda_library(each, self._project) for each in programs)
+        return self._application.choice.is_current_gpu  # reads the text of every file of the application
 
     def _needs_cuda_at(self, at: Span) -> bool:
         """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.

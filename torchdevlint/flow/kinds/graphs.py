@@ -28,10 +28,10 @@ def is_data_set(name: str) -> bool:
 
 def data_set(frame: Frame, node: ast.Call, name: str) -> Library | None:
     """``Planetoid(root, "Cora")``, unless a transform may place what it gives."""
-    words = [each.id if isinstance(each, ast.Name) else getattr(each, "attr", "") for each in inside(node)]
-    if _places(frame) or any(mentions_device(each) or mentions_cuda(each) for each in words):
+    if not is_data_set(name) or _places(frame):
         return None
-    return Library(name) if is_data_set(name) else None
+    words = [each.id if isinstance(each, ast.Name) else getattr(each, "attr", "") for each in inside(node)]
+    return None if any(mentions_device(each) or mentions_cuda(each) for each in words) else Library(name)
 
 
 def _places(frame: Frame) -> bool:
