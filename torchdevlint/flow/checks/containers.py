@@ -87,18 +87,18 @@ def _note_initialised(event: Initialised) -> None:
         return
     for path, value in state.paths.items():
         attribute = path.removeprefix("self.")
-        place = _place_of(info, attribute)
-        if place is None or not path.startswith("self."):
+        if attribute not in info.assigned_at or not path.startswith("self."):
             continue
         value = _where_assigned(info, attribute, value)
         holds = held_in(value) if info.is_module else None
-        kind = _kind(info, place, value)
-        meant = holds is not None and _is_meant_there(info, place)
-        if holds is None or meant:
-            found = _told_by_text(info, attribute, value)
-            if found is None:
+        if holds is None or _is_meant_there(info, _place_of(info, attribute)):
+            kind = _told_by_text(info, attribute, value)
+            if kind is None:
                 continue
-            holds, kind = "modules", found
+            holds = "modules"
+        else:
+            kind = _kind(info, _place_of(info, attribute), value)
+        place = _place_of(info, attribute)
         used = _first_read(info, attribute, event.method)
         if used is None or _is_registered(info, attribute, place):
             continue
@@ -109,10 +109,10 @@ def _note_initialised(event: Initialised) -> None:
         )
 
 
-def _place_of(info: ClassInfo, attribute: str) -> ast.AST | None:
+def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
     """Where an attribute is first assigned, and rather what registers nothing than a `nn.ModuleList` in another arm."""
-    first = info.assigned_at.get(attribute)
-    if first is None or not _registers(_assigned_at(info, first)):
+    first = info.assigned_at[attribute]
+    if not _registers(_assigned_at(info, first)):
         return first
     others = (each.targets[0] for each in _assignments(info, attribute) if not _registers(each.value))
     return next(others, first)

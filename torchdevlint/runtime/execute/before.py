@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator
 
 from torchdevlint.runtime.execute.called import BEFORE
+from torchdevlint.runtime.execute.reading import bound_by
 from torchdevlint.runtime.execute.slots import Slot, slots_of
 from torchdevlint.runtime.execute.target import FunctionNode, dotted
 from torchdevlint.runtime.execute.values import DEFAULT
@@ -64,8 +65,7 @@ def _filled(node: FunctionNode) -> Iterator[str]:
         if isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None:
             if isinstance(each.value, ast.Constant) and each.value.value is None:
                 continue
-            for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
-                for one in getattr(target, "elts", [target]):
-                    own, _, name = (dotted(one) or "").partition(".")
-                    if own == "self" and name.isidentifier():
-                        yield name
+            for path in bound_by(each):
+                own, _, name = path.partition(".")
+                if own == "self" and name.isidentifier():
+                    yield name
