@@ -321,6 +321,7 @@ def _reports(
 ) -> Reports | Problem:
     """What the rules `codes` say of a file, by code, and which of them raised; or what kept all of them from it."""
     from torchdevlint.flow.analyse import analyse
+    from torchdevlint.flow.vouch.releases import with_what_is_there
 
     try:
         facts = analyse(tree, source, settings, rules.facts_of(codes), project, rules.observers(codes), recording)
@@ -336,7 +337,8 @@ def _reports(
             return Problem(filename, f"internal error in the inference: {describe(error)}")
         found = _reports(tree, source, filename, settings, codes - {rule.code}, project, recording, revealed)
         return found if isinstance(found, Problem) else (found[0], [of_rule(rule, filename, error), *found[1]])
-    return judged(facts, filename, codes | {REVEALED} if revealed else codes)
+    reports, problems = judged(facts, filename, codes | {REVEALED} if revealed else codes)
+    return [(code, with_what_is_there(each, source.text, project)) for code, each in reports], problems
 
 
 def _failed(filename: str, message: str) -> FileResult:
