@@ -26,6 +26,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from torchdevlint.config import Settings
@@ -107,7 +108,8 @@ def further_lines(diagnostic: Diagnostic) -> frozenset[Finding]:
     return frozenset((int(row), diagnostic.code) for row in re.findall(r"\d+", diagnostic.also))
 
 
-def read_cases(folder: Path = CASES) -> list[Case]:
+@cache
+def read_cases(folder: Path = CASES) -> tuple[Case, ...]:
     """Every case, in file and line order. Raises ValueError with file and row for a case that cannot be read."""
     cases = [case for path in sorted(folder.glob("*.md")) for case in read_file(path)]
     seen: set[str] = set()
@@ -115,7 +117,7 @@ def read_cases(folder: Path = CASES) -> list[Case]:
         if case.id in seen:
             raise ValueError(f"{case.file}:{case.row}: a second case with the title {case.title!r}")
         seen.add(case.id)
-    return cases
+    return tuple(cases)
 
 
 def sampled(most: int) -> list[Case]:

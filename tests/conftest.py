@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ import hypothesis
 import pytest
 
 from tests import forked, program_worker
+from tests.casefile import Case
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,6 +41,9 @@ ACCELERATOR_FILES = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd
 
 Program = Callable[[str, str], dict[str, str]]
 """Takes the source of a program with ``main(device)`` and a device, gives ``outcome`` and ``text``."""
+
+
+HoldAll = Callable[[Iterable[Case], Callable[[Case], None]], None]
 
 
 class Programs:
@@ -69,6 +74,7 @@ class Programs:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--case", default="", metavar="TEXT", help="of the cases of rules, those with TEXT in their title")
     parser.addoption("--without-forks", action="store_true", help="start Python for every program (tests.forked)")
 
 
@@ -114,6 +120,26 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.fixture
+def hold_all(request: pytest.FixtureRequest) -> HoldAll:
+    """Holds many cases to one claim, and tells of each that fails; with ``--case``, only those that it names."""
+    named = request.config.getoption("--case")
+
+    def hold(cases: Iterable[Case], claim: Callable[[Case], None]) -> None:
+        failed = []
+        for case in cases:
+            if named not in case.title:
+                continue
+            try:
+                claim(case)
+            except Exception:  # noqa: BLE001 (whatever it is, the others are tried and all of them told)
+                failed.append(f"{case.file}:{case.row}: {case.title}\n{traceback.format_exc()}")
+        if failed:
+            pytest.fail("\n\n".join(failed), pytrace=False)
+
+    return hold
 
 
 def a_part(names: Iterable[Any], of: int = 3) -> list[Any]:

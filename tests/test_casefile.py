@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.casefile import Case, Run, read_cases, read_file
+from tests.conftest import HoldAll
 
 WHOLE = """# TDL001 unassigned-tensor-move
 
@@ -91,3 +92,20 @@ def test_a_case_file_is_named_after_its_rule(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text(WHOLE)
     with pytest.raises(ValueError, match="named after its rule"):
         read_cases(tmp_path)
+
+
+def test_every_case_that_fails_is_told(tmp_path: Path, hold_all: HoldAll) -> None:
+    titles = ("is right", "is wrong", "ends in an error")
+    cases = [read(tmp_path, WHOLE.replace("a title", title))[0] for title in titles]
+
+    def claim(case: Case) -> None:
+        assert case.title != "is wrong", "so it is"
+        if "error" in case.title:
+            raise KeyError("a key")
+
+    with pytest.raises(pytest.fail.Exception) as told:
+        hold_all(cases, claim)
+    text = str(told.value)
+    assert [title for title in titles if f"TDL001-unassigned-tensor-move.md:3: {title}\n" in text] == list(titles[1:])
+    assert "AssertionError: so it is" in text
+    assert "KeyError: 'a key'" in text

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
 import pytest
 
 from tests.casefile import COMPARED, Case, further_lines, lint, read_cases, sampled, settings_for
-from tests.conftest import Program, Programs, python
+from tests.conftest import HoldAll, Program, Programs, python
 from torchdevlint.config import Settings
 from torchdevlint.fix.choice import is_applicable
 from torchdevlint.fix.text import Fixed, fix_bytes
@@ -34,10 +34,16 @@ NOT_SIMULATED = {
 """Programs that use what the simulated backend refuses, and what it then says."""
 
 
-def each(cases: list[Case]) -> pytest.MarkDecorator:
-    """The cases of a rule are one worker's: their programs share a process, and what is asked of them its answers."""
-    params = [pytest.param(case, id=case.id, marks=together(case.rule)) for case in cases]
-    return pytest.mark.parametrize("case", params)
+def each(cases: Sequence[Case]) -> pytest.MarkDecorator:
+    """The cases of a rule are one test: thousands of tests cost more than what they hold.
+
+    They are one worker's as well: their programs share a process, and what is asked of them its answers.
+    """
+    params = [
+        pytest.param([case for case in cases if case.rule == rule], id=rule, marks=together(rule))
+        for rule in sorted({case.rule for case in cases})
+    ]
+    return pytest.mark.parametrize("cases", params)
 
 
 def together(rule: str) -> pytest.MarkDecorator:
@@ -49,7 +55,11 @@ def places(findings: Iterable[Diagnostic]) -> set[tuple[int, str]]:
 
 
 @each(CASES)
-def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
+def test_exactly_the_wanted_lines_are_reported(cases: list[Case], hold_all: HoldAll) -> None:
+    hold_all(cases, exactly_the_wanted_lines_are_reported)
+
+
+def exactly_the_wanted_lines_are_reported(case: Case) -> None:
     findings = lint(case.code, settings_for(case.rule))
     reported = places(findings)
     closed = case.gaps & reported
@@ -64,8 +74,12 @@ def test_exactly_the_wanted_lines_are_reported(case: Case) -> None:
 
 
 @each(HITS)
-def test_fixes_converge_and_leave_nothing_that_they_fix(case: Case) -> None:
+def test_fixes_converge_and_leave_nothing_that_they_fix(cases: list[Case], hold_all: HoldAll) -> None:
     """Where nothing is reported there is nothing to fix."""
+    hold_all(cases, fixes_converge_and_leave_nothing_that_they_fix)
+
+
+def fixes_converge_and_leave_nothing_that_they_fix(case: Case) -> None:
     once = repaired(case)
     assert not once.result.problems, once.result.problems
     left = {one.code for one in once.result.diagnostics if is_applicable(one, fixing(case))}
@@ -120,7 +134,11 @@ def shows(case: Case, answer: dict[str, str]) -> bool:
 
 
 @each(RUNNING)
-def test_the_program_on_the_cpu(case: Case, run_program: Programs) -> None:
+def test_the_program_on_the_cpu(cases: list[Case], run_program: Programs, hold_all: HoldAll) -> None:
+    hold_all(cases, partial(runs_on_the_cpu, run_program))
+
+
+def runs_on_the_cpu(run_program: Programs, case: Case) -> None:
     assert case.run is not None
     right = partial(shows, case) if case.run.anywhere else ends_well
     own = (case.code, *filter(None, [case.fixed])) if case.id in NOT_SIMULATED else programs(case.rule)
@@ -144,18 +162,23 @@ def right_of(case: Case) -> Callable[[dict[str, str]], bool]:
 
 @pytest.mark.accelerator
 @each(RUNNING)
-def test_the_program_on_an_accelerator(case: Case, run_program: Programs, accelerator: str) -> None:
-    assert case.run is not None
+def test_the_program_on_an_accelerator(
+    cases: list[Case], run_program: Programs, accelerator: str, hold_all: HoldAll
+) -> None:
     there = int(run_program("", "?")["count"])
-    if there < case.run.accelerators:
-        pytest.skip(f"the program takes {case.run.accelerators} accelerators, and here is {there}")
-    hold(case, accelerator, run_program, run_program)
+    fitting = [case for case in cases if case.run is not None and case.run.accelerators <= there]
+    if not fitting:
+        pytest.skip(f"the programs take more accelerators than the {there} here")
+    hold_all(fitting, lambda case: hold(case, accelerator, run_program, run_program))
 
 
 @each([case for case in RUNNING if case.id not in NOT_SIMULATED])
-def test_the_program_on_a_simulated_accelerator(case: Case, run_simulated: Programs) -> None:
-    own = programs(case.rule)
-    hold(case, "cuda", run_simulated.among(own, right_of(case)), run_simulated.among(own, ends_well))
+def test_the_program_on_a_simulated_accelerator(
+    cases: list[Case], run_simulated: Programs, hold_all: HoldAll
+) -> None:
+    own = programs(cases[0].rule)
+    fixed = run_simulated.among(own, ends_well)
+    hold_all(cases, lambda case: hold(case, "cuda", run_simulated.among(own, right_of(case)), fixed))
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, marks=together(rule)) for rule in ILL])
@@ -172,9 +195,10 @@ def test_the_symptoms_are_gone_after_the_fixes(rule: str, run_program: Programs,
 
 
 @each([case for case in RUNNING if case.id in NOT_SIMULATED])
-def test_what_cannot_be_simulated_is_refused_in_so_many_words(case: Case, run_simulated: Programs) -> None:
-    answer = run_simulated(case.code, "cuda")
-    assert answer["text"].startswith(f"NotSimulated: {NOT_SIMULATED[case.id]}"), answer
+def test_what_cannot_be_simulated_is_refused_in_so_many_words(cases: list[Case], run_simulated: Programs) -> None:
+    for case in cases:
+        answer = run_simulated(case.code, "cuda")
+        assert answer["text"].startswith(f"NotSimulated: {NOT_SIMULATED[case.id]}"), answer
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)

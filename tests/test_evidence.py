@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.casefile import Case, read_cases
+from tests.conftest import HoldAll
 from tests.flow.snippets import facts_of
 from torchdevlint.flow.facts.tensors import BatchNotMoved, MixedDevices, ReadOnHost
 
@@ -12,8 +13,12 @@ ABOUT_TWO_DEVICES = ("TDL003", "TDL004", "TDL005", "TDL006", "TDL014", "TDL101")
 HITS = [case for case in read_cases() if any(code in ABOUT_TWO_DEVICES for _, code in case.want)]
 
 
-@pytest.mark.parametrize("case", HITS, ids=[case.id for case in HITS])
-def test_both_sides_say_where_they_got_their_device(case: Case) -> None:
+@pytest.mark.parametrize("rule", sorted({case.rule for case in HITS}))
+def test_both_sides_say_where_they_got_their_device(rule: str, hold_all: HoldAll) -> None:
+    hold_all([case for case in HITS if case.rule == rule], both_sides_say_where_they_got_their_device)
+
+
+def both_sides_say_where_they_got_their_device(case: Case) -> None:
     kinds = (MixedDevices, BatchNotMoved, ReadOnHost)
     facts = [each for each in facts_of(case.code, head="") if isinstance(each, kinds)]
     assert facts
