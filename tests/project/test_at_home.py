@@ -40,6 +40,7 @@ def spread(x: torch.Tensor):
     return (x - torch.ones(3)).abs()
 """
 TABLE = """import argparse
+import torch
 from metric import spread
 from net import Net
 from reading import rows
@@ -106,16 +107,27 @@ def test_nothing_that_leads_to_a_helper_speaks_of_devices(tmp_path: Path) -> Non
     root = application(tmp_path, metric=METRIC, net=NET, reading=READING, main=TABLE)
     assert found(root) == []
     assert found(root, "TDL014") == ["metric.py:TDL014"]
+    (root / "main.py").write_text(TABLE.replace("    report()", '    report()\n    print(Net(device="cuda"))'))
+    assert found(root) == []  # what a program does beside a call says nothing of what the call gives
+
+
+CALLER = """def tell(net, loader, device):
+    for x, y in loader:
+        x = x.to(device)
+        print(spread(net.loss(x) + x))
+
+"""
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("main.py", 'rows("results.csv")', 'rows("results.csv").to(place)'),
+        ("main.py", "report()\n\n", "print(spread(torch.zeros(3).cuda()))\n\n"),
+        ("main.py", "def main", CALLER + "def main"),
         ("metric.py", ".abs()", ".abs().type_as(x)"),
         ("reading.py", "parse(path)", "torch.zeros(3).cuda()"),
     ],
-    ids=["its caller", "the helper itself", "what its caller calls"],
+    ids=["its caller", "another caller", "the helper itself", "what its caller calls"],
 )
 def test_a_helper_beside_code_that_knows_devices(tmp_path: Path, name: str, old: str, new: str) -> None:
     root = application(tmp_path, metric=METRIC, net=NET, reading=READING, main=TABLE)

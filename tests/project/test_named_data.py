@@ -69,8 +69,24 @@ def test_a_name_for_the_file_and_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_names_that_say_nothing(tmp_path: Path) -> None:
+    """What is given back may be used as a model there; what is kept shows how it is used."""
     text = LOADING.replace("self.samples", "self.x").replace("data_set", "found")
-    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"] * 2
+    root = application(tmp_path, helper=HELPER, loading=text, main=MAIN)
+    assert found(root) == ["loading.py:TDL201"]
+    (root / "loading.py").write_text(text.replace("return found", "return len(path)"))
+    assert found(root) == []
+
+
+@pytest.mark.parametrize("use", ["net.load_weights(found)", "found(path)", "found['encoder'].to(net.device)"])
+def test_names_that_say_nothing_of_what_is_used_as_a_model(tmp_path: Path, use: str) -> None:
+    text = LOADING.replace("data_set", "found").replace("return found", use)
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"]
+
+
+def test_a_function_that_is_called_after_models(tmp_path: Path) -> None:
+    text = LOADING.replace("data_set", "found").replace("return found", "use(found)").replace("graph", "load_weights")
+    main = MAIN.replace("graph", "load_weights")
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=main)) == ["loading.py:TDL201"]
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,14 @@ from torchdevlint.flow.facts.tensors import (
     ReadOnHost,
 )
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
+from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.patterns import regex
 from torchdevlint.project.missing import cannot_be_imported
+from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
@@ -192,11 +194,28 @@ class Application:
         """What this file and those that lead to it say."""
         return gpu_choice([self._text, *(each.text for each in self._callers.importers())])
 
+    @cached_property
+    def is_for_cuda(self) -> bool:
+        """Whether this file, those that lead to it, and what these import, hardly choose a device beside CUDA.
+
+        A file that only chooses is right by itself, whatever the others do.
+        """
+        own = named_in([self._tree])
+        imported = self._imported_files() if own.cuda or not own.chosen else None
+        if imported is None:
+            return False
+        files = self._callers.parsed([*self._callers.importers(), *imported])
+        return named_in([self._tree, *(each.tree for each in files)]).is_for_cuda
+
     def _imported(self) -> list[str] | None:
         """The texts of what this file and those that lead to it import; None for more than can be told."""
+        found = self._imported_files()
+        return None if found is None else [each.text for each in found]
+
+    def _imported_files(self) -> list[ModuleText] | None:
         assert self._project is not None
         level = [self._project.path, *(each.path for each in self._callers.importers())]
-        seen, texts = set(level), []
+        seen, texts = set(level), list[ModuleText]()
         while level:
             paths = dict.fromkeys(path for home in level for path in self._project.imported(home))
             level = [path for path in paths if path not in seen]
@@ -204,6 +223,6 @@ class Application:
             if len(seen) > _MOST_FILES:
                 return None
             found = (self._project.text_of(path) for path in level)
-            texts += [each.text for each in found if each is not None]
+            texts += [each for each in found if each is not None]
         return texts
 

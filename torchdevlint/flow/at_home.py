@@ -1,7 +1,8 @@
 """What holds, and hurts nobody who runs the programs of an application that are seen: it is advice.
 
 All programs that come to a place need CUDA for it, or have written the file that is read there; or none comes to it; or
-nothing on the way to a function knows of devices, so that its arguments are where its tensors are.
+they name CUDA nearly everywhere, so that the place is one of many; or a function does not know of devices, and no call
+shows that its arguments are elsewhere than its tensors.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
+from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
-from torchdevlint.flow.scope.knowing_devices import nobody_knows
+from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.flow.unreached import Unreached
@@ -64,8 +66,11 @@ class Home:
         if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
             return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if isinstance(fact, CheckpointLoad):
-            return fact.of_data or (not fact.rank_code and self._is_read_at_home(fact.at))
+            at_home = not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+            return fact.of_data or at_home
         if isinstance(fact, IgnoresGivenDevice):
+            if self._is_file_for_cuda or self._is_for_cuda:
+                return True
             asked = fact.kind == "question" and self._leading.is_current_gpu
             return asked or self._is_built_on_cuda(fact.at) or self._needs_cuda_at(fact.at)
         if isinstance(fact, DeviceNumber):
@@ -75,6 +80,16 @@ class Home:
         if isinstance(fact, ReadOnHost):
             return fact.as_given
         return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
+
+    @property
+    def _is_for_cuda(self) -> bool:
+        """Whether the application is for CUDA by habit, and all is on the current GPU."""
+        return self._application.choice.is_current_gpu and self._application.is_for_cuda
+
+    @property
+    def _is_file_for_cuda(self) -> bool:
+        """Whether nothing in the file chooses a device, and a finding is one of many places that name CUDA."""
+        return self._application.choice.is_current_gpu and named_in([self._tree]).is_for_cuda
 
     def _is_built_on_cuda(self, at: Span) -> bool:
         """Whether a place is in a class whose objects are all sent to CUDA by name where they are made."""
@@ -101,13 +116,12 @@ class Home:
         return gives_it and bool(sites) and are_moved_at_once(sites)
 
     def _is_of_tensors_of_the_cpu(self, fact: MixedDevices) -> bool:
-        """Whether a function mixes what it makes with an argument, and nothing that leads there speaks of devices."""
-        assert self._project is not None
+        """Whether a function that does not speak of devices mixes what it makes with an argument that nobody places."""
         if not self._is_seen or fact.placed_by_caller or not fact.creations:
             return False
         if fact.other_origin != "argument" or fact.entry != "function":
             return False
-        return nobody_knows(self._tree, fact.at.row, self._project)
+        return not is_in_what_knows_devices(self._tree, fact.at.row)
 
     @cached_property
     def _is_seen(self) -> bool:

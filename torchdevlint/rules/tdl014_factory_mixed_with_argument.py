@@ -64,8 +64,8 @@ it at once (`_table(x).to(device)`). One is reported
 whose arguments a method of a base in another file brings to the CPU.
 
 In an application, which nothing installs, a finding is *advice* (reported where TDL014 is selected, and counted by the
-summary) if no call that is seen gives the function what was placed, and neither the function nor any code of the
-project that calls it speaks of devices. So is that of every rule in what no program of an application comes to.
+summary) if no call that is seen gives the function what was placed, and the function itself does not speak of devices:
+it was run on a GPU, and would have been mended. So is that of every rule in what no program of an application comes to.
 
 Arguments without an annotation count as tensors when the docstring says so, or when they are used as only a tensor can
 be, or asked for their shape and calculated with beside a tensor; indexing and arithmetic alone do not tell a tensor

@@ -34,21 +34,32 @@ _OF_MODELS = frozenset(
 _AS_MODELS = frozenset("load_state_dict eval train parameters named_parameters modules state_dict cpu keys".split())
 """Methods of models, of state dicts, and of tensors that may be elsewhere."""
 _READERS = frozenset("torch np numpy pickle json joblib yaml".split())
-_TAKES_MODELS = ("load_state_dict", "restore", "load", "load_pretrained")
+_TAKES_MODELS = _OF_MODELS | {"load"}
 
 
 def is_called_data(scope: ast.AST, owner: ast.AST | None, load: ast.Call, name: str | None) -> bool:
     """Whether names say that a load in a function gives data, and nothing in it, or its class, uses that as a model.
 
-    `name` is what is known of the name of the file.
+    `name` is what is known of the name of the file. What the function keeps to itself need not be called data: it is
+    enough that no name says otherwise, nor that of the function.
     """
     targets = _bound_to(scope).get(id(load), [])
     words = {word for each in (*targets, *_said_in(load), name or "") for word in _words(each)}
-    if words.isdisjoint(_OF_DATA) or not words.isdisjoint(_OF_MODELS):
+    if not words.isdisjoint(_OF_MODELS):
+        return False
+    if words.isdisjoint(_OF_DATA) and not (targets and _is_kept(scope, targets)):
         return False
     around = owner if owner is not None and any("." in each for each in targets) else scope
     nodes, paths = _used_as_models(around)
     return id(load) not in nodes and paths.isdisjoint(targets)
+
+
+def _is_kept(scope: ast.AST, targets: list[str]) -> bool:
+    """Whether a function, which is not called after models, binds something to names that it does not give back."""
+    if not _OF_MODELS.isdisjoint(_words(getattr(scope, "name", ""))):
+        return False
+    given = [*nodes_in(scope, ast.Return), *nodes_in(scope, ast.Yield)]
+    return all(dotted_path(part) not in targets for each in given for part in inside(each))
 
 
 @once_a_node
@@ -96,7 +107,8 @@ def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | No
         found.append(function)
         if isinstance(function, ast.Attribute) and function.attr in _AS_MODELS:
             found.append(function.value)
-        if last_name(function) in _TAKES_MODELS and first_name(dotted_path(function) or "") not in _READERS:
+        takes_models = not _TAKES_MODELS.isdisjoint(_words(last_name(function)))
+        if takes_models and first_name(dotted_path(function) or "") not in _READERS:
             found += _given(call)
     for part in nodes_in(around, ast.Subscript):
         key = part.slice.value if isinstance(part.slice, ast.Constant) else None

@@ -31,25 +31,41 @@ _TOLD = frozenset("self cls args opt opts options cfg config conf params hparams
 _ACCELERATORS = frozenset({"gpu", "cuda"})
 
 
-class Scope:
+class Text:
     """The text around a place: a function, or the top level, of one file, and the class that it is a method of."""
 
-    def __init__(
-        self, file: ModuleFile, project: Project, function: ast.stmt | None = None, owner: ast.ClassDef | None = None
-    ) -> None:
-        self.file = file
-        self.project = project
+    def __init__(self, tree: ast.Module, function: ast.stmt | None = None, owner: ast.ClassDef | None = None) -> None:
+        self.tree = tree
         self.function = function
         self.owner = owner
-
-    @property
-    def body(self) -> list[ast.stmt]:
-        return self.file.tree.body if self.function is None else self.function.body  # type: ignore[attr-defined]
 
     @cached_property
     def around(self) -> tuple[ast.AST, ...]:
         """The scopes in which a name may be bound, the nearest first."""
-        return tuple(each for each in (self.function, self.owner, self.file.tree) if each is not None)
+        return tuple(each for each in (self.function, self.owner, self.tree) if each is not None)
+
+    def elsewhere(self, path: str) -> tuple[Text, str] | None:
+        """The file that a path of names leads to, and what is left of the path there; None, since no other is asked."""
+        return None
+
+
+class Scope(Text):
+    """The same in a file of a project, whose other files are asked what they define."""
+
+    def __init__(
+        self, file: ModuleFile, project: Project, function: ast.stmt | None = None, owner: ast.ClassDef | None = None
+    ) -> None:
+        super().__init__(file.tree, function, owner)
+        self.file = file
+        self.project = project
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        return self.tree.body if self.function is None else self.function.body  # type: ignore[attr-defined]
+
+    def elsewhere(self, path: str) -> tuple[Text, str] | None:
+        led = defined(self.project, self.file.path, self.tree, path)
+        return None if led is None or led[0] is self.file else (Scope(led[0], self.project), led[1])
 
 
 def needs_cuda(scope: Scope, call: ast.Call) -> bool:
@@ -73,14 +89,14 @@ def names_cuda_alone(file: ModuleFile, project: Project) -> bool:
     owners = {id(each): owner for owner in nodes_in(file.tree, ast.ClassDef) for each in owner.body}
     scopes = [Scope(file, project), *(Scope(file, project, each, owners.get(id(each))) for each in functions)]
     return all(
-        is_cuda(scope, place) or _is_settled(place)
+        is_cuda(scope, place) or is_settled(place)
         for scope in scopes
         for call in own_nodes_in(scope.function or file.tree, ast.Call)
         for place in places_in(call)
     )
 
 
-def _is_settled(place: ast.expr) -> bool:
+def is_settled(place: ast.expr) -> bool:
     """``"cpu"``, a dtype, ``x.device`` of something that is at hand."""
     if isinstance(place, ast.Constant):
         return place.value in ("cpu", None)
@@ -90,7 +106,7 @@ def _is_settled(place: ast.expr) -> bool:
     return follows or is_dtype_name(path) or last == "dtype"
 
 
-def is_cuda(scope: Scope, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
+def is_cuda(scope: Text, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
     """Whether an expression surely names CUDA: a text, a device made of one, a name that holds nothing else."""
     if hops == 0:
         return False
@@ -104,7 +120,7 @@ def is_cuda(scope: Scope, node: ast.expr, hops: int = _MOST_HOPS) -> bool:
     return path is not None and _holds_cuda(scope, path, hops)
 
 
-def _holds_cuda(scope: Scope, path: str, hops: int) -> bool:
+def _holds_cuda(scope: Text, path: str, hops: int) -> bool:
     if isinstance(scope.function, _FUNCTIONS) and path in argument_names(scope.function):
         return False
     for each in scope.around:
@@ -112,12 +128,12 @@ def _holds_cuda(scope: Scope, path: str, hops: int) -> bool:
         if values:
             return all(is_cuda(scope, value, hops - 1) for value in values)
     first, _, rest = path.partition(".")
-    constants = _classes(scope.file.tree).get(first)
+    constants = _classes(scope.tree).get(first)
     if constants is not None:
         values = values_by_path(constants).get(rest, [])
         return bool(values) and all(is_cuda(scope, value, hops - 1) for value in values)
-    led = defined(scope.project, scope.file.path, scope.file.tree, path)
-    return led is not None and led[0] is not scope.file and _holds_cuda(Scope(led[0], scope.project), led[1], hops - 1)
+    led = scope.elsewhere(path)
+    return led is not None and _holds_cuda(*led, hops - 1)
 
 
 @once_a_node
