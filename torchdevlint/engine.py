@@ -22,14 +22,13 @@ from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
-from torchdevlint.project.aside import is_aside
+from torchdevlint.project.aside import is_aside, is_for_old_python
 from torchdevlint.project.modules import HELD, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
 from torchdevlint.project.uses import Project, around
 from torchdevlint.source.gate import may_hold_findings
 from torchdevlint.source.notebook import NOTEBOOK, Content, content_of
-from torchdevlint.source.python_2 import is_for_python_2
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.suppress import Suppressions
 from torchdevlint.syntax.document import Document, parsed
@@ -213,7 +212,7 @@ def _check_document(
     part = "file" if content.notebook is None else "cell"
     shown = document.errors if part == "file" or b"torch" in data else ()
     places = [Span(*2 * (each.row, each.column)) for each in shown]
-    old = [is_for_python_2(data, each.reason, part == "cell") for each in shown]
+    old = [is_for_old_python(filename, data, each.reason, part == "cell") for each in shown]
     aside = bool(shown) and saved and is_aside(filename, data)
     errors = [
         InvalidSyntax(at, each.reason, part, known, each.remedy, at_home=aside)

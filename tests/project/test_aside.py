@@ -26,3 +26,42 @@ def test_what_nothing_imports(tmp_path: Path, files: dict[str, str], expected: l
     (root / "README.md").write_text("# Plots\n")
     assert found(root) == expected
     assert [each for each in found(root, "TDL901") if each.endswith("TDL901")]
+
+
+OLD_CALL = "import torch\n\n\ndef moved(x):\n    return x.cuda(async=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("demand", "expected"),
+    [
+        ("torch==0.3.1", []),
+        ("torch==0.4.0", []),
+        ("torch==0.4.1", ["move.py:TDL901"]),
+        ("torch", ["move.py:TDL901"]),
+    ],
+)
+def test_async_is_a_name_for_the_torch_of_python_before_3_7(tmp_path: Path, demand: str, expected: list[str]) -> None:
+    root = application(tmp_path, move=OLD_CALL, main="from move import moved\n")
+    (root / "requirements.txt").write_text(f"{demand}\n")
+    assert found(root) == expected
+
+
+def test_another_error_beside_that_name(tmp_path: Path) -> None:
+    root = application(tmp_path, move=f"{OLD_CALL}\n\ndef half(x:\n", main="from move import moved\n")
+    (root / "requirements.txt").write_text("torch==0.3.1\n")
+    assert found(root) == ["move.py:TDL901"]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("README.md", []), ("NOTES.md", ["context.py:TDL901"])])
+def test_what_can_be_read_about_may_stand_around_a_part(tmp_path: Path, name: str, expected: list[str]) -> None:
+    """A part that is installed by itself has a root of its own, and the words for readers stand above it."""
+    root = application(tmp_path, main="import sys\n")
+    (root / name).write_text("# Prompts\n")
+    (root / "setup.py").write_text("")
+    part = root / "parts"
+    (part / "prompt").mkdir(parents=True)
+    (part / "setup.py").write_text("")
+    for each in range(5):
+        (part / f"module_{each}.py").write_text("import sys\n")
+    (part / "prompt" / "context.py").write_text("def digest(path):\n")
+    assert found(root) == expected

@@ -142,3 +142,11 @@ def test_segments_agree_with_the_standard_library() -> None:
     assert len(nodes) > 30
     for node in nodes:
         assert source.segment(node) == ast.get_source_segment(text, node)
+
+
+@pytest.mark.parametrize("codec", ["future_annotations", "future-annotations", "future_fstrings"])
+def test_codecs_that_spare_an_old_python_newer_syntax_are_utf_8(codec: str) -> None:
+    text = f"# -*- coding: {codec} -*-\nname: str = 'é'\n"
+    assert decode(text.encode()) == text
+    with pytest.raises(UndecodableError, match="not valid utf-8"):
+        decode(text.encode("latin-1"))

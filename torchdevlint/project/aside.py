@@ -1,17 +1,26 @@
-"""Files that no Python has to read: they have no word of torch, or were left by a tool, and nothing imports them."""
+"""Files that no Python of today has to read.
+
+They have no word of torch, or were left by a tool, and nothing imports them; or they are for an old Python.
+"""
 
 from __future__ import annotations
 
+import ast
 import os
 
+from torchdevlint.patterns import regex
 from torchdevlint.project.locate import root_of
 from torchdevlint.project.modules import HELD
 from torchdevlint.project.packaging import is_shown
+from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import importers, saying
-from torchdevlint.project.uses import around
+from torchdevlint.project.uses import Project, around
+from torchdevlint.source.python_2 import is_for_python_2
 
 _LEFT_BY_TOOLS = ("tempCodeRunnerFile.py",)
 """What "Code Runner" of an editor leaves of a selection that it ran."""
+_ASYNC = regex(rb"\basync(?=\s*=[^=])")
+_FIRST_FOR_3_7 = (0, 4, 1)
 _FEWEST_OTHERS = 4
 """With fewer other files, or without something to read about it, the project may not be there as a whole."""
 
@@ -26,4 +35,32 @@ def is_aside(filename: str, data: bytes) -> bool:
     if len(saying(path, ()) or ()) < _FEWEST_OTHERS or importers(path) != ():
         return False
     project = around(filename, HELD.library)
-    return project is not None and is_shown(project, root_of(os.path.dirname(path)))
+    return project is not None and _is_there_as_a_whole(project)
+
+
+def _is_there_as_a_whole(project: Project) -> bool:
+    """Whether there is something to read about a project, or about one that it is a part of."""
+    root = root_of(os.path.dirname(project.path))
+    while not is_shown(project, root):
+        inner, root = root, root_of(os.path.dirname(root))
+        if inner == root or not inner.startswith(root):
+            return False
+    return True
+
+
+def is_for_old_python(filename: str, data: bytes, reason: str, in_notebook: bool) -> bool:
+    """Whether a file, of which the parser says `reason`, is for Python 2, or for Python 3 before 3.7.
+
+    There ``async`` was a name: ``x.cuda(async=True)``. No Python from 3.7 on has run torch before 0.4.1.
+    """
+    if is_for_python_2(data, reason, in_notebook):
+        return True
+    if in_notebook or not _ASYNC.search(data):
+        return False
+    try:
+        ast.parse(_ASYNC.sub(b"asynchronous", data))
+    except (SyntaxError, ValueError) as error:
+        if not is_for_python_2(data, str(error), in_notebook):
+            return False
+    project = around(filename, HELD.library)
+    return project is not None and torch_of(project).most < _FIRST_FOR_3_7

@@ -16,6 +16,8 @@ from torchdevlint.source.nodes import inside, nodes_in
 _NEWLINE = regex(r"\r\n?|\n")
 _COOKIE = regex(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = regex(rb"[ \t\f]*(?:#.*)?$")
+_TRANSLATING = frozenset({"future_annotations", "future_fstrings"})
+"""Codecs of packages of these names: UTF-8, of which an old Python gets what it understands."""
 _JOINED: tuple[type[ast.AST], ...] = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
 
 
@@ -40,7 +42,8 @@ class UndecodableError(ValueError):
 def decode(data: bytes) -> str:
     """The text of a source file, its byte order mark dropped and its newlines kept as they are.
 
-    The encoding is UTF-8 unless a comment on one of the first two lines declares another (PEP 263).
+    The encoding is UTF-8 unless a comment on one of the first two lines declares another (PEP 263). A codec that only
+    spares an old Python newer syntax is read as UTF-8, whether its package is installed here or not.
     Raises UndecodableError for an unknown encoding, a declaration that contradicts the byte order mark, bytes that
     the encoding does not allow, and NUL characters, none of which Python reads either.
     """
@@ -49,6 +52,8 @@ def decode(data: bytes) -> str:
     marked = data.startswith(codecs.BOM_UTF8)
     body = data[3:] if marked else data
     encoding, row = declared_encoding(body) or ("utf-8", 1)
+    if encoding.lower().replace("-", "_") in _TRANSLATING:
+        encoding = "utf-8"
     if marked and _codec_name(encoding, row) not in ("utf-8", "utf-8-sig"):
         raise UndecodableError(f"the file has a UTF-8 byte order mark but declares the encoding {encoding}", row)
     try:
