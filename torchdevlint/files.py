@@ -8,6 +8,11 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+try:  # `hashlib` has it from there, but loads OpenSSL when it is imported, which takes a fiftieth of a short run
+    from _blake2 import blake2b as blake2b  # noqa: PLC0414 (it is for other modules)
+except ImportError:
+    from hashlib import blake2b as blake2b  # noqa: PLC0414 (it is for other modules)
+
 
 def content(path: str | Path) -> bytes:
     """The content of a regular file.

@@ -12,7 +12,6 @@ what it says, and looked into once in a run.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -30,7 +29,7 @@ from msgspec.structs import replace
 from torchdevlint import __version__
 from torchdevlint.cache.database import FOLDER, Database, Row, clean
 from torchdevlint.config import Settings
-from torchdevlint.files import code_in, content
+from torchdevlint.files import blake2b, code_in, content
 from torchdevlint.model import Report
 from torchdevlint.project.locate import locate, submodule
 from torchdevlint.project.modules import Library, digest_of
@@ -271,7 +270,7 @@ def _numbered(rows: Iterable[Row], known: dict[int, Row]) -> bytes:
     """The numbers of rows, which are made of what they say; the rows, with them, go to those that are `known`."""
     numbers = array("q")
     for row in rows:
-        digest = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         numbers.append(int.from_bytes(digest, "little", signed=True))
         known[numbers[-1]] = (numbers[-1], *row)
     return numbers.tobytes()
@@ -291,7 +290,7 @@ def _context(settings: Settings) -> str:
         settings.device_managed_bases,
     )
     text = repr((_LAYOUT, __version__, _own_code(), stamp_of_others(), sys.version_info[:2], inference))
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import re
 import threading
@@ -11,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 
-from torchdevlint.files import content
+from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
@@ -145,7 +144,7 @@ class ModuleFile:
 
 def digest_of(data: bytes) -> str:
     """A short name for some content."""
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
+    return blake2b(data, digest_size=12).hexdigest()
 
 
 def _digest(text: str) -> str:

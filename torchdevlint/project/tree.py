@@ -6,14 +6,13 @@ project with more than `MOST_FILES` files is not looked through: who imports a m
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from torchdevlint.files import content
+from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
 from torchdevlint.project import locate as places
 from torchdevlint.project.locate import locate, root_of, submodule
@@ -143,7 +142,7 @@ def _files_in(folder: str, folders: list[str], suffixes: tuple[str, ...]) -> Ite
 @lru_cache(maxsize=64)
 def _stamp(root: str, beside_code: bool) -> str:
     files = texts_below(root) if beside_code else files_below(root)
-    return hashlib.blake2b(repr(files).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return blake2b(repr(files).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _name_of(home: str) -> str:
