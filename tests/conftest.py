@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,9 @@ for _name in ("SIGINT", "SIGHUP"):
         signal.signal(getattr(signal, _name), lambda *_: None)
 
 # No test fails because the machine is busy.
-hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("busy")
+BUSY = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("whole", BUSY)
+hypothesis.settings.register_profile("quick", BUSY, max_examples=25)
 
 ACCELERATOR_FILES = ("/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd", "/dev/dri")
 """What drivers leave in the file system: NVIDIA's, those of its boards and of WSL, AMD's and Intel's."""
@@ -81,6 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--without-forks"):
         forked.SERVER.wanted = False
+    hypothesis.settings.load_profile("quick" if "not slow" in config.getoption("markexpr") else "whole")
 
 
 def pytest_unconfigure() -> None:
@@ -88,13 +91,20 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what needs an accelerator where there surely is none: a thousand tests that would all be skipped."""
-    if sys.platform in ("darwin", "win32") or any(map(os.path.exists, ACCELERATOR_FILES)):
-        return
-    needing = [item for item in items if item.get_closest_marker("accelerator")]
+    """Leaves out what would only be skipped: what needs an accelerator, or a library, where there surely is none."""
+    may_be_there = sys.platform in ("darwin", "win32") or any(map(os.path.exists, ACCELERATOR_FILES))
+    installed = cache(lambda name: find_spec(name) is not None)
+
+    def can_run(item: pytest.Item) -> bool:
+        library = item.get_closest_marker("library")
+        if library is not None and not installed(library.args[0]):
+            return False
+        return may_be_there or item.get_closest_marker("accelerator") is None
+
+    needing = [item for item in items if not can_run(item)]
     if needing:
         config.hook.pytest_deselected(items=needing)
-        items[:] = [item for item in items if not item.get_closest_marker("accelerator")]
+        items[:] = [item for item in items if can_run(item)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,11 +153,21 @@ def hold_all(request: pytest.FixtureRequest) -> HoldAll:
 
 
 def a_part(names: Iterable[Any], of: int = 3) -> list[Any]:
-    """As parameters: one of so many in every run, the others where what is `slow` is run too."""
-    params = (
-        name if number % of == 0 else pytest.param(name, marks=pytest.mark.slow) for number, name in enumerate(names)
-    )
-    return list(params)
+    """As parameters: one of so many in every run, the others where what is `slow` is run too. A tuple is several."""
+    given = [name if isinstance(name, tuple) else (name,) for name in names]
+    return [pytest.param(*each, marks=pytest.mark.slow if number % of else ()) for number, each in enumerate(given)]
+
+
+def each_part(parts: int, group: str) -> pytest.MarkDecorator:
+    """Tests that take the number of a `part`, of which the first is in every run.
+
+    Those of a part are of one worker, since all ask for the same results.
+    """
+    params = [
+        pytest.param(*one.values, marks=[*one.marks, pytest.mark.xdist_group(f"{group} {one.values[0]}")])
+        for one in a_part(range(parts), of=parts)
+    ]
+    return pytest.mark.parametrize("part", params)
 
 
 def python(

@@ -137,6 +137,7 @@ for case in sampled(one_of=1000):
 """
 
 
+@pytest.mark.slow
 def test_what_is_told_does_not_hang_on_the_order_of_sets() -> None:
     first, second = (python("-c", TELL_ALL, PYTHONHASHSEED=seed, PYTHONPATH=str(ROOT)).stdout for seed in "12")
     assert first == second

@@ -64,6 +64,7 @@ def measured(linting: SimpleNamespace) -> SimpleNamespace:
     )
 
 
+@pytest.mark.slow
 def test_all_of_it_on_two_files(tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()

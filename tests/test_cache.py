@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import a_part
 from torchdevlint import cache as caches
 from torchdevlint import engine
 from torchdevlint.cache import Cache, database
@@ -326,8 +327,11 @@ def test_what_was_only_just_written_is_read_again(tmp_path: Path) -> None:
     assert [each.code for each in lint(root, folder).diagnostics] == ["TDL201"]
 
 
+@pytest.mark.parametrize("rounds", a_part([25, 150], of=2))
 @pytest.mark.parametrize("table", ["results", "files", "imports", "used"])
-def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_other_types_are_as_good_as_none(
+    tmp_path: Path, table: str, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a database that is otherwise sound, as somebody else may have made it; within its JSON as well."""
     monkeypatch.setattr(caches, "_SETTLED", -(10**12))
     root, folder = tmp_path / "project", tmp_path / "cache"
@@ -336,7 +340,7 @@ def test_values_of_other_types_are_as_good_as_none(tmp_path: Path, table: str, m
     expected, chance = lint(root, None), random.Random(1)
     assert expected.diagnostics
     others: list[object] = [None, 7, -1, 2**62, 1.5, b"\xff", b"\xff" * 8, b"/a\0b", "", "{}", "[7]", "[[]]", "null"]
-    for _ in range(150):
+    for _ in range(rounds):
         lint(root, folder)
         with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "id"]

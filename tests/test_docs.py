@@ -25,6 +25,7 @@ LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 WRITTEN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 
 
+@pytest.mark.slow
 def test_generated_files_are_fresh() -> None:
     done = python("scripts/docs.py", "--check")
     assert (done.returncode, done.stdout) == (0, ""), "run: python scripts/docs.py"

@@ -26,7 +26,7 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
 """
 
 
-@pytest.mark.parametrize("part", a_part(range(8), of=4))
+@pytest.mark.parametrize("part", a_part(range(8), of=8))
 def test_safe_fixes_of_the_cases_lose_no_name_and_leave_nothing_open(part: int) -> None:
     proofs = [prove(case.code.encode(), "case.py") for case in CASES[part::8]]
     fixed = [proof for proof in proofs if proof is not None]

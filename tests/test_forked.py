@@ -144,6 +144,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.slow
 def test_torch_is_there_once_it_is_imported(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(TORCH)
     assert both(tmp_path, "script.py", OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="").returncode == 0

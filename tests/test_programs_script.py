@@ -65,6 +65,7 @@ def test_a_test_with_another_device_is_the_same_test(script: Any) -> None:
     assert (one.gained, one.lost) == (("a::cuda",), ("a::cpu", "a::z[cpu2]"))
 
 
+@pytest.mark.slow
 def test_parts_of_a_suite_that_ran_on_both_are_one_result(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

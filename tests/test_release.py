@@ -102,6 +102,7 @@ def test_the_version_is_written_once() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
 
 
+@pytest.mark.slow
 def test_what_is_in_the_wheel_lints_and_is_a_flake8_plugin(site: Path, tmp_path: Path) -> None:
     (tmp_path / "bug.py").write_text(BUG)
 

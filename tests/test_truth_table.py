@@ -6,6 +6,9 @@ import json
 import os
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,26 +28,35 @@ from benchmarks.truth.normalise import normalise
 from benchmarks.truth.records import Stamp, by_case, read, stamps, write
 from benchmarks.truth.table import render
 from tests import forked
+from tests.conftest import a_part
 from torchdevlint.symptoms import recognise
 
 pytestmark = pytest.mark.xdist_group("truth")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
 MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError", "UnboundLocalError"}
+PARTS = 3
 STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
 
 
-def run_in_fork(backend: str) -> Run:
+def run_in_fork(backend: str, cases: Sequence[Case] = ALL, **options: float) -> Run:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subprocess, "Popen", forked.Popen)
-        return run(ALL, backend)
+        return run(cases, backend, **options)
+
+
+@cache
+def part_simulated(part: int) -> Run:
+    """One of the `PARTS` of the table on the simulated backend, with cases of every group."""
+    return run_in_fork(SIMULATED, ALL[part::PARTS])
 
 
 @pytest.fixture(scope="module")
 def simulated() -> Run:
+    """All of the table."""
     if not hasattr(os, "fork"):
         pytest.skip("the truth table runs in forked processes")
-    pytest.importorskip("torchdevlint.runtime.simulated")
-    return run_in_fork(SIMULATED)
+    runs = [part_simulated(part) for part in range(PARTS)]
+    return replace(runs[0], observed={name: seen for each in runs for name, seen in each.observed.items()})
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +86,12 @@ def test_every_program_compiles_and_shows_something_or_may_raise():
             assert "seen" in case.program, case.id
 
 
-def test_every_expectation_names_its_source():
+def test_every_expectation_names_its_source_and_contradicts_no_record():
+    """What a real GPU did is the truth: a source that says otherwise was misread."""
     assert [case.id for case in ALL if case.expects and not case.expects.source] == []
+    records = by_case(ALL)
+    wrong = [c.id for c in ALL if c.expects and c.id in records and not meets(c.expects, records[c.id].observed)]
+    assert wrong == []
 
 
 def test_a_program_with_two_devices_says_so():
@@ -88,6 +104,7 @@ def test_exceptions_are_of_cases_and_have_reasons():
     assert all(len(reason) > 20 for reason in EXCEPTIONS.values())
 
 
+@pytest.mark.slow
 def test_the_control_run_finds_no_mistake_in_a_program(control: Run):
     """On the plain CPU a program may fail for want of CUDA, and never for a name or a call that is wrong."""
     mistaken = []
@@ -101,20 +118,18 @@ def test_the_control_run_finds_no_mistake_in_a_program(control: Run):
     assert mistaken == []
 
 
+@pytest.mark.slow
 def test_most_programs_end_well_on_the_plain_cpu(control: Run):
     assert sum(seen["outcome"] == "ok" for seen in control.observed.values()) > 0.8 * len(ALL)
 
 
-def test_the_simulated_backend_does_what_the_sources_state(simulated: Run):
-    wrong = contradictions(judge(ALL, simulated.observed, {}))
-    assert [f"{one.case.id}: {tell(one.observed)}" for one in wrong] == []
-
-
-def test_the_simulated_backend_agrees_with_real_gpus(simulated: Run):
-    records = by_case(ALL)
-    if not records:
-        pytest.skip("no record of a real GPU is in the repository: nothing to agree with, every case is unrecorded")
-    wrong = disagreements(judge(ALL, simulated.observed, records))
+@forks
+@pytest.mark.parametrize("part", a_part(range(PARTS)))
+def test_the_simulated_backend_does_what_the_sources_state(part: int):
+    """And what real GPUs did, as far as the repository has records of it."""
+    judged = judge(ALL[part::PARTS], part_simulated(part).observed, by_case(ALL))
+    assert [f"{one.case.id}: {tell(one.observed)}" for one in contradictions(judged)] == []
+    wrong = disagreements(judged)
     assert [f"{one.case.id}: {tell(one.observed)} / recorded: {tell(one.recorded or {})}" for one in wrong] == []
 
 
@@ -126,15 +141,6 @@ def test_cases_that_cannot_be_run_are_no_difference(monkeypatch: pytest.MonkeyPa
     ended = CliRunner().invoke(command_line.main, ["compare", "--json", "--only", "creation/zeros/no-device"])
     assert ended.exit_code == 2
     assert "the backend does not start" in ended.output
-
-
-def test_no_stated_expectation_contradicts_a_record():
-    """What a real GPU did is the truth: a source that says otherwise was misread."""
-    records = by_case(ALL)
-    if not records:
-        pytest.skip("no record of a real GPU is in the repository")
-    wrong = [c.id for c in ALL if c.expects and c.id in records and not meets(c.expects, records[c.id].observed)]
-    assert wrong == []
 
 
 @pytest.mark.accelerator
@@ -242,7 +248,7 @@ def test_a_case_that_dies_or_hangs_costs_only_itself():
         Case("x/killed", "import os\nos.kill(os.getpid(), 11)\n"),
         Case("x/after", "seen['r'] = 2\n"),
     ]
-    seen = run(cases, CONTROL, seconds=3.0).observed
+    seen = run_in_fork(CONTROL, cases, seconds=3.0).observed
     assert [seen[case.id]["outcome"] for case in cases] == ["ok", "died", "died", "died", "ok"]
     assert seen["x/hangs"]["detail"] == "no end"
 
@@ -250,7 +256,7 @@ def test_a_case_that_dies_or_hangs_costs_only_itself():
 @forks
 def test_an_observation_has_no_addresses_and_is_json():
     program = "seen['t'] = torch.ones(2)\nseen['o'] = object()\nseen['n'] = np.ones(1)\nseen['d'] = torch.float16\n"
-    seen = run([Case("x/y", program)], CONTROL).observed["x/y"]
+    seen = run_in_fork(CONTROL, [Case("x/y", program)]).observed["x/y"]
     assert seen["seen"] == {
         "t": "cpu float32 [2]",
         "o": "a object",
@@ -274,6 +280,7 @@ OTHER_REASONS = {"number-types": "dtype", "determinism": "determinism"}
 """Groups of such cases, and what their errors are recognised as."""
 
 
+@pytest.mark.slow
 @forks
 def test_what_raises_on_accelerators_alone_is_in_the_table_of_error_texts(simulated: Run, control: Run) -> None:
     raised = {name: seen["message"] for name, seen in simulated.observed.items() if seen["outcome"] == "raises"}

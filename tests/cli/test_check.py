@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked
-from tests.conftest import ROOT
+from tests.conftest import ROOT, a_part
 from tests.forked import python
 from torchdevlint import __version__
 from torchdevlint.report import FORMATS
@@ -256,7 +256,7 @@ def test_names_that_are_no_text_do_no_harm(project: Path) -> None:
         assert "\x1b" not in done.stdout
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", a_part(["ascii", "latin-1", "utf-8"]))
 def test_any_output_encoding_will_do(project: Path, encoding: str) -> None:
     (project / "src" / "bug.py").write_text("import torch\n\nx = torch.load('日本語')\n", encoding="utf-8")
     for output_format in FORMATS:

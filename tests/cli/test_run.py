@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests import forked
-from tests.conftest import ROOT, a_part
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="programs need torch")
 
@@ -124,7 +124,6 @@ def test_json_has_everything(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.usefixtures("at_its_own_start")
 def test_a_clean_program_keeps_its_exit_code_input_and_output(tmp_path: Path) -> None:
     code = "import sys, torch\nprint(sys.argv[1:], input())\nsys.exit(7)\n"
     done = run(tmp_path, sys.executable, program(tmp_path, code), "--epochs", "-v", stdin="hello\n")
@@ -183,6 +182,7 @@ def test_an_error_of_a_loaders_worker_is_the_programs(tmp_path: Path) -> None:
     assert not report["handled"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_its_own_start")
 @pytest.mark.skipif(sys.platform != "linux", reason="processes that say nothing are seen on Linux only")
 def test_a_process_that_hides_is_no_clean_run(tmp_path: Path) -> None:
@@ -211,8 +211,9 @@ def test_an_error_that_is_logged_and_ends_the_program_is_reported(tmp_path: Path
     assert error["where"] == "caught by the program, which then ended with exit code 3"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_its_own_start")
-@pytest.mark.parametrize("end", a_part(["os._exit(5)", "os.execv(sys.executable, [sys.executable, '-c', 'exit(5)'])"]))
+@pytest.mark.parametrize("end", ["os._exit(5)", "os.execv(sys.executable, [sys.executable, '-c', 'exit(5)'])"])
 def test_a_program_that_leaves_at_once_leaves_its_record(end: str, tmp_path: Path) -> None:
     code = f"import os, sys, torch\ntorch.ones(2).to('meta')\n{end}\n"
     report = recorded(tmp_path, sys.executable, program(tmp_path, code), status=5)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import forked
-from tests.conftest import ROOT
+from tests.conftest import ROOT, a_part
 from torchdevlint.explain.pasted import SHORT, read
 
 MODEL = '''\
@@ -269,10 +269,11 @@ def test_colours_and_width_do_not_change_what_is_said(project: Path) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
-def test_a_long_log_with_one_traceback_in_it() -> None:
-    """Fifty megabytes, in which nothing else is an error and every line could be taken for one at a glance."""
+@pytest.mark.parametrize("megabytes", a_part([5, 50]))
+def test_a_long_log_with_one_traceback_in_it(megabytes: int) -> None:
+    """Nothing else in it is an error, and every line could be taken for one at a glance."""
     line = "2024-01-01 12:00:00,123 - INFO - step 1234: loss 0.1234, cuda:0, no Warning, no Errors on this device\n"
-    around = line * (25_000_000 // len(line))
+    around = line * (megabytes * 500_000 // len(line))
     error, others = read(around + traceback() + around)
     assert error is not None
     assert error.user is not None

@@ -36,13 +36,14 @@ MODULES = {
     "pytorch_metric_learning.losses.TripletMarginLoss": False,
 }
 """Modules, and whether an instance has an attribute ``device`` (None: it is a function that gives one)."""
-OTHERS = (
+OF_LIBRARIES = (
     "transformers.BertTokenizer transformers.BertConfig transformers.TFBertModel transformers.Trainer "
     "transformers.DataCollatorForLanguageModeling transformers.BatchEncoding transformers.AutoModelForCausalLM "
     "diffusers.EMAModel diffusers.training_utils.EMAModel diffusers.StableDiffusionPipeline torch_geometric.data.Data "
     "torchvision.models.ResNet50_Weights torchvision.models.googlenet.GoogLeNetOutputs torchvision.models.resnet50 "
-    "timm.models.FeatureInfo timm.create_model pytorch_lightning.Trainer accelerate.Accelerator model.Model"
+    "timm.models.FeatureInfo timm.create_model pytorch_lightning.Trainer accelerate.Accelerator"
 ).split()
+OTHERS = [*OF_LIBRARIES, "model.Model"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -58,7 +59,10 @@ def test_what_is_no_module(name: str) -> None:
     assert not libraries.is_module(name)
 
 
-@pytest.mark.parametrize("name", [*MODULES, *OTHERS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.library(name.partition(".")[0])) for name in [*MODULES, *OF_LIBRARIES]],
+)
 def test_the_installed_library_agrees(name: str) -> None:
     path, _, last = name.rpartition(".")
     try:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import each_part
 from torchdevlint.flow.knowledge import torch_api
 
 from .snippets import HEAD, mixed_rows
@@ -198,24 +199,31 @@ def tensors(expression: str, value: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{expression}[{place}]", each
 
 
-at_once = pytest.mark.xdist_group("behaviour")
-"""Of one worker, since all ask for the same results."""
+PARTS = 3
+of_each_part = each_part(PARTS, "behaviour")
+
+
+def operations() -> list[tuple[str, str]]:
+    """Each with its namespace; that of methods is empty."""
+    named = [(space, name) for space, names in SPACES.items() for name in sorted(names - torch_api.FACTORIES)]
+    return [*named, *(("", name) for name in sorted(METHODS - set(torch_api.DEVICE_METHODS) - NOT_CALLED))]
 
 
 @cache
-def results() -> tuple[tuple[str, str, int], ...]:
-    """Each expression of a tensor that torch could make, with its operation and number of dimensions."""
-    found = []
-    named = [(space, name) for space, names in SPACES.items() for name in sorted(names - torch_api.FACTORIES)]
-    named += [("", name) for name in sorted(METHODS - set(torch_api.DEVICE_METHODS) - NOT_CALLED)]
+def results_of(space: str, name: str) -> tuple[tuple[str, str, int], ...]:
+    """Each expression of a tensor that torch could make, with the operation and the number of dimensions."""
     with quietly():
-        for space, name in named:
-            for group in forms_of(space, name):
-                made = [(each, value) for form in group for each, value in tensors(form, evaluate(form))]
-                found += [(expression, name, tensor.ndim) for expression, tensor in made]
-                if made:
-                    break
-    return tuple(found)
+        for group in forms_of(space, name):
+            made = [(each, value) for form in group for each, value in tensors(form, evaluate(form))]
+            if made:
+                return tuple((expression, name, tensor.ndim) for expression, tensor in made)
+    return ()
+
+
+def results(part: int) -> list[tuple[str, str, int]]:
+    """Those of one of the `PARTS` of all operations; functions and methods of a name are of the same part."""
+    names = sorted({name for _, name in operations()})[part::PARTS]
+    return [each for space, name in operations() if name in names for each in results_of(space, name)]
 
 
 def reported(expressions: list[str]) -> set[str]:
@@ -245,31 +253,31 @@ def test_the_number_of_dimensions_of_what_is_written(expression: str) -> None:
         assert known_as_one or expression in UNKNOWN_FORMS
 
 
-@at_once
-def test_0_dim_results_do_not_clash() -> None:
-    expressions = [expression for expression, _, ndim in results() if ndim == 0]
-    assert len(expressions) > 500
+@of_each_part
+def test_0_dim_results_do_not_clash(part: int) -> None:
+    expressions = [expression for expression, _, ndim in results(part) if ndim == 0]
+    assert len(expressions) > 500 // PARTS
     assert sorted(reported(expressions)) == []
 
 
-@at_once
-def test_results_with_dimensions_do() -> None:
+@of_each_part
+def test_results_with_dimensions_do(part: int) -> None:
     """Of most operations; what may be 0-dim is only known where the arguments say so."""
-    found = reported([expression for expression, _, ndim in results() if ndim])
-    operations = {name for _, name, ndim in results() if ndim}
-    silent = operations - {name for expression, name, _ in results() if expression in found}
-    assert len(operations) > 300
+    found = reported([expression for expression, _, ndim in results(part) if ndim])
+    names = {name for _, name, ndim in results(part) if ndim}
+    silent = names - {name for expression, name, _ in results(part) if expression in found}
+    assert len(names) > 300 // PARTS
     one_or_several = {"unique_consecutive"}
     assert silent <= torch_api.MAYBE_SCALAR | torch_api.CROSSING | one_or_several, sorted(silent)
 
 
-@at_once
-def test_results_are_where_the_operands_are() -> None:
+@of_each_part
+def test_results_are_where_the_operands_are(part: int) -> None:
     """On the meta device, which runs every operation for its shape: no listed one ends up anywhere else."""
     with quietly():
         elsewhere = {
             name
-            for expression, name, _ in results()
+            for expression, name, _ in results(part)
             if name not in torch_api.CROSSING
             for _, tensor in tensors(expression, evaluate(on_meta(expression)))
             if tensor.device.type != "meta"
@@ -297,7 +305,8 @@ def test_what_may_be_0_dim_is_somewhere(name: str) -> None:
     if name in RARELY_0_DIM:
         assert evaluate(RARELY_0_DIM[name]).ndim == 0
     else:
-        assert any(each == name and ndim == 0 for _, each, ndim in results())
+        found = [each for space, named in operations() if named == name for each in results_of(space, named)]
+        assert any(ndim == 0 for _, _, ndim in found)
 
 
 RARELY_0_DIM = {"squeeze": "torch.ones(1).squeeze()", "take": "torch.ones(3).take(torch.tensor(0))"}

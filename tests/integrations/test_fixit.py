@@ -57,6 +57,7 @@ def test_findings_are_reported_and_fixed(place: Path) -> None:
     assert fixit("lint", "train.py", cwd=place)[0] == 0
 
 
+@pytest.mark.slow
 def test_comments_and_settings_hold(place: Path) -> None:
     (place / "pyproject.toml").write_text(CONFIG + '[tool.torchdevlint]\nextend-exclude = ["excluded.py"]\n')
     line = "import torch\nx = torch.load('m.pt')"

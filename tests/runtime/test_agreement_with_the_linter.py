@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import each_part
 from tests.flow.snippets import HEAD, mixed_rows
 from tests.runtime import operations
 from torchdevlint.flow.knowledge import torch_api
@@ -31,8 +32,9 @@ from torchdevlint.runtime.simulated import simulate  # noqa: E402
 
 LETTER = re.compile(rf"(?<![\w.\"])([{''.join(operations.MADE)}])(?![\w=(\"])")
 THERE, PLAIN, SCALAR = "there", "on the CPU", "0-dim on the CPU"
-pytestmark = pytest.mark.xdist_group("agreement")
 BATCH = 400
+PARTS = 3
+of_each_part = each_part(PARTS, "agreement")
 
 LISTED = {
     "torch": torch_api.TORCH_TENSOR | torch_api.TORCH_TUPLE | torch_api.TORCH_LIST | torch_api.TORCH_PLAIN,
@@ -167,19 +169,31 @@ def all_lines() -> list[Line]:
 
 
 @cache
-def lines() -> tuple[Line, ...]:
-    """Those that can be run on a CPU."""
-    return tuple(line for line in all_lines() if not isinstance(evaluate(line.text, torch.ones(3, 3)), Exception))
+def of_part(part: int) -> tuple[Line, ...]:
+    """Those of one of the `PARTS` of all operations."""
+    names = sorted({line.name for line in all_lines()})[part::PARTS]
+    return tuple(line for line in all_lines() if line.name in names)
+
+
+def listed(table: Iterable[str], part: int) -> set[str]:
+    """The operations of a table that are of a part."""
+    return names(table) & {line.name for line in of_part(part)}
 
 
 @cache
-def reported() -> frozenset[Line]:
+def lines(part: int) -> tuple[Line, ...]:
+    """Those that can be run on a CPU."""
+    return tuple(line for line in of_part(part) if not isinstance(evaluate(line.text, torch.ones(3, 3)), Exception))
+
+
+@cache
+def reported(part: int) -> frozenset[Line]:
     head = [*HEAD.splitlines(), "class Net(nn.Module):", "    def forward(self, x: torch.Tensor):"]
     found: set[Line] = set()
-    for start in range(0, len(lines()), BATCH):
-        part = lines()[start : start + BATCH]
-        rows = mixed_rows("\n".join([*head, *(f"        y = {line.text}" for line in part)]))
-        found.update(part[row - len(head) - 1] for row in rows)
+    for start in range(0, len(lines(part)), BATCH):
+        some = lines(part)[start : start + BATCH]
+        rows = mixed_rows("\n".join([*head, *(f"        y = {line.text}" for line in some)]))
+        found.update(some[row - len(head) - 1] for row in rows)
     return frozenset(found)
 
 
@@ -191,11 +205,11 @@ def places(value: Any) -> set[str]:
 
 
 @cache
-def outcomes() -> dict[Line, str | set[str]]:
+def outcomes(part: int) -> dict[Line, str | set[str]]:
     """The exception of each line on a simulated accelerator, or where its results are."""
     with simulate(2):
         x = torch.ones(3, 3, device="cuda")
-        found = {line: evaluate(line.text, x) for line in lines()}
+        found = {line: evaluate(line.text, x) for line in lines(part)}
         return {
             line: f"{type(value).__name__}: {value}" if isinstance(value, Exception) else places(value)
             for line, value in found.items()
@@ -220,32 +234,36 @@ def test_every_listed_operation_is_called() -> None:
     assert missing == names(NOT_CALLED)
 
 
-def test_every_call_runs_on_a_cpu() -> None:
-    running = {line.text for line in lines()}
-    broken = [line for line in all_lines() if line.place == THERE and line.text not in running]
+@of_each_part
+def test_every_call_runs_on_a_cpu(part: int) -> None:
+    running = {line.text for line in lines(part)}
+    broken = [line for line in of_part(part) if line.place == THERE and line.text not in running]
     in_place = re.compile(r"\w_\(")
-    removed = {name for group, (since, _) in REMOVED.items() if since <= RELEASE for name in group.split()}
-    assert {line.name for line in broken if not in_place.search(line.text)} == removed
+    removed = [group for group, (since, _) in REMOVED.items() if since <= RELEASE]
+    assert {line.name for line in broken if not in_place.search(line.text)} == listed(removed, part)
 
 
-def test_on_one_device_it_runs_and_gives_what_is_there() -> None:
+@of_each_part
+def test_on_one_device_it_runs_and_gives_what_is_there(part: int) -> None:
     """The linter takes the result of an operation to be where its operands are."""
-    alone = {line: outcome for line, outcome in outcomes().items() if line.place == THERE}
-    assert len(alone) > 900
+    alone = {line: outcome for line, outcome in outcomes(part).items() if line.place == THERE}
+    assert len(alone) > 900 // PARTS
     refused = {line.name: outcome for line, outcome in alone.items() if isinstance(outcome, str)}
-    assert refused.keys() == names(NOT_ON_CUDA), refused
+    assert refused.keys() == listed(NOT_ON_CUDA, part), refused
     elsewhere = {line.name for line, outcome in alone.items() if isinstance(outcome, set) and outcome - {"cuda"}}
-    assert elsewhere == names(ELSEWHERE)
-    assert [line.text for line in reported() if line.place == THERE] == []
+    assert elsewhere == listed(ELSEWHERE, part)
+    assert [line.text for line in reported(part) if line.place == THERE] == []
 
 
-def test_what_is_reported_raises() -> None:
-    lost = [line for line in reported() if not isinstance(outcomes()[line], str)]
-    assert len(reported()) > 700
-    assert {line.name for line in lost} == names(REPORTED_IN_VAIN), sorted(line.text for line in lost)
+@of_each_part
+def test_what_is_reported_raises(part: int) -> None:
+    lost = [line for line in reported(part) if not isinstance(outcomes(part)[line], str)]
+    assert len(reported(part)) > 700 // PARTS
+    assert {line.name for line in lost} == listed(REPORTED_IN_VAIN, part), sorted(line.text for line in lost)
 
 
-def test_what_raises_is_reported() -> None:
-    mixed = [line for line, outcome in outcomes().items() if line.place != THERE and isinstance(outcome, str)]
-    missed = [line for line in mixed if line not in reported() and line.name not in names(NOT_ON_CUDA)]
-    assert {line.name for line in missed} == names(NOT_REPORTED), sorted(line.text for line in missed)
+@of_each_part
+def test_what_raises_is_reported(part: int) -> None:
+    mixed = [line for line, outcome in outcomes(part).items() if line.place != THERE and isinstance(outcome, str)]
+    missed = [line for line in mixed if line not in reported(part) and line.name not in names(NOT_ON_CUDA)]
+    assert {line.name for line in missed} == listed(NOT_REPORTED, part), sorted(line.text for line in missed)

@@ -254,7 +254,7 @@ def appears(note: Path, within: float = 60.0) -> None:
     assert note.exists()
 
 
-@pytest.mark.parametrize("name", a_part(TARGETS, of=5))
+@pytest.mark.parametrize("name", a_part(TARGETS, of=10))
 def test_every_target_gets_its_answer_and_leaves_nothing(server: Server, mark: str, tmp_path: Path, name: str) -> None:
     target = TARGETS[name]
     began = time.monotonic()
@@ -399,6 +399,7 @@ def test_without_fork_an_answer_cannot_be_printed_either(tmp_path: Path, monkeyp
     assert marked(word) == []
 
 
+@pytest.mark.slow
 def test_servers_are_forks_of_one_process_and_outlive_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not can_fork():
         pytest.skip("this system has no open files that stand for processes")

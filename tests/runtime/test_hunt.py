@@ -431,6 +431,45 @@ def hunted(package: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     return result.return_value, json.loads(result.stdout)
 
 
+FEW = {
+    "few.py": """
+        import torch
+        from torch import nn
+
+
+        def factory(x: torch.Tensor) -> torch.Tensor:
+            return x * torch.ones(x.shape[-1])
+
+
+        def says_where(x: torch.Tensor, use_cuda: bool = False) -> torch.Tensor:
+            return x * torch.ones(8, device=x.device if use_cuda else "cpu")
+
+
+        class Remembers(nn.Module):
+            def __init__(self, dim: int) -> None:
+                super().__init__()
+                self.layer, self.mask = nn.Linear(dim, dim), None
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                if self.mask is None:
+                    self.mask = torch.ones(x.shape, device=x.device)
+                return self.layer(x) * self.mask.to(next(self.parameters()).dtype)
+    """
+}
+
+
+@pytest.mark.usefixtures("_forked")
+def test_each_way_to_run_a_target_finds_its_bugs(tmp_path: Path) -> None:
+    code, report = hunted(project(tmp_path, "few", FEW), "--max-tries", "8", "--write-reproducers", str(tmp_path / "s"))
+    found = {(bug["failure"]["target"]["qualname"], bug["failure"]["mode"]) for bug in report["bugs"]}
+    assert code == 1
+    assert found == {("factory", modes.CALL), ("Remembers", modes.BACK), ("Remembers", modes.PARALLEL)}
+    sorts = {one["target"]["qualname"]: [each["sort"] for each in one["failures"]] for one in report["targets"]}
+    assert sorts["says_where"] == ["contract"]
+    assert len(list((tmp_path / "s").iterdir())) == len(found)
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("_forked")
 def test_bugs_are_found_and_what_is_right_is_not(tmp_path: Path) -> None:
     package, scripts, record = project(tmp_path, "seeded", SEEDED), tmp_path / "scripts", tmp_path / "record"
@@ -497,6 +536,7 @@ def _the_record_spares_a_second_hunt(package: Path, record: Path, report: dict[s
     assert "the record of another hunt" in other.output
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_forked")
 def test_values_come_from_examples_and_from_a_command(tmp_path: Path) -> None:
     package, scripts = project(tmp_path, "shown", SHOWN), tmp_path / "scripts"
@@ -543,6 +583,7 @@ def test_values_come_from_examples_and_from_a_command(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_forked")
 def test_what_a_target_asks_for_is_given(tmp_path: Path) -> None:
     package = project(tmp_path, "asking", ASKING)
@@ -582,6 +623,7 @@ def test_what_makes_tensors_without_a_device_is_hunted_first(tmp_path: Path) -> 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_does_harm_ends_with_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     package = project(tmp_path, "hostile", HOSTILE)

@@ -72,6 +72,7 @@ def test_every_probe_confirms_on_simulated_accelerators(code: str, server: Serve
     assert_explained(code, judgement)
 
 
+@pytest.mark.accelerator
 @pytest.mark.parametrize("code", ON_ACCELERATORS)
 def test_every_probe_confirms_on_real_accelerators(code: str, server: Server) -> None:
     there = accelerator(machine(), "auto")

@@ -218,7 +218,7 @@ def climbed(bench: Bench, case: Case) -> Climb:
     return bench.climb(by_hand(bench.write(text), case.code, case.marked, *case.notes, symptom=case.symptom))
 
 
-@pytest.mark.parametrize("name", a_part(CASES))
+@pytest.mark.parametrize("name", a_part(CASES, of=6))
 def test_a_verdict_is_about_the_flagged_expression_and_its_operands(bench: Bench, name: str) -> None:
     case = CASES[name]
     found = climbed(bench, case)

@@ -566,7 +566,7 @@ def test_correct_code_is_refuted_where_all_of_it_was_run(bench: Bench, name: str
     )
 
 
-@pytest.mark.parametrize("name", a_part(RIGHT))
+@pytest.mark.parametrize("name", a_part(RIGHT, of=6))
 def test_a_slice_of_correct_code_says_nothing(bench: Bench, name: str) -> None:
     assert bench.climb(pointed_at(bench, RIGHT[name], snippets.MISSING)).judgement is None
 
@@ -1014,7 +1014,7 @@ INCONCLUSIVE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", a_part(INCONCLUSIVE))
+@pytest.mark.parametrize("name", a_part(INCONCLUSIVE, of=6))
 def test_what_shows_nothing_says_why(bench: Bench, name: str) -> None:
     silent = INCONCLUSIVE[name]
     path = bench.write(silent.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import a_part
 from tests.runtime.execute.bench import Bench, by_hand
 from torchdevlint.runtime.verify.verdict import Rung, Verdict
 
@@ -19,7 +20,7 @@ def on_host(x: torch.Tensor):
 """
 
 
-@pytest.mark.parametrize("place", ["cpu", "cuda", "cuda:0"])
+@pytest.mark.parametrize("place", a_part(["cpu", "cuda", "cuda:0"]))
 @pytest.mark.parametrize("before", ["", MISSING])
 def test_a_device_equals_no_string(bench: Bench, place: str, before: str) -> None:
     """For the CPU the tensor is there: a test that is false of an accelerator is right."""
@@ -50,7 +51,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "verdict"), ASKED)
+@pytest.mark.parametrize(("asked", "verdict"), a_part(ASKED))
 def test_an_answer_counts_where_names_would_give_another_one(bench: Bench, asked: str, verdict: str | None) -> None:
     path = bench.write(f"import torch\n\n\ndef ask(x: torch.Tensor):\n    return 1 if {asked} else 0\n")
     judgement = bench.climb(by_hand(path, "TDL311", asked)).judgement

@@ -184,6 +184,7 @@ print(json.dumps([found.values, found.runs, found.why, tried]))
 """
 
 
+@pytest.mark.slow
 def test_the_hash_seed_and_the_process_decide_nothing() -> None:
     done = [python("-c", SCRIPT, PYTHONHASHSEED=seed) for seed in ("0", "4711")]
     assert [each.returncode for each in done] == [0, 0], done[0].stderr

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="runs slices with torch")
 
+from tests.conftest import a_part  # noqa: E402
 from tests.runtime.execute.bench import Bench, by_hand, target_of  # noqa: E402
 from torchdevlint.runtime.execute.errors import CannotBeginError  # noqa: E402
 from torchdevlint.runtime.execute.slices import SliceProgram, programs  # noqa: E402
@@ -221,14 +222,14 @@ LEFT_BEFORE = """
 
 @pytest.mark.parametrize(
     ("test", "first", "is_shown"),
-    [
+    a_part([
         ("if hasattr(array, 'detach'):", "array.detach().cpu()", False),
         ("if isinstance(array, torch.Tensor):", "array.cpu()", False),
         ("if not torch.is_tensor(array):", "array", True),
         ("if array is None:", "array", True),
         ("if nolibrary.knows(array):", "array", True),
         ("if shape is not None:", "array", True),
-    ],
+    ]),
 )
 def test_values_with_which_the_function_leaves_before_are_none(
     bench: Bench, test: str, first: str, is_shown: bool

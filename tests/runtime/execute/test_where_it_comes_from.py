@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import a_part
 from tests.runtime.execute.bench import Bench, by_hand
 from torchdevlint.runtime.verify.verdict import Verdict
 
@@ -101,7 +102,7 @@ class Scores(a_library_that_is_not_there.Metric):
 
 @pytest.mark.parametrize(
     ("fills", "confirmed"),
-    [
+    a_part([
         ("self.vectors.append(vectors)", True),
         ("self.vectors.append(vectors.detach())", True),
         ("self.vectors.append(vectors.detach().cpu())", False),
@@ -115,7 +116,7 @@ class Scores(a_library_that_is_not_there.Metric):
         ("self.vectors[0] = vectors.cpu()", False),
         ("self.vectors += [vectors.cpu()]", False),
         ("self.vectors = [vectors.to('cpu')]", False),
-    ],
+    ]),
 )
 def test_a_slice_does_not_know_what_other_methods_put_into_an_attribute(
     bench: Bench, fills: str, confirmed: bool

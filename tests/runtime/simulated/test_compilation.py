@@ -8,7 +8,7 @@ import io
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -26,9 +26,10 @@ def listener() -> Iterator[Recorder]:
         yield heard
 
 
-@torch.compile  # type: ignore[untyped-decorator]
-def compiled_before(x: torch.Tensor) -> torch.Tensor:
-    return x.cuda() + 1
+@pytest.fixture(scope="module")
+def compiled_before() -> Callable[[torch.Tensor], torch.Tensor]:
+    """Made before the simulation of a test begins, since fixtures of modules are made first."""
+    return torch.compile(lambda x: x.cuda() + 1)
 
 
 @torch.jit.script  # type: ignore[untyped-decorator]
@@ -45,7 +46,9 @@ def test_a_compiled_module_keeps_its_wrapper_and_is_checked(listener: Recorder) 
     assert set(listener.limitations) == {"torch.compile: the functions ran without being compiled"}
 
 
-def test_compiled_functions_run(listener: Recorder) -> None:
+def test_compiled_functions_run(
+    compiled_before: Callable[[torch.Tensor], torch.Tensor], listener: Recorder
+) -> None:
     @torch.compile(fullgraph=True, mode="reduce-overhead")  # type: ignore[untyped-decorator]
     def twice(x: torch.Tensor) -> torch.Tensor:
         return x.to("cuda:1") * 2
@@ -222,6 +225,7 @@ print(len(list(torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).graph.node
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(release_of(torch.__version__) < (2, 13), reason="older releases have it imported before")
 def test_a_simulation_that_lasts_does_without_dynamo_until_it_is_wanted() -> None:
     """Optimizers import it, in the middle of the simulation; compiled functions run as Python all the same."""
