@@ -135,6 +135,37 @@ def test_a_helper_beside_code_that_knows_devices(tmp_path: Path, name: str, old:
     assert found(root) == ["metric.py:TDL014"]
 
 
+REPORT = """import torch
+from metric import spread
+from net import Net
+from reading import rows
+
+def report():
+    Net().train()
+    print(spread(rows("results.csv")))
+"""
+BY_NAME = "import importlib\nimport sys\n\nimportlib.import_module(sys.argv[1]).report()\n"
+
+
+@pytest.mark.parametrize(
+    ("main", "old", "new", "expected"),
+    [
+        (BY_NAME, "", "", []),
+        ("import sys\n\nprint(sys.argv[1])\n", "", "", ["metric.py:TDL014"]),
+        (BY_NAME, 'rows("results.csv")', "torch.zeros(3).cuda()", ["metric.py:TDL014"]),
+    ],
+    ids=["by name", "by nobody", "with a tensor of CUDA"],
+)
+def test_a_helper_of_files_that_programs_come_to_by_name(
+    tmp_path: Path, main: str, old: str, new: str, expected: list[str]
+) -> None:
+    """No import leads from the program to `report`; it is no library for all that."""
+    files = {"metric": METRIC, "net": NET, "reading": READING, "report": REPORT.replace(old, new), "main": main}
+    root = application(tmp_path, **files)
+    assert found(root) == expected
+    assert found(root, "TDL014") == ["metric.py:TDL014"]
+
+
 SETUP = "from setuptools import find_packages, setup\n\nsetup(name='spreads', packages=find_packages())\n"
 
 

@@ -28,7 +28,7 @@ from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
-from torchdevlint.flow.unreached import Unreached
+from torchdevlint.flow.unreached import LOADED_BY_NAME, Unreached
 from torchdevlint.flow.ways import Ways, names_on_the_way
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
@@ -58,7 +58,8 @@ class Home:
         if fact.at.file or self._project is None:
             return fact
         is_seen = self._is_seen or self._stands_alone
-        return replace(fact, at_home=True) if self._is_left_over or (is_seen and self._hurts_nobody(fact)) else fact
+        hurts_nobody = self._hurts_nobody(fact) if is_seen else self._is_of_tensors_of_the_cpu(fact)
+        return replace(fact, at_home=True) if self._is_left_over or hurts_nobody else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
         if self._is_seen and self._unreached.holds(fact.at.row):
@@ -79,7 +80,7 @@ class Home:
             return self._is_moved_by_callers(fact)
         if isinstance(fact, ReadOnHost):
             return fact.as_given
-        return isinstance(fact, MixedDevices) and self._is_of_tensors_of_the_cpu(fact)
+        return self._is_of_tensors_of_the_cpu(fact)
 
     @property
     def _is_for_cuda(self) -> bool:
@@ -115,13 +116,23 @@ class Home:
         gives_it = bool(returned) and all(dotted_path(each.value or function) == fact.receiver for each in returned)
         return gives_it and bool(sites) and are_moved_at_once(sites)
 
-    def _is_of_tensors_of_the_cpu(self, fact: MixedDevices) -> bool:
+    def _is_of_tensors_of_the_cpu(self, fact: Fact) -> bool:
         """Whether a function that does not speak of devices mixes what it makes with an argument that nobody places."""
-        if not self._is_seen or fact.placed_by_caller or not fact.creations:
+        if not isinstance(fact, MixedDevices) or fact.placed_by_caller or not fact.creations:
             return False
         if fact.other_origin != "argument" or fact.entry != "function":
             return False
-        return not is_in_what_knows_devices(self._tree, fact.at.row)
+        if is_in_what_knows_devices(self._tree, fact.at.row):
+            return False
+        return self._is_seen or self._may_be_run_by_name
+
+    @cached_property
+    def _may_be_run_by_name(self) -> bool:
+        """Whether it is of an application, with programs that come to some of its files by names which are texts."""
+        assert self._project is not None
+        if not is_application(self._project) or len(self._project.saying(()) or ()) < FEWEST_OTHERS:
+            return False
+        return any(self._project.saying((word,)) for word in LOADED_BY_NAME)
 
     @cached_property
     def _is_seen(self) -> bool:

@@ -29,7 +29,7 @@ _REGISTERS_NOTHING = frozenset(
 _DYNAMIC = regex(r"(?<![.\w])(?:globals|eval|exec|__import__)\(|import_module|\bfire\b|getmembers|\bsys\.modules\b")
 _OF_AN_OBJECT = regex(r"\bvars\(\s*(\w+)|\b(\w+)\.__dict__|\bgetattr\(\s*(\w+)[\w.]*\s*,\s*[^'\"\s]")
 """What looks up names of a module, where it is asked of one."""
-_LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
+LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
 """How a program comes to a file that no import statement names."""
 
 
@@ -67,7 +67,7 @@ class Unreached:
         texts = [each.text for each in (held, *self._callers.importers()) if each is not None]
         if held is None or any(map(_looks_names_up, texts)):
             return True
-        if any(self._project.saying((word,)) != () for word in _LOADED_BY_NAME):
+        if any(self._project.saying((word,)) != () for word in LOADED_BY_NAME):
             return True
         if any(self._project.saying((each,), beside_code=True) != () for each in sorted(names)):
             return True
