@@ -385,3 +385,55 @@ print(smooth(net.to(place())))
 def test_a_program_imports_a_library_for_cuda_alone(tmp_path: Path, smooth: str, expected: list[str]) -> None:
     helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
     assert found(application(tmp_path, helper=helper, smooth=smooth, main=FILTERING)) == expected
+
+
+@pytest.mark.parametrize("folder", ["old", "Old_Code", "archive", "legacy_scripts", "_deprecated"])
+def test_what_was_put_aside(tmp_path: Path, folder: str) -> None:
+    root = application(tmp_path, layers=LAYERS.replace("Left", "More"), main=MAIN)
+    (root / folder).mkdir()
+    (root / "layers.py").rename(root / folder / "layers.py")
+    (root / "main.py").rename(root / folder / "main.py")
+    (root / "train.py").write_text("print(3)\n")
+    assert found(root) == []
+    assert found(root, "TDL003") == BOTH
+    (root / "train.py").write_text(MAIN.replace("from layers", f"from {folder}.layers") + "print(make_left())\n")
+    assert found(root) == BOTH
+
+
+@pytest.mark.parametrize("folder", ["golden", "holdout", "archiving", "old_faithful", "backup_policies"])
+def test_folders_that_only_sound_old(tmp_path: Path, folder: str) -> None:
+    root = application(tmp_path, layers=LAYERS, main=MAIN)
+    (root / folder).mkdir()
+    (root / "layers.py").rename(root / folder / "layers.py")
+    (root / "main.py").rename(root / folder / "main.py")
+    assert BOTH[0] in found(root)
+
+
+PARTS = "import torch\n\ndef spread(x, device):\n    return x.to(device) - torch.ones(3, device='cuda')\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        ("main", "", False),
+        ("main", "import parts\n\nclass Net:\n    def eval(self):\n        return vars(self), args.__dict__\n", False),
+        ("main", "# parts.spread is older than this\n'''parts.spread(x)'''\n", False),
+        ("main", "import parts\nprint(eval('parts.' + name)(x))\n", True),
+        ("main", "import parts\nprint(vars(parts)[name](x))\n", True),
+        ("main", "import parts\nprint(parts.spread(x, place))\n", True),
+        ("README.md", "`spread` is there for you.", True),
+    ],
+    ids=["said nowhere", "looked up of objects", "in documentation", "by eval", "of the module", "called", "told"],
+)
+def test_a_function_whose_name_nothing_says(tmp_path: Path, name: str, text: str, is_found: bool) -> None:
+    """Nothing imports its file, so no program is known to be the one of the project; but there is one."""
+    program = "import torch\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    program += "if __name__ == '__main__':\n    print(torch.ones(3, device=place))\n"
+    root = application(tmp_path, parts=PARTS, main=program + (text if name == "main" else ""))
+    if name != "main":
+        (root / (name if "." in name else f"{name}.py")).write_text(text)
+    assert (found(root) == ["parts.py:TDL012"]) is is_found
+
+
+def test_a_project_without_programs_is_for_others(tmp_path: Path) -> None:
+    assert found(application(tmp_path, parts=PARTS)) == ["parts.py:TDL012"]

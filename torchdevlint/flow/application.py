@@ -59,7 +59,7 @@ class Application:
             return False
         if fact.at.file or not self.is_one:
             return True
-        if self._cannot_be_imported or self._mentions.is_never_read(fact.at):
+        if self._cannot_be_imported or self.mentions.is_never_read(fact.at.row):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)
@@ -177,7 +177,7 @@ class Application:
         return is_program(self._tree) or self._is_of_cpu
 
     @cached_property
-    def _mentions(self) -> Mentions:
+    def mentions(self) -> Mentions:
         assert self._project is not None
         return Mentions(self._tree, self._project, self._callers.importers())
 

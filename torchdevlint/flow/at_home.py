@@ -1,8 +1,8 @@
 """What holds, and hurts nobody who runs the programs of an application that are seen: it is advice.
 
-All programs that come to a place need CUDA for it, or have written the file that is read there; or none comes to it; or
-they name CUDA nearly everywhere, so that the place is one of many; or a function does not know of devices, and no call
-shows that its arguments are elsewhere than its tensors.
+All programs that come to a place need CUDA for it, or have written the file that is read there; or none comes to it, be
+it that its file was put aside; or they name CUDA nearly everywhere, so that the place is one of many; or a function
+does not know of devices, and no call shows that its arguments are elsewhere than its tensors.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from torchdevlint.flow.ways import Ways, names_on_the_way
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.packaging import is_application, is_published
+from torchdevlint.project.put_aside import is_put_aside
+from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
@@ -59,11 +61,10 @@ class Home:
             return fact
         is_seen = self._is_seen or self._stands_alone
         hurts_nobody = self._hurts_nobody(fact) if is_seen else self._is_of_tensors_of_the_cpu(fact)
-        return replace(fact, at_home=True) if self._is_left_over or hurts_nobody else fact
+        at_home = hurts_nobody or self._is_put_aside or self._is_left_over or self._is_dead(fact.at.row)
+        return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
-        if self._is_seen and self._unreached.holds(fact.at.row):
-            return True
         if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
             return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if isinstance(fact, CheckpointLoad):
@@ -213,6 +214,29 @@ class Home:
             return None, frozenset(), [], []
         programs, files = self._callers.programs_for(defines)
         return place, names_on_the_way(files, place), programs, files
+
+    def _is_dead(self, line: int) -> bool:
+        """Whether a line is in a definition that no program comes to.
+
+        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and only if
+        there are programs: otherwise the project is for others.
+        """
+        if self._is_seen:
+            return self._unreached.holds(line)
+        if self._project is None or not (is_application(self._project) or not is_published(self._project)):
+            return False
+        others = self._project.saying(())
+        if others is None or len(others) < FEWEST_OTHERS or self._project.saying(("__main__",)) == ():
+            return False
+        return self._application.mentions.is_never_read(line)
+
+    @cached_property
+    def _is_put_aside(self) -> bool:
+        """Whether an application keeps the file in a folder of the past, and nothing outside of such imports it."""
+        if self._project is None or not is_application(self._project):
+            return False
+        paths = [self._project.path, *(each.path for each in self._callers.importers())]
+        return all(is_put_aside(from_root(each)) for each in paths)
 
     @cached_property
     def _is_left_over(self) -> bool:

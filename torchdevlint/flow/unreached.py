@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.callers import Callers, Leading
+from torchdevlint.flow.scope.mentions import looks_names_up
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.patterns import regex
 from torchdevlint.project.modules import bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -26,9 +26,6 @@ _REGISTERS_NOTHING = frozenset(
     "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
     "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
 )
-_DYNAMIC = regex(r"(?<![.\w])(?:globals|eval|exec|__import__)\(|import_module|\bfire\b|getmembers|\bsys\.modules\b")
-_OF_AN_OBJECT = regex(r"\bvars\(\s*(\w+)|\b(\w+)\.__dict__|\bgetattr\(\s*(\w+)[\w.]*\s*,\s*[^'\"\s]")
-"""What looks up names of a module, where it is asked of one."""
 LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
 """How a program comes to a file that no import statement names."""
 
@@ -65,7 +62,7 @@ class Unreached:
         """Whether a name may be looked up as a text: by what leads here, in a configuration, or anywhere for `own`."""
         held = self._project.text_of(self._project.path)
         texts = [each.text for each in (held, *self._callers.importers()) if each is not None]
-        if held is None or any(map(_looks_names_up, texts)):
+        if held is None or any(map(looks_names_up, texts)):
             return True
         if any(self._project.saying((word,)) != () for word in LOADED_BY_NAME):
             return True
@@ -76,14 +73,6 @@ class Unreached:
             return True
         written = re.compile(rf"['\"./]{re.escape(own)}['\"]")
         return any(written.search(each.text) for path in paths if (each := self._project.text_of(path)) is not None)
-
-
-def _looks_names_up(text: str) -> bool:
-    """Whether a file looks up names that are not written down, among its own or those of a module that it imports."""
-    if _DYNAMIC.search(text) is not None:
-        return True
-    asked = {name for found in _OF_AN_OBJECT.findall(text) for name in found if name}
-    return any(re.search(rf"^\s*(?:import|from)\b[^\n]*\b{name}\b", text, re.MULTILINE) for name in asked)
 
 
 def _on_the_way(leading: Leading) -> Iterator[ast.stmt]:

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.model import Span
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _DYNAMIC = regex(
-    r"(?<![.\w])(?:globals|vars|locals|eval|exec|__import__)\(|__dict__|import_module|\bfire\b"
-    r"|getattr\(\s*(?!self\b)[\w.]+\s*,\s*[^'\"\s]|getmembers"
+    r"(?<![.\w])(?<!def )(?:globals|locals|eval|exec|__import__)\(|\bvars\(\)|import_module|\bfire\b|getmembers"
+    r"|\bsys\.modules\b"
 )
-"""What may read a name of a module without saying it."""
+_OF_AN_OBJECT = regex(r"\bvars\(\s*(\w+)|\b(\w+)\.__dict__|\bgetattr\(\s*(\w+)[\w.]*\s*,\s*[^'\"\s]")
+"""What looks up names of a module, where it is asked of one."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_BASES = frozenset({"object", "nn.Module", "torch.nn.Module", "Module", "ABC", "abc.ABC"})
@@ -34,12 +34,12 @@ class Mentions:
         self._importers = list(importers)
         self._known: dict[_Definition, bool] = {}
 
-    def is_never_read(self, place: Span) -> bool:
-        """Whether a place stands in a definition whose name is said nowhere but in the definition itself.
+    def is_never_read(self, line: int) -> bool:
+        """Whether a line stands in a definition whose name is said nowhere but in the definition itself.
 
         What is decorated may be registered, and what overrides something of a library is called by that.
         """
-        return any(map(self._is_never_read, _definitions_around(self._tree, place.row)))
+        return any(map(self._is_never_read, _definitions_around(self._tree, line)))
 
     def _is_never_read(self, node: _Definition) -> bool:
         if node not in self._known:
@@ -76,7 +76,15 @@ class Mentions:
             return False
         own = self._project.text_of(self._project.path)
         texts = [each.text for each in (own, *self._importers) if each is not None]
-        return own is None or any(map(_DYNAMIC.search, texts))
+        return own is None or any(map(looks_names_up, texts))
+
+
+def looks_names_up(text: str) -> bool:
+    """Whether a file looks up names that are not written down, among its own or those of a module that it imports."""
+    if _DYNAMIC.search(text) is not None:
+        return True
+    asked = {name for found in _OF_AN_OBJECT.findall(text) for name in found if name}
+    return any(re.search(rf"^\s*(?:import|from)\b[^\n]*\b{name}\b", text, re.MULTILINE) for name in asked)
 
 
 def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
@@ -117,7 +125,8 @@ def _is_said_in(tree: ast.Module, node: _Definition) -> bool:
 @once_a_node
 def _read_in(tree: ast.Module) -> frozenset[str]:
     """The names, attributes and words of texts that a file reads, and what it imports under other names."""
-    return frozenset(word for each in inside(tree) for word in _words(each)) | _texts_in(tree)
+    read = (each for each in inside(tree) if not isinstance(each, ast.Constant))
+    return frozenset(word for each in read for word in _words(each)) | _texts_in(tree)
 
 
 @once_a_node

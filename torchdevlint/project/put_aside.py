@@ -1,0 +1,15 @@
+"""Which files of a project their authors have put aside: what is in a folder called ``old`` or ``archive``."""
+
+from __future__ import annotations
+
+from torchdevlint.patterns import regex
+
+_FOLDER = regex(
+    r"_*(?:old|archived?|legacy|deprecated|obsolete|backups?|bak|unused|outdated|attic|graveyard|trash|previous)"
+    r"(?:[_-]?(?:code|codes|scripts?|src|files?|versions?|stuff|models?|experiments?))?_*",
+)
+
+
+def is_put_aside(path: str) -> bool:
+    """Whether a folder on the path from the root of the project, with ``/``, says that its files are of the past."""
+    return any(_FOLDER.fullmatch(each.lower()) for each in path.split("/")[:-1])
