@@ -458,6 +458,21 @@ def test_what_imports_what_is_gone_is_never_run(tmp_path: Path, statement: str) 
     assert found(_package(tmp_path, statement, {"parts.py": "forward = None\n", "more.py": ""})) == []
 
 
+@pytest.mark.parametrize(
+    ("binds", "is_there"),
+    [
+        ("class Options(dict):\n    def __init__(self):\n        self.__dict__ = self; setattr(self, 'a', 1)\n", False),
+        ("def begin():\n    global other\n    other = 1\n", False),
+        ("def begin():\n    global gone\n    gone = 1\n", True),
+        ("import more\nmore.__dict__['gone'] = 1\n", True),
+        ("import more\nsetattr(more, 'gone', 1)\n", True),
+    ],
+)
+def test_what_a_module_binds_for_its_objects_is_no_name_of_it(tmp_path: Path, binds: str, is_there: bool) -> None:
+    root = _package(tmp_path, "from .parts import gone", {"parts.py": f"forward = None\n{binds}"})
+    assert ("layers.py:TDL012" in found(root)) is is_there
+
+
 def test_what_is_gone_is_asked_for_again_when_it_is_there(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     root = _package(tmp_path, "from .parts import gone", {"parts.py": "forward = None\n"})

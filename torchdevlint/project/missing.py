@@ -15,10 +15,11 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.locate import folder_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in
 
 _GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
-_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|\b__dict__\b|^\s+global\b|\bsetattr\(", re.MULTILINE)
+_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bsys\.modules\b|(?<!self\.)\b__dict__\b|\bsetattr\(\s*(?!self\b)")
 """How a module may bind names that none of its statements names."""
 
 
@@ -73,13 +74,16 @@ def _is_unbound(name: str, home: str, project: Project) -> bool:
     if module is None:
         return False
     project.used(home, "", module)
-    return name not in module.bindings and not _may_bind(module)
+    return name not in module.bindings and not _may_bind(module, name)
 
 
-def _may_bind(module: ModuleFile) -> bool:
-    """Whether a module may bind more names than its statements name."""
-    others = module.stars or "__getattr__" in module.bindings
-    return bool(others) or _BINDS_OTHERWISE.search(module.source.text) is not None
+def _may_bind(module: ModuleFile, name: str) -> bool:
+    """Whether a module may bind a name that none of the statements of its top level names."""
+    if module.stars or "__getattr__" in module.bindings:
+        return True
+    if any(name in each.names for each in nodes_in(module.tree, ast.Global)):
+        return True
+    return _BINDS_OTHERWISE.search(module.source.text) is not None
 
 
 def _is_built(module: str, project: Project) -> bool:
