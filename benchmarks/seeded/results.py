@@ -57,12 +57,14 @@ def markdown(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> st
 
 
 def _rows(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> list[list[str]]:
-    rows = [_row(kind, [each for each in outcomes if each.kind == kind], _of(verdicts, kind)) for kind in KINDS]
-    judged = [_of(verdicts, kind) for kind in KINDS]
+    judged = [_of(outcomes, verdicts, kind) for kind in KINDS]
+    by_kind = [[each for each in outcomes if each.kind == kind] for kind in KINDS]
+    rows = list(map(_row, KINDS, by_kind, judged))
     real = sum(_expected(outcomes, kind, of_kind) for kind, of_kind in zip(KINDS, judged, strict=True))
     found = sum(each.found for each in outcomes)
     total = _row("**all**", outcomes, [each for of_kind in judged for each in of_kind])
-    known = all(judged) and found + real > 0
+    unread = any(not read and any(not each.found for each in some) for read, some in zip(judged, by_kind, strict=True))
+    known = found + real > 0 and not unread
     return [*rows, [*total[:-1], f"{found / (found + real):.0%}" if known else "-"]]
 
 
@@ -72,8 +74,11 @@ def _expected(outcomes: Iterable[Outcome], kind: str, judged: Sequence[Verdict])
     return missed * sum(each.verdict == "real" for each in judged) / len(judged) if judged else 0.0
 
 
-def _of(verdicts: Mapping[str, Verdict], kind: str) -> list[Verdict]:
-    return [each for each in verdicts.values() if each.kind == kind]
+def _of(outcomes: Iterable[Outcome], verdicts: Mapping[str, Verdict], kind: str) -> list[Verdict]:
+    """The verdicts on these misses of a kind; where nobody has read any of them, those on misses of other packages."""
+    missed = (each for each in outcomes if each.kind == kind and not each.found)
+    own = [verdicts[each.key] for each in missed if each.key in verdicts]
+    return own or [each for each in verdicts.values() if each.kind == kind]
 
 
 def _row(title: str, outcomes: Sequence[Outcome], judged: Sequence[Verdict]) -> list[str]:

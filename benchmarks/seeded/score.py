@@ -95,7 +95,7 @@ def _of_file(seeded: list[Seeded]) -> list[Outcome]:
 
 @lru_cache(maxsize=1)
 def _settings() -> Settings:
-    return Settings()
+    return Settings(ignore_noqa=True)
 
 
 def _identity(one: Diagnostic) -> tuple[str, int, str]:
