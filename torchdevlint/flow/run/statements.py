@@ -15,14 +15,16 @@ from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_st
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
 from torchdevlint.flow.run.patterns import captured
+from torchdevlint.flow.scope.counted_loops import first_round_counter
 from torchdevlint.flow.scope.first_use import filled_at_first_use
 from torchdevlint.flow.scope.handled_errors import handles_refusal, suppresses_refusal
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import concatenated, element_of, is_number, join, with_accelerator
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.point import State, knows_the_same
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Const, Guard, Ref, Seq, Tensor, Value
 
+_Loop = ast.For | ast.AsyncFor | ast.While
 _MAX_REPEATED_LOOPS = 3
 _NEVER_RETURN = frozenset(
     {"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit", "pytest.exit", "pytest.fail", "pytest.skip"}
@@ -190,41 +192,44 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     source = frame.evaluate(node.iter, state)
     element = loaders.batch_of(frame, node, state) or element_of(source)
     frame.machine.emit(Escaped(frame, [source]))
-    _loop(frame, node.body, state, lambda inner: assign(frame, node.target, element, inner))
+    _loop(frame, node, state, lambda inner: assign(frame, node.target, element, inner), first_round_counter(node))
     execute(frame, node.orelse, state)
 
 
 def _while(frame: Frame, node: ast.While, state: State) -> None:
-    def test(inner: State) -> None:
-        frame.evaluate(node.test, inner)
-
-    _loop(frame, node.body, state, test)
+    _loop(frame, node, state, lambda inner: frame.evaluate(node.test, inner))
     execute(frame, node.orelse, state)
 
 
-def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[State], None]) -> None:
-    """Run the body once, and once more where the first round changed something that was there before.
+def _loop(frame: Frame, node: _Loop, state: State, start: Callable[[State], object], counter: str = "") -> None:
+    """Run the body once, and once more where the first round changed something, or a `counter` is asked for zero.
 
-    A loop is taken to run at least once: flags such as ``first = True`` then say in the second round what they mean.
-    Inside of several loops there is one round only, since the rounds multiply, and so it is in another file.
+    At least once: so flags such as ``first = True`` say in the second round what they mean. Inside of several loops
+    there is one round only, since the rounds multiply, and so it is in another file.
     """
     outer, frame.left = frame.left, []
     frame.loop_depth += 1
     before, ends = state.copy(), []
     once = frame.loop_depth > _MAX_REPEATED_LOOPS or frame.machine.reading.is_elsewhere
-    for _ in range(1 if once else 2):
+    for number in range(1 if once else 2):
         frame.loop_round += 1
         entered = state.copy()
         start(state)
-        execute(frame, body, state)
+        if counter and number == 0 and not once:
+            state.env[counter] = Const(0)
+        execute(frame, node.body, state)
         for left in frame.left:
             merge_states(state, state.copy(), left, tagged=False)
         frame.left = []
         state.conditions = before.conditions
+        if not state.alive and counter and number == 0:
+            state.take_names(entered)
+            state.alive = True
+            continue
         if not state.alive:
             break
         ends.append(state.copy())
-        if _knows_the_same(state, entered):
+        if not counter and knows_the_same(state, entered):
             break
     frame.left = outer
     frame.loop_depth -= 1
@@ -233,15 +238,6 @@ def _loop(frame: Frame, body: list[ast.stmt], state: State, start: Callable[[Sta
     elif not ends:
         state.take_names(before)
         state.alive = True
-
-
-def _knows_the_same(state: State, entered: State) -> bool:
-    """Whether a round left all names that were there before as they were."""
-    if state.touched is not entered.touched or state.paths != entered.paths:
-        return False
-    env = state.env
-    changed = [(env.get(name), value) for name, value in entered.env.items() if env.get(name) is not value]
-    return all(held == value for held, value in changed)
 
 
 def _with(frame: Frame, node: ast.With | ast.AsyncWith, state: State) -> None:
