@@ -470,6 +470,7 @@ def projects(place: Path, count: int) -> list[str]:
     return made
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_in_the_middle(processes: Client, deadly: Deadly, tmp_path: Path) -> None:
     paths = projects(tmp_path, 6)
     paths.insert(2, folder_of(tmp_path / "paused", {**BROKEN, "pause.py": BROKEN["load.py"]}))

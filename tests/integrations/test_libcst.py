@@ -59,7 +59,7 @@ def believed(text: str, cache: object = None) -> dict[str, Belief]:
 # --- findings -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("most", [4, pytest.param(10_000, marks=pytest.mark.network)])
+@pytest.mark.parametrize("most", [2, pytest.param(10_000, marks=pytest.mark.network)])
 def test_the_visitor_finds_what_check_finds_and_at_nodes(most: int) -> None:
     """Nearly all exactly; the others at what is around a name of a method, or a part of a comment.
 
@@ -86,7 +86,7 @@ def test_the_visitor_finds_what_check_finds_and_at_nodes(most: int) -> None:
                 assert (place.row, place.column) <= (span.row, span.column), case.id
                 assert (span.end_row, span.end_column) <= (place.end_row, place.end_column), case.id
                 inexact.add((finding.diagnostic.code, type(finding.node)))
-    assert exact > 2 * len(all_rules())
+    assert exact > len(all_rules())
     assert inexact == {("TDL106", cst.FunctionDef), ("TDL900", cst.Comment), ("TDL902", cst.Comment)}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, a_part
 from torchdevlint.runtime.child import TAIL, Call, Ended, Limits, Outcome, run_all
 from torchdevlint.runtime.verify.server import Server
 
@@ -86,7 +86,9 @@ def test_leaving_the_program_is_an_exception_like_any_other(body: str, outcome_o
 
 @pytest.mark.parametrize(
     "body",
-    ["while True: pass", "import time\ntime.sleep(1000)", "while True: print('x' * 1000)", "(9 ** 9) ** (9 ** 9)"],
+    a_part(
+        ["while True: pass", "import time\ntime.sleep(1000)", "while True: print('x' * 1000)", "(9 ** 9) ** (9 ** 9)"]
+    ),
     ids=["loop", "sleep", "endless-output", "one-endless-operation-in-c"],
 )
 def test_a_hang_ends_at_the_limit(body: str) -> None:
@@ -126,6 +128,7 @@ def test_a_segfault_shows_where_it_was() -> None:
     assert 'File "<hostile>", line 3 in flagged' in run("import ctypes\nctypes.string_at(0)").output
 
 
+@pytest.mark.slow
 def test_of_a_flood_of_output_only_the_end_is_kept() -> None:
     outcome = run("for number in range(300000): print('line', number)\nreturn {}")
     assert outcome.ended is Ended.RETURNED

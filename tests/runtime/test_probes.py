@@ -84,6 +84,7 @@ def test_every_probe_confirms_on_real_accelerators(code: str, server: Server) ->
     assert judgement.backend == there.partition(":")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", a_part(["TDL004", "TDL201"]))
 def test_a_fork_of_the_process_that_executes_shows_what_a_fresh_process_shows(code: str, server: Server) -> None:
     placement = place(PROBES[code], None)

@@ -279,6 +279,7 @@ def test_loads_are_counted_apart(bench: Bench, name: str) -> None:
     assert (told[-2] == "1 finding: 1 confirmed.") is (name != "a load")
 
 
+@pytest.mark.slow
 def test_reasons_are_told_in_groups_at_the_end(bench: Bench) -> None:
     bench.write(MIXED, "one.py")
     bench.write(MIXED, "other.py")

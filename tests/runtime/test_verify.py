@@ -207,15 +207,19 @@ at_once = pytest.mark.xdist_group("confirmed")
 """Of one worker, since all ask what is said of all."""
 
 
+PART_OF = {name: number % 3 for number, name in enumerate(CONFIRMED)}
+"""As `a_part` has it: the tests of every run ask for the first part alone."""
+
+
 @pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Verified]]:
-    """What one call of `verify` says of all snippets of an execution mode."""
+def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Verified]:
+    """What is said of a snippet, in one call of `verify` for all those of its execution mode that are of its part."""
 
     @cache
-    def of(mode: str) -> dict[str, Verified]:
+    def together(mode: str, part: int) -> dict[str, Verified]:
         findings: dict[str, Diagnostic] = {}
         for name, expected in CONFIRMED.items():
-            if mode_of(expected.code) == mode:
+            if (mode_of(expected.code), PART_OF[name]) == (mode, part):
                 folder = tmp_path_factory.mktemp("snippet")
                 findings[name] = Bench(folder, None).finding(expected.text)  # type: ignore[arg-type]
         with pytest.MonkeyPatch.context() as patch:
@@ -224,15 +228,14 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
         assert [one.diagnostic for one in told] == [*findings.values()], "in the order given"
         return dict(zip(findings, told, strict=True))
 
-    return of
+    return lambda name: together(mode_of(CONFIRMED[name].code), PART_OF[name])[name]
 
 
 @at_once
-@pytest.mark.parametrize("name", CONFIRMED)
-def test_a_finding_is_confirmed_with_what_was_seen(name: str, verified: Callable[[str], dict[str, Verified]]) -> None:
+@pytest.mark.parametrize("name", a_part(CONFIRMED))
+def test_a_finding_is_confirmed_with_what_was_seen(name: str, verified: Callable[[str], Verified]) -> None:
     expected = CONFIRMED[name]
-    mode = mode_of(expected.code)
-    diagnostic, judgement = verified(mode)[name].diagnostic, verified(mode)[name].judgement
+    diagnostic, judgement = verified(name).diagnostic, verified(name).judgement
     evidence = judgement.evidence
     assert diagnostic.code == expected.code
     assert (judgement.verdict, judgement.rung) == (Verdict.CONFIRMED, expected.rung), judgement.reason
@@ -246,7 +249,7 @@ def test_a_finding_is_confirmed_with_what_was_seen(name: str, verified: Callable
     assert evidence.observed == expected.observed
     if expected.inputs is not None:
         assert evidence.inputs == expected.inputs
-    if mode == "operation" and expected.exception is not None:
+    if mode_of(expected.code) == "operation" and expected.exception is not None:
         assert evidence.traceback is not None
         assert re.search(r'File ".*model\.py", line \d+', evidence.traceback)
 
@@ -282,8 +285,8 @@ def test_every_mode_is_confirmed_at_every_rung_that_it_can_have() -> None:
         ("a load", "the flagged statement shows the symptom when it is executed"),
     ],
 )
-def test_the_reason_says_what_was_run(name: str, reason: str, verified: Callable[[str], dict[str, Verified]]) -> None:
-    judgement = verified(mode_of(CONFIRMED[name].code))[name].judgement
+def test_the_reason_says_what_was_run(name: str, reason: str, verified: Callable[[str], Verified]) -> None:
+    judgement = verified(name).judgement
     assert re.match(reason, judgement.reason), judgement.reason
 
 

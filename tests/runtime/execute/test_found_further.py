@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="what was flagged is executed with torch")
 
+from tests.conftest import a_part
 from tests.runtime.execute.bench import Bench, by_hand
 from torchdevlint.runtime.execute.search import Run, search
 from torchdevlint.runtime.execute.slots import Slot
@@ -108,12 +109,14 @@ def test_a_method_that_fills_what_another_reads_is_called_first(bench: Bench) ->
     is_confirmed(bench, AFTER_ANOTHER, ", device=x.device")
 
 
-@pytest.mark.parametrize("test", ["not x.ndim == 3", "x.dim() != 4", "len(x.shape) < 3 or len(weight.shape) > 1"])
+@pytest.mark.parametrize(
+    "test", a_part(["not x.ndim == 3", "x.dim() != 4", "len(x.shape) < 3 or len(weight.shape) > 1"])
+)
 def test_a_rank_that_a_test_names(bench: Bench, test: str) -> None:
     is_confirmed(bench, OF_A_RANK.replace("{test}", test), ", device=x.device")
 
 
-@pytest.mark.parametrize("then", ["raise ImportError(name='of_another')", "y.no_such_method()"])
+@pytest.mark.parametrize("then", a_part(["raise ImportError(name='of_another')", "y.no_such_method()"]))
 def test_what_fails_only_later_is_told_so(bench: Bench, then: str) -> None:
     """Nothing is refuted by a program that does not end."""
     text = FAILS_LATER.replace("{then}", then)

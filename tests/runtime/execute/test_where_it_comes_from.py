@@ -66,6 +66,7 @@ def test_what_ran_as_the_file_was_imported_counts(bench: Bench) -> None:
     assert shown.verdict is Verdict.REFUTED
 
 
+@pytest.mark.slow
 def test_what_ran_as_the_file_was_imported_says_nothing_of_what_did_not(bench: Bench) -> None:
     text = """\
     import torch
