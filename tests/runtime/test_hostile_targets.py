@@ -33,9 +33,12 @@ from torchdevlint.runtime.verify.server import Answer, Server
 from torchdevlint.runtime.verify.verdict import Rung
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="that nothing is left is checked in /proc, and promised in full on Linux only"
-)
+pytestmark = [
+    pytest.mark.xdist_group("hostile"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="that nothing is left is checked in /proc, and promised in full on Linux only"
+    ),
+]
 
 MIB = 1 << 20
 MARK = "TORCHDEVLINT_HOSTILE"
