@@ -913,3 +913,40 @@ def test_a_class_that_a_base_of_another_file_keeps_is_no_layer(
                 return self.prior(torch.ones(3).cuda())
     """
     assert project({"base.py": base, "net.py": net})["net.py"] == expected
+
+
+CHOSEN_LATER = """
+    import torch
+
+    _device = None
+
+    def get_device():
+        if _device is None:
+            set_device(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+        return _device
+
+    def set_device(device):
+        global _device
+        _device = device
+"""
+TABLES = """
+    import torch
+    from torch import nn
+    from place import get_device
+
+    class Net(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.table = torch.arange(n).to(get_device())
+            self.layer = nn.Embedding(n, 3)
+
+        def forward(self, x):
+            return self.layer(x) + self.table
+"""
+
+
+def test_a_name_that_a_function_of_its_file_binds_is_open(project: Files) -> None:
+    """Until somebody has chosen it is None, which would be where the tensor is already."""
+    assert project({"place.py": CHOSEN_LATER, "net.py": TABLES})["net.py"] == set()
+    fixed = CHOSEN_LATER.replace("global _device\n        _device = device", "torch.cuda.set_device(device)")
+    assert project({"place.py": fixed, "net.py": TABLES})["net.py"] == {(8, "TDL101")}

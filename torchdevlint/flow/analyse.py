@@ -33,8 +33,9 @@ from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.machine import Frame, Machine, bring_up_to_date
+from torchdevlint.flow.state.others import forget_rebound
 from torchdevlint.flow.state.point import State, Touch
-from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number
+from torchdevlint.flow.state.values import Closure, Func
 from torchdevlint.flow.verdicts import founded, nearest, with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.reach import is_of_another_framework
@@ -225,9 +226,7 @@ def _run_module(machine: Machine, tree: ast.Module) -> Touch | None:
             ended = ended or not (state.alive or in_cells)
         bring_up_to_date(frame, state)
         state.env = machine.globals
-    for name in {each for node in nodes_in(tree, ast.Global) for each in node.names}:
-        if isinstance(machine.globals.get(name), (Const, Dev, Number)):
-            machine.globals[name] = UNKNOWN
+    forget_rebound(machine.globals, {each for node in nodes_in(tree, ast.Global) for each in node.names})
     return touched
 
 

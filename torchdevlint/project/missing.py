@@ -15,7 +15,6 @@ from torchdevlint.patterns import regex
 from torchdevlint.project.locate import folder_of
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in
 
 _GENERATED = regex(r"^_|_pb2|version")
 """Names of modules that stand in no repository."""
@@ -79,9 +78,7 @@ def _is_unbound(name: str, home: str, project: Project) -> bool:
 
 def _may_bind(module: ModuleFile, name: str) -> bool:
     """Whether a module may bind a name that none of the statements of its top level names."""
-    if module.stars or "__getattr__" in module.bindings:
-        return True
-    if any(name in each.names for each in nodes_in(module.tree, ast.Global)):
+    if module.stars or "__getattr__" in module.bindings or name in module.rebound:
         return True
     return _BINDS_OTHERWISE.search(module.source.text) is not None
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in
 from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
@@ -84,6 +85,17 @@ class ModuleFile:
         return {name: tuple(statements) for name, statements in found.items()}
 
     @cached_property
+    def rebound(self) -> dict[str, tuple[ast.stmt, ...]]:
+        """For each name that functions declare ``global``, the statements of the top level that hold them."""
+        if "global " not in self.source.text:
+            return {}
+        found: dict[str, list[ast.stmt]] = {}
+        for statement in self.tree.body:
+            for name in dict.fromkeys(name for each in nodes_in(statement, ast.Global) for name in each.names):
+                found.setdefault(name, []).append(statement)
+        return {name: tuple(statements) for name, statements in found.items()}
+
+    @cached_property
     def stars(self) -> tuple[tuple[str, int], ...]:
         """The modules that all names are imported from, with the number of dots, the last one first."""
         return tuple(
@@ -119,7 +131,8 @@ class ModuleFile:
         """The text of what binds `name`; that of the whole file, if `name` is empty."""
         if not name:
             return self.source.text
-        return "\0".join(self.source.segment(statement) for statement in self.bindings.get(name, ()))
+        statements = (*self.bindings.get(name, ()), *self.rebound.get(name, ()))
+        return "\0".join(self.source.segment(statement) for statement in statements)
 
     def speaks_of_tensors(self, node: ast.stmt | ast.expr) -> bool:
         """Whether the text of a function has a word that has to do with tensors, devices or modules."""

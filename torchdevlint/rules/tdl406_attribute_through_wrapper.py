@@ -84,6 +84,7 @@ from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
@@ -321,6 +322,8 @@ def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at:
         return False
     if path.startswith("self.") and path not in state.paths and _runs_around_wrap(frame, path.removeprefix("self.")):
         return None
+    if path.startswith("self.") and _is_bound_again(frame, path, made_at):
+        return None
     seen = state.copy()
     seen.conditions = ()
     held = alternatives(frame.evaluate(model, seen))
@@ -350,6 +353,15 @@ def _runs_around_wrap(frame: Frame, attribute: str) -> bool:
     methods = [method for each in owner.mro for method in each.methods.values()]
     wraps = [each for each in methods if each in writers or not writers.isdisjoint(reached_from(owner, each))]
     return any(function is each or function in reached_from(owner, each) for each in wraps)
+
+
+def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:
+    """Whether a class binds an attribute that a base has wrapped to something else, as after ``super().__init__()``."""
+    classes = frame.owner.mro if frame.owner is not None else ()
+    nearest = next((each.node for each in classes if path.removeprefix("self.") in each.writers), None)
+    if nearest is None or made_at in nodes_in(nearest, ast.Call):
+        return False
+    return any(path not in map(dotted_path, inside(each)) for each in values_by_path(nearest).get(path, ()))
 
 
 def _is_in_order(frame: Frame, attribute: str) -> bool:

@@ -9,12 +9,12 @@ depends on what was analysed before.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.flow.state.values import Closure, Func, Ref, Value
+from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number, Ref, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node
@@ -84,6 +84,15 @@ class OtherNames(dict[str, Value]):
             ran = self._ran.issuperset(statements)
             self._ran.update(statements)
             self._others.run(self, name, () if ran else statements)
+            if name in self.module.rebound:
+                forget_rebound(self, [name])
+
+
+def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
+    """Let go of what names of a module are where its functions bind them as well, by ``global``: None until one has."""
+    for each in rebound:
+        if isinstance(names.get(each), (Const, Dev, Number)):
+            names[each] = UNKNOWN
 
 
 class OtherFiles:
