@@ -79,12 +79,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks.reached import reached_from
+from torchdevlint.flow.checks.wrap_order import wrapped_on_some_paths
 from torchdevlint.flow.events import AttributeRead
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
@@ -157,7 +156,7 @@ def _note_read(event: AttributeRead) -> None:
         return
     if _is_asked_for(frame, state, node) or _is_put_on_wrapper(frame, node, receiver.made_at):
         return
-    conditional = _wrapped_on_some_paths(frame, state, node.value, receiver.made_at)
+    conditional = wrapped_on_some_paths(frame, state, node.value, receiver.made_at)
     if conditional is None:
         return
     machine, made_at = frame.machine, receiver.made_at
@@ -313,68 +312,6 @@ def _sets(call: ast.Call, node: ast.Attribute) -> bool:
 
 
 _REGISTER = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
-
-
-def _wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: ast.AST) -> bool | None:
-    """Whether what is read is the wrapper on some paths only; None if the order of calls decides."""
-    path = dotted_path(model)
-    if path is None:
-        return False
-    if path.startswith("self.") and path not in state.paths and _runs_around_wrap(frame, path.removeprefix("self.")):
-        return None
-    if path.startswith("self.") and _is_bound_again(frame, path, made_at):
-        return None
-    seen = state.copy()
-    seen.conditions = ()
-    held = alternatives(frame.evaluate(model, seen))
-    if all(_is_wrapper(each) for _, each in held):
-        return False
-    if path.startswith("self.") and not _is_in_order(frame, path.removeprefix("self.")):
-        return None
-    if any(conditions for conditions, each in held if _is_wrapper(each)):
-        return True
-    tests = nodes_in(frame.machine.tree, ast.If)
-    return any(made_at in nodes_in(each, ast.Call) and model not in nodes_in(each, type(model)) for each in tests)
-
-
-def _is_wrapper(value: Value) -> bool:
-    return isinstance(value, Library) and bool(value.prefix)
-
-
-def _runs_around_wrap(frame: Frame, attribute: str) -> bool:
-    """Whether this method is run by one that wraps the model, or runs one: what it reads first is not wrapped yet.
-
-    After the wrap the path knows what the attribute holds.
-    """
-    owner, function = frame.owner, frame.function
-    if owner is None or function is None:
-        return False
-    writers = {method for each in owner.mro for method in each.writers.get(attribute, ())}
-    methods = [method for each in owner.mro for method in each.methods.values()]
-    wraps = [each for each in methods if each in writers or not writers.isdisjoint(reached_from(owner, each))]
-    return any(function is each or function in reached_from(owner, each) for each in wraps)
-
-
-def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:
-    """Whether a class binds an attribute that a base has wrapped to something else, as after ``super().__init__()``."""
-    classes = frame.owner.mro if frame.owner is not None else ()
-    nearest = next((each.node for each in classes if path.removeprefix("self.") in each.writers), None)
-    if nearest is None or made_at in nodes_in(nearest, ast.Call):
-        return False
-    return any(path not in map(dotted_path, inside(each)) for each in values_by_path(nearest).get(path, ()))
-
-
-def _is_in_order(frame: Frame, attribute: str) -> bool:
-    """Whether the attribute of ``self`` is assigned here, or by ``__init__`` alone and before this method is called."""
-    owner = frame.owner
-    if owner is None or frame.function is None:
-        return False
-    writers = [method for each in owner.mro for method in each.writers.get(attribute, ())]
-    if frame.function in writers:
-        return True
-    if any(not isinstance(each, ast.FunctionDef) or each.name != "__init__" for each in writers):
-        return False
-    return frame.function not in [node for each in writers for node in reached_from(owner, each)]
 
 
 def _is_called(frame: Frame, node: ast.Attribute) -> bool:
