@@ -434,6 +434,8 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
         ("from net.parts import forward\nfrom net import _C", ""),
         ("from net.gone import forward", ""),
         ("from elsewhere.parts import gone", ""),
+        ("from .related import forward", ""),
+        ("from parts import forward", ""),
     ],
 )
 def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: str) -> None:
@@ -442,6 +444,7 @@ def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: 
     What nothing else is imported from may be another package with the name of a folder.
     """
     others = {"parts.py": "forward = None\nglobals()['made'] = 1\n", "setup.py": built}
+    others["related.py"] = "from .parts import forward\n"
     assert "layers.py:TDL012" in found(_package(tmp_path, statement, others))
 
 
@@ -452,10 +455,12 @@ def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: 
         "from net.parts import forward\nfrom net.gone import backward",
         "from net.parts import forward\nfrom net.more import gone",
         "from .parts import gone",
+        "from related import forward",
     ],
 )
 def test_what_imports_what_is_gone_is_never_run(tmp_path: Path, statement: str) -> None:
-    assert found(_package(tmp_path, statement, {"parts.py": "forward = None\n", "more.py": ""})) == []
+    others = {"parts.py": "forward = None\n", "more.py": "", "related.py": "from .parts import forward\n"}
+    assert found(_package(tmp_path, statement, others)) == []
 
 
 @pytest.mark.parametrize(

@@ -435,5 +435,15 @@ def test_a_function_whose_name_nothing_says(tmp_path: Path, name: str, text: str
     assert (found(root) == ["parts.py:TDL012"]) is is_found
 
 
+def test_what_ends_at_its_imports(tmp_path: Path) -> None:
+    """A module that imports from its package cannot be imported by its name alone, as it is beside it."""
+    root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
+    (root / "net").mkdir()
+    (root / "net" / "losses.py").write_text("from .parts import forward\n")
+    for module, expected in (("losses", []), (".losses", ["parts.py:TDL012"])):
+        (root / "net" / "parts.py").write_text(f"from {module} import forward\n{PARTS}\nSPREADS = [spread]\n")
+        assert found(root) == expected
+
+
 def test_a_project_without_programs_is_for_others(tmp_path: Path) -> None:
     assert found(application(tmp_path, parts=PARTS)) == ["parts.py:TDL012"]

@@ -59,7 +59,7 @@ class Application:
             return False
         if fact.at.file or not self.is_one:
             return True
-        if self._cannot_be_imported or self.mentions.is_never_read(fact.at.row):
+        if self.cannot_be_imported or self.mentions.is_never_read(fact.at.row):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)
@@ -147,7 +147,8 @@ class Application:
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
 
     @cached_property
-    def _cannot_be_imported(self) -> bool:
+    def cannot_be_imported(self) -> bool:
+        """Whether the file ends at an import from its own project."""
         assert self._project is not None
         return cannot_be_imported(self._tree, self._project)
 

@@ -218,8 +218,8 @@ class Home:
     def _is_dead(self, line: int) -> bool:
         """Whether a line is in a definition that no program comes to.
 
-        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and only if
-        there are programs: otherwise the project is for others.
+        Where it is not seen how the file is imported, only what no text of the project says is surely dead, and what
+        ends at its imports; and only if there are programs: otherwise the project is for others.
         """
         if self._is_seen:
             return self._unreached.holds(line)
@@ -228,7 +228,7 @@ class Home:
         others = self._project.saying(())
         if others is None or len(others) < FEWEST_OTHERS or self._project.saying(("__main__",)) == ():
             return False
-        return self._application.mentions.is_never_read(line)
+        return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
 
     @cached_property
     def _is_put_aside(self) -> bool:

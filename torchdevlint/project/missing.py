@@ -30,6 +30,8 @@ def cannot_be_imported(tree: ast.Module, project: Project) -> bool:
 
 def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
     module = node.module or ""
+    if not node.level and _is_a_part_alone(module, project):
+        return True
     if not node.level and not _is_own(node, asked, project):
         return False
     if project.is_missing(module, node.level):
@@ -37,6 +39,16 @@ def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Proje
     found = project.locate(project.path, module, node.level)
     unbound = (each.name for each in node.names if found is not None and _is_unbound(each.name, found, project))
     return any(not _is_built(each, project) for each in unbound)
+
+
+def _is_a_part_alone(module: str, project: Project) -> bool:
+    """Whether a module beside the file, which imports from its package, is imported by its name alone: it has none."""
+    found = None if "." in module else project.locate(project.path, module, 0)
+    if found is None or os.path.dirname(found) != os.path.dirname(project.path) or not found.endswith(".py"):
+        return False
+    part = project.library.get(found)
+    project.used(found, "", part)
+    return part is not None and any(isinstance(each, ast.ImportFrom) and each.level for each in part.tree.body)
 
 
 def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
