@@ -235,7 +235,7 @@ class ItemAssigned(_OnPath):
 
 
 class Filled(_OnPath):
-    """``base[index] = value``, where `base` is a tensor of the CPU and `value` one of the model or of an argument."""
+    """``base[index] = value``: `value` is where the model or an argument is, `base` on the CPU or a device by name."""
 
     node: ast.Subscript
     base: Tensor

@@ -110,12 +110,17 @@ def _note_initialised(event: Initialised) -> None:
 
 
 def _place_of(info: ClassInfo, attribute: str) -> ast.AST:
-    """Where an attribute is first assigned, and rather what registers nothing than a `nn.ModuleList` in another arm."""
+    """Where an attribute is first assigned, and rather what registers nothing than what does in another arm."""
     first = info.assigned_at[attribute]
-    if not _registers(_assigned_at(info, first)):
+    if not _is_told_to_the_module(_assigned_at(info, first)):
         return first
-    others = (each.targets[0] for each in _assignments(info, attribute) if not _registers(each.value))
+    others = (each.targets[0] for each in _assignments(info, attribute) if not _is_told_to_the_module(each.value))
     return next(others, first)
+
+
+def _is_told_to_the_module(value: ast.expr | None) -> bool:
+    """`nn.ModuleList` and the like, or a Parameter."""
+    return _registers(value) or (isinstance(value, ast.Call) and last_name(value.func) == "Parameter")
 
 
 def _where_assigned(info: ClassInfo, attribute: str, value: Value) -> Value:
@@ -246,7 +251,7 @@ def _is_registered(info: ClassInfo, attribute: str, place: ast.AST) -> bool:
                 _mentions(part, attribute, each, place) for part in node.args
             ):
                 return True
-            if callee in _REGISTERS and (each is info or _is_run_for(info, each, node)):
+            if callee in _REGISTERS and not _leaves_empty(node) and (each is info or _is_run_for(info, each, node)):
                 return True
     return False
 
@@ -270,6 +275,11 @@ def _registers(value: ast.expr | None) -> TypeGuard[ast.Call]:
 
 
 _REGISTERS = frozenset({"add_module", "register_module", "setattr", "register_parameter"})
+
+
+def _leaves_empty(node: ast.Call) -> bool:
+    """``self.register_parameter("bias", None)``, which says that there is none."""
+    return len(node.args) > 1 and isinstance(node.args[-1], ast.Constant) and node.args[-1].value is None
 
 
 def _is_run_for(info: ClassInfo, base: ClassInfo, node: ast.Call) -> bool:

@@ -1,7 +1,8 @@
-"""Tensors on CUDA by name that go into a foreign kernel together with the argument that gave them their size (TDL012).
+"""Tensors on CUDA by name that are as large as an argument, and are used with it all the same (TDL012).
 
 A kernel of an extension gets all of its tensors where the first one is. A buffer that is made as large as an argument,
-and is filled beside it, has to be there too; `torch.cuda.FloatTensor(n)` and ``.cuda()`` are the current GPU.
+and is filled beside it, has to be there too; `torch.cuda.FloatTensor(n)` and ``.cuda()`` are the current GPU. So has
+one that a function returns with the argument written into it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ast
 
 from torchdevlint.flow.checks.given_devices import Given
 from torchdevlint.flow.checks.placement import literal_place, record
-from torchdevlint.flow.events import Called, Placed
+from torchdevlint.flow.events import Called, Filled, Placed
 from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.followed_devices import root_of
@@ -20,12 +21,33 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 
 
 def _note_placed(event: Placed) -> None:
     if event.device.origin is Origin.LITERAL and event.device.name == "cuda":
         event.frame.machine.observe(Called, _note_call)
+        event.frame.machine.observe(Filled, _note_filled)
+
+
+def _note_filled(event: Filled) -> None:
+    """``out = torch.zeros(n, dtype=x.dtype, device="cuda"); out[i] = x; return out``: meant to be where `x` is."""
+    frame, at = event.frame, event.value_node
+    place, name = literal_place(frame, event.base), root_of(at)
+    if place is None or name is None or frame.function is None or not _came_in(event.value):
+        return
+    if name not in argument_names(frame.function) or _is_bound_anew(frame.function, name):
+        return
+    if is_as_large(frame.function, place, name) and _is_returned(frame.function, event.node):
+        found = Given(f"{name}.device", f"`{name}` is written into it", at)
+        record(frame, event.state, place, names_cuda(place) or "", found)
+
+
+def _is_returned(function: FunctionNode, target: ast.AST) -> bool:
+    """Whether the name that is written into by index is returned as it is."""
+    filled = dotted_path(target.value) if isinstance(target, ast.Subscript) else None
+    returned = (each.value for each in own_nodes_in(function, ast.Return) if each.value is not None)
+    return filled is not None and any(dotted_path(each) == filled for each in returned)
 
 
 def _note_call(event: Called) -> None:

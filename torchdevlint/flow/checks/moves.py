@@ -7,7 +7,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from torchdevlint.flow.checks import dead_moves, lost_moves
+from torchdevlint.flow.checks import dead_moves, lost_moves, made_anew
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds import loaders
@@ -57,6 +57,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     if frame.machine.muted or not _has_a_name(frame, receiver, state):
         return
     evidence = _tensor_evidence(frame, receiver, state)
+    evidence = made_anew.told_by_method(frame, call, state) if evidence is None else evidence
     if evidence is None or _is_trial(frame, receiver, state):
         return
     moves, target = method not in torch_api.DTYPE_METHODS, None
@@ -112,8 +113,11 @@ def _can_be_assigned(frame: Frame, node: ast.Expr, receiver: ast.expr, state: St
 def _is_there(frame: Frame, node: ast.expr, target: Device, state: State) -> bool:
     """Whether the tensor is where the statement would put it, on all paths that come here.
 
-    So is a buffer on the device of an input of forward, and what was made of a tensor that was moved there before.
+    So is a buffer on the device of an input of forward, and what was made of a tensor that was moved there before. What
+    an object was made on is no matter to its own ``to``: it is called to go elsewhere.
     """
+    if frame.owner is not None and getattr(frame.function, "name", "") == "to" and isinstance(node, ast.Attribute):
+        return False
     held = [each for _, each in alternatives(frame.evaluate(node, state), state.conditions) if each != NONE]
     return not on_cpu(target) and all(
         isinstance(each, Tensor) and relation(each.device, target) is Relation.AGREE for each in held

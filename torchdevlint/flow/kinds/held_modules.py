@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives, is_number
@@ -15,11 +16,11 @@ from torchdevlint.source.nodes import nodes_in
 def held_in(value: Value, depth: int = 2) -> str | None:
     """``modules`` or ``parameters`` if a container surely holds some that have no other owner, nested ones too.
 
-    So it is where it is a container in one arm, and None or a module of torch in the others. A pair in one arm and one
-    of its items in the other is what a function gives that can be asked for more.
+    So it is where it is a container in one arm, and None, a module of torch or a parameter that is registered in the
+    others. A pair in one arm and one of its items in the other is what a function gives that can be asked for more.
     """
     if isinstance(value, Choice):
-        rest = [each for _, each in value.alternatives if each != NONE and not isinstance(each, Library)]
+        rest = [each for _, each in value.alternatives if each != NONE and not _is_registered(each)]
         held = {held_in(each, depth) for each in rest}
         return held.pop() if len(held) == 1 else None
     if not isinstance(value, (Seq, Map)) or depth == 0:
@@ -33,6 +34,10 @@ def held_in(value: Value, depth: int = 2) -> str | None:
         return "parameters"
     nested = [found for each in inside if (found := held_in(each, depth - 1)) is not None]
     return nested[0] if nested else None
+
+
+def _is_registered(value: Value) -> bool:
+    return isinstance(value, Library) or (isinstance(value, Tensor) and value.parameter)
 
 
 def parts_of(value: Seq | Map) -> list[Value]:
@@ -62,6 +67,25 @@ def _holds_parameters(info: ClassInfo, holders: frozenset[ClassInfo]) -> bool:
     """Whether a class makes parameters, or instances of another class that does; `holders` are those that hold it."""
     if any(each.makes_layers for each in info.mro):
         return True
-    made = (info.found(call.func) for call in nodes_in(info.node, ast.Call))
+    made = [*(info.found(call.func) for call in nodes_in(info.node, ast.Call)), *_classes_kept(info)]
+    if any(isinstance(each, Ref) and _is_layer(each.name) for each in made):
+        return True
     inside = [each.info for each in made if isinstance(each, Cls) and each.info not in holders]
     return any(_holds_parameters(each, holders | {info}) for each in inside)
+
+
+def _is_layer(name: str) -> bool:
+    return name.startswith("torch.nn.") and name.removeprefix("torch.nn.") in torch_api.PARAMETER_MODULES
+
+
+def _classes_kept(info: ClassInfo) -> list[Value]:
+    """What a class, its bases and those below it say under names that a method reads: ``_conv = nn.Conv2d``."""
+    read = {
+        each.attr
+        for one in info.mro
+        for each in nodes_in(one.node, ast.Attribute)
+        if isinstance(each.value, ast.Name) and each.value.id == "self"
+    }
+    kept = [value for one in info.mro for name, value in one.attributes.items() if name in read]
+    open_names = sorted(read.difference(*(one.attributes for one in info.mro)))
+    return [*kept, *(value for one in info.mro for name in open_names for value in one.classes_below.get(name, ()))]

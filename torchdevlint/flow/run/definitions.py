@@ -13,7 +13,7 @@ from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.machine import Frame, closure_of
 from torchdevlint.flow.state.others import is_elsewhere, owner_of
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import UNKNOWN, Cls, Func, Ref, Value
+from torchdevlint.flow.state.values import NONE, UNKNOWN, Cls, Func, Ref, Value
 from torchdevlint.source.nodes import inside
 
 
@@ -104,7 +104,15 @@ def define_class(frame: Frame, node: ast.ClassDef, state: State) -> None:
                 if isinstance(target, ast.Name):
                     info.attributes.setdefault(target.id, value)
                     inner.env[target.id] = value
+                    _tell_bases(info, target.id, value)
     state.touched, frame.context = inner.touched, context
+
+
+def _tell_bases(info: ClassInfo, name: str, value: Value) -> None:
+    """``_conv = nn.Conv2d`` in a class below: what ``self._conv`` is in a base that leaves it open."""
+    for base in info.mro[1:]:
+        if base.attributes.get(name, NONE) == NONE and name not in base.all_methods:
+            base.classes_below.setdefault(name, []).append(value)
 
 
 def _made(frame: Frame, node: ast.ClassDef, state: State) -> ClassInfo:

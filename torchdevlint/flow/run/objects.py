@@ -11,7 +11,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.scope.own_devices import is_in_stages
-from torchdevlint.flow.state.classes import ClassInfo, bind
+from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
@@ -22,10 +22,12 @@ from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
     Choice,
+    Cls,
     Library,
     Map,
     Obj,
     Record,
+    Ref,
     Seq,
     Site,
     Step,
@@ -52,12 +54,27 @@ def attribute_of_object(frame: Frame, receiver: Obj, name: str) -> Value:
             found = appended.filled(each, name, found)
         if found is not None:
             value = found if value is None else join(value, found)
+    if value is None or value == NONE:
+        below = _class_below(info, name)
+        value = value if below is None else below
     if value is not None and any(each.assigns_by_name for each in info.mro) and sites_in(value):
         return UNKNOWN
     if value is not None:
         placed = None if info.is_module else _placed_by_arguments(receiver, name)
         return placed or as_made(relocate(value, receiver.device) if info.is_module else value, receiver)
     return info.method(name, receiver) or UNKNOWN
+
+
+def _class_below(info: ClassInfo, name: str) -> Value | None:
+    """A class of Modules that stands for all that classes below say under the name: each makes one of its own."""
+    below = [each for base in info.mro for each in base.classes_below.get(name, ())]
+    return below[0] if below and all(map(_makes_modules, below)) else None
+
+
+def _makes_modules(value: Value) -> bool:
+    if isinstance(value, Ref):
+        return is_module_class(value.name)
+    return isinstance(value, Cls) and value.info.is_module
 
 
 def _placed_by_arguments(receiver: Obj, name: str) -> Value | None:

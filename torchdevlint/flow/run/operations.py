@@ -303,7 +303,8 @@ def assign_index(
     )
     if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
-    if on_cpu(base.device) and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+    named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
+    if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))
 
 

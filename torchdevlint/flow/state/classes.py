@@ -44,6 +44,8 @@ class ClassInfo:
         self.settings = settings
         self.attributes: dict[str, Value] = {}
         """What `self.x` holds, joined over the methods that write it; class-level names too."""
+        self.classes_below: dict[str, list[Value]] = {}
+        """What classes derived from this one say under names that it leaves to them."""
         self.apart_from_calls: dict[str, Value] = {}
         """The same for what methods write that were entered on their own, and not for an instance made in this file."""
         self.appended: dict[str, dict[ast.AST, Value]] = {}
@@ -205,11 +207,7 @@ class ClassInfo:
         init = self.methods.get("__init__")
         if init is None or self.resolved:
             return frozenset()
-        given = (
-            each
-            for call in _inherited_inits(init)
-            for each in (*call.args, *(keyword.value for keyword in call.keywords))
-        )
+        given = (each for call in _inherited_inits(init) for each in (*call.args, *(k.value for k in call.keywords)))
         return frozenset(each.id for each in given if isinstance(each, ast.Name))
 
     @cached_property
