@@ -11,6 +11,7 @@ from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAs
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
+from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
@@ -132,6 +133,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             return
         receiver.info.assigned_at.setdefault(target.attr, target)
         held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
+        keep_wrapped(receiver.info, target, held)
         held = relocate(held, receiver.device) if receiver.info.is_module else held
     path = dotted_path(target)
     if path is not None:

@@ -12,7 +12,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
-from torchdevlint.flow.state.values import NONE, Choice, Map, Seq, Tensor, Value
+from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Seq, Tensor, Value
 from torchdevlint.source.nodes import nodes_in
 
 _CHANGES = frozenset("append extend insert add appendleft clear pop popleft remove update setdefault popitem".split())
@@ -34,6 +34,16 @@ def keep_built(info: ClassInfo, end: State) -> None:
                 info.attributes[name] = built
         elif isinstance(built, Choice) and all(map(_is_registered_or_new, (each for _, each in built.alternatives))):
             info.attributes[name] = built
+
+
+def keep_wrapped(info: ClassInfo, target: ast.Attribute, held: Value) -> None:
+    """``self.net = DataParallel(self.net)`` in ``__init__``: the other methods find the wrapper alone."""
+    if not isinstance(held, Library) or held.inner is None or len(info.writers.get(target.attr, ())) != 1:
+        return
+    init = info.methods.get("__init__")
+    plain = () if init is None else (each for each in init.body if isinstance(each, ast.Assign))
+    if any(target in each.targets for each in plain):
+        info.attributes[target.attr] = held
 
 
 def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None:
