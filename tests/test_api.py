@@ -151,6 +151,7 @@ torchdevlint.check_sources("")  # WRONG: attr-defined
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_uses_it_is_type_checked(tmp_path: Path) -> None:
     """With the cache that checking the linter itself has filled, if that was done."""
     program = tmp_path / "user.py"

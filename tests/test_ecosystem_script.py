@@ -18,6 +18,7 @@ import pytest
 
 from tests import forked
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 ECOSYSTEM = ROOT / "scripts" / "ecosystem.py"
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.realbugs_place import BAD_LINE_2, FAKE_LINTER, QUIET, REALBUGS, Workplace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workplace:

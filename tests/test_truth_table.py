@@ -34,7 +34,7 @@ from torchdevlint.symptoms import recognise
 pytestmark = pytest.mark.xdist_group("truth")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the truth table runs in forked processes")
 MISTAKES = {"NameError", "AttributeError", "TypeError", "SyntaxError", "ImportError", "UnboundLocalError"}
-PARTS = 3
+PARTS = 6
 STAMP = Stamp("2.11.0+cu130", "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
 
 
@@ -124,7 +124,7 @@ def test_most_programs_end_well_on_the_plain_cpu(control: Run):
 
 
 @forks
-@pytest.mark.parametrize("part", a_part(range(PARTS)))
+@pytest.mark.parametrize("part", a_part(range(PARTS), of=PARTS))
 def test_the_simulated_backend_does_what_the_sources_state(part: int):
     """And what real GPUs did, as far as the repository has records of it."""
     judged = judge(ALL[part::PARTS], part_simulated(part).observed, by_case(ALL))

@@ -499,6 +499,7 @@ def test_a_worker_that_is_killed_in_the_middle(processes: Client, deadly: Deadly
     assert parts_of(again) == there
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_is_told_and_takes_nothing_along(processes: Client, deadly: Deadly, tmp_path: Path) -> None:
     paths = projects(tmp_path, 4)
     expected = [row for path in paths for row in rows_of(path, Settings())]
