@@ -435,6 +435,25 @@ def test_a_function_whose_name_nothing_says(tmp_path: Path, name: str, text: str
     assert (found(root) == ["parts.py:TDL012"]) is is_found
 
 
+@pytest.mark.parametrize(
+    ("use", "is_found"),
+    [
+        ("net.restore(3)", False),
+        ("self.parts.restore(3)", False),
+        ("parts.restore(torch.ones(3).to(place), place)", True),
+        ("restore(torch.ones(3).to(place), place)", True),
+    ],
+)
+def test_methods_that_have_the_name_of_a_function(tmp_path: Path, use: str, is_found: bool) -> None:
+    """Who imports the file reads the name of a function as such, or of its module."""
+    text = PARTS.replace("spread", "restore") + "\ndef used():\n    return 3\n"
+    main = "import torch\nimport parts\nfrom parts import used\n"
+    main += "from parts import restore\n" if use.startswith("restore") else ""
+    main += "place = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    main += f"\nif __name__ == '__main__':\n    print(used(), torch.ones(3, device=place))\n    {use}\n"
+    assert (found(application(tmp_path, parts=text, main=main)) == ["parts.py:TDL012"]) is is_found
+
+
 def test_what_ends_at_its_imports(tmp_path: Path) -> None:
     """A module that imports from its package cannot be imported by its name alone, as it is beside it."""
     root = application(tmp_path, main="if __name__ == '__main__':\n    print(3)\n")
@@ -447,3 +466,32 @@ def test_what_ends_at_its_imports(tmp_path: Path) -> None:
 
 def test_a_project_without_programs_is_for_others(tmp_path: Path) -> None:
     assert found(application(tmp_path, parts=PARTS)) == ["parts.py:TDL012"]
+
+
+LOSS = "import torch\n\ndef loss(x, y, device):\n    return (x - y).to(device) * torch.ones(3, device='cuda')\n"
+WORKER = """import argparse
+import torch
+from losses import loss
+from starting import start
+
+def main(args):
+    start(args.gpu)
+    x = torch.ones(3, device="cuda" if torch.cuda.is_available() else "cpu")
+    print(loss(x, x, args.device))
+
+if __name__ == "__main__":
+    main(argparse.ArgumentParser().parse_args())
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("torch.cuda.set_device(gpu)", []),
+        ("if gpu is not None:\n        torch.cuda.set_device(gpu)", ["losses.py:TDL012"]),
+        ("print(gpu)", ["losses.py:TDL012"]),
+    ],
+)
+def test_programs_that_choose_the_current_gpu_first(tmp_path: Path, start: str, expected: list[str]) -> None:
+    starting = f"import torch\n\ndef start(gpu):\n    {start}\n"
+    assert found(application(tmp_path, losses=LOSS, starting=starting, main=WORKER)) == expected

@@ -23,7 +23,7 @@ from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, M
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
-from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda
+from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
@@ -74,7 +74,8 @@ class Home:
             if self._is_file_for_cuda or self._is_for_cuda:
                 return True
             asked = fact.kind == "question" and self._leading.is_current_gpu
-            return asked or self._is_built_on_cuda(fact.at) or self._needs_cuda_at(fact.at)
+            is_there = asked or self._is_built_on_cuda(fact.at) or self._is_current_gpu_at(fact.at)
+            return is_there or self._needs_cuda_at(fact.at)
         if isinstance(fact, DeviceNumber):
             return self._needs_cuda_at(fact.at)
         if isinstance(fact, DiscardedMove):
@@ -158,6 +159,16 @@ class Home:
         if not programs or not all(imports_cuda_library(each, self._project) for each in programs):
             return False
         return self._application.choice.is_current_gpu  # reads the text of every file of the application
+
+    def _is_current_gpu_at(self, at: Span) -> bool:
+        """Whether each program that comes to a place says first which GPU is the current one."""
+        place, names, programs, _ = self._leading_to(at)
+        return bool(programs) and all(self._choosing_gpu.are_all_so(each, names, place) for each in programs)
+
+    @cached_property
+    def _choosing_gpu(self) -> Ways:
+        assert self._project is not None
+        return Ways(self._project, sets_current_gpu)
 
     def _needs_cuda_at(self, at: Span) -> bool:
         """Whether each program that comes to a place needs CUDA for it, and all is on the current GPU.

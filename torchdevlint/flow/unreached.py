@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.callers import Callers, Leading
 from torchdevlint.flow.scope.mentions import looks_names_up
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.project.modules import bound_by
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in
@@ -77,8 +78,9 @@ class Unreached:
 
 def _on_the_way(leading: Leading) -> Iterator[ast.stmt]:
     """The statements of the top level of a file that read one of the names which lead on, and those that bind them."""
+    read = read_of_modules(leading.file.tree)
     for statement in leading.file.tree.body:
-        if not leading.names.isdisjoint(bound_by(statement)) or _reads(statement, leading.names):
+        if not leading.names.isdisjoint(bound_by(statement)) or not leading.names.isdisjoint(read[statement]):
             yield statement
 
 

@@ -60,10 +60,10 @@ things to CUDA, and neither they nor what they import ask whether there is an ac
 number of a GPU, or take a device from outside. If they send something to CUDA on every path and ask nothing, what their
 imports ask does not count. After `if x.is_cuda:` a number is all that matters. If each program sends something to CUDA
 on its ways to the place, or surely right on from there, be it in functions of other files, and all is on the current
-GPU, the finding is *advice*: it is reported where TDL012 is selected (`extend-select = ["TDL012"]`), and the summary
-counts it. So is one in a file that nothing imports, runs or names; and one of many: where the file, or the
-application, names CUDA in five places at least and in more than three for each device that it chooses, and all is on
-the current GPU, a change of this line alone helps nobody.
+GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where TDL012 is selected
+(`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports, runs or names; and
+one of many: where the file, or the application, names CUDA in five places at least and in more than three for each
+device that it chooses, and all is on the current GPU, a change of this line alone helps nobody.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

@@ -83,6 +83,11 @@ def needs_cuda(scope: Scope, call: ast.Call) -> bool:
     return path.endswith("set_default_tensor_type") and any(map(_is_tensor_type, given))
 
 
+def sets_current_gpu(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call says which GPU is the current one from there on."""
+    return (dotted_path(call.func) or "").endswith("cuda.set_device")
+
+
 def names_cuda_alone(file: ModuleFile, project: Project) -> bool:
     """Whether a file sends things nowhere but to CUDA by name, to the host, and to where other tensors are."""
     functions = [*nodes_in(file.tree, ast.FunctionDef), *nodes_in(file.tree, ast.AsyncFunctionDef)]

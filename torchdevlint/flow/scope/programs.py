@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import bound_by, is_main_guard
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -79,19 +79,24 @@ def functions_of_program(tree: ast.Module) -> frozenset[ast.AST]:
     return _reached(level, known) | local
 
 
-def leading_to(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str], bool]:
-    """The names of the top level through which a file comes to those `names`, and whether its own program does."""
+def leading_to(tree: ast.Module, names: frozenset[str], of_objects: bool = False) -> tuple[frozenset[str], bool]:
+    """The names of the top level through which a file comes to those `names`, and whether its own program does.
+
+    They are names of modules, so that ``net.save()`` does not come to a function `save`, but ``utils.save()`` does
+    where `utils` is imported; unless they may be those of methods (`of_objects`).
+    """
+    read = _read_by if of_objects else read_of_modules(tree).__getitem__
     found, before = set(names), -1
     while len(found) > before:
         before = len(found)
         for statement in tree.body:
-            if not is_main_guard(statement) and not found.isdisjoint(_read_by(statement)):
+            if not is_main_guard(statement) and not found.isdisjoint(read(statement)):
                 found.update(_bound_through(statement, found))
     outside = [each for each in tree.body if not is_main_guard(each)]
     running = [each for each in tree.body if is_main_guard(each) and not _is_trial(each)]
     if _runs(outside, _by_name(tree)):
         running += [each for each in outside if not isinstance(each, (*_DEFINITIONS, ast.Import, ast.ImportFrom))]
-    return frozenset(found), any(not found.isdisjoint(_read_by(each)) for each in running)
+    return frozenset(found), any(not found.isdisjoint(read(each)) for each in running)
 
 
 def _bound_through(statement: ast.stmt, names: set[str]) -> list[str]:
@@ -104,7 +109,7 @@ def _bound_through(statement: ast.stmt, names: set[str]) -> list[str]:
 def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
     """The functions from which nothing leads to what goes by `name`, as far as the names that they read tell."""
     functions: list[_Function] = [*nodes_in(tree, ast.FunctionDef), *nodes_in(tree, ast.AsyncFunctionDef)]
-    names, _ = leading_to(tree, frozenset({name}))
+    names, _ = leading_to(tree, frozenset({name}), of_objects=True)
     apart = {each for each in functions if each.name != "__init__"}
     while leading := {each for each in apart if not names.isdisjoint(_read_by(each))}:
         apart -= leading
@@ -115,10 +120,26 @@ def functions_apart_from(tree: ast.Module, name: str) -> frozenset[ast.AST]:
 @once_a_node
 def _read_by(statement: ast.stmt) -> frozenset[str]:
     """The names and attributes that are read in a statement, and what it imports from other files."""
+    return _names_in(statement).union(each.attr for each in nodes_in(statement, ast.Attribute))
+
+
+def _names_in(statement: ast.stmt) -> frozenset[str]:
     names = {each.id for each in nodes_in(statement, ast.Name) if isinstance(each.ctx, ast.Load)}
-    names.update(each.attr for each in nodes_in(statement, ast.Attribute))
-    names.update(each.name for each in nodes_in(statement, ast.alias))
-    return frozenset(names)
+    return frozenset(names.union(each.name for each in nodes_in(statement, ast.alias)))
+
+
+@once_a_node
+def read_of_modules(tree: ast.Module) -> dict[ast.stmt, frozenset[str]]:
+    """What each statement of the top level reads, but for the attributes of what is surely no module."""
+    imported = {each.asname or each.name.partition(".")[0] for each in nodes_in(tree, ast.alias)}
+    if "*" in imported:
+        return {each: _read_by(each) for each in tree.body}
+    found = {}
+    for statement in tree.body:
+        attributes = nodes_in(statement, ast.Attribute)
+        of_modules = (each.attr for each in attributes if first_name(dotted_path(each) or "") in imported)
+        found[statement] = _names_in(statement).union(of_modules)
+    return found
 
 
 def _is_trial(guard: ast.stmt) -> bool:
