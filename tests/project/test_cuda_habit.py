@@ -73,6 +73,14 @@ def test_a_load_in_code_that_chooses(tmp_path: Path, name: str, old: str, new: s
     assert "loading.py:TDL201" in found(application(tmp_path, **files))
 
 
+def test_a_file_for_cuda_beside_several_gpus(tmp_path: Path) -> None:
+    """Each of its six places ignores which GPU it is; whoever wants another one changes them all."""
+    main = MAIN.replace("torch.device(", "torch.device('cuda:1') if len(sys.argv) > 2 else torch.device(")
+    root = application(tmp_path, main=main, loading=LOADING, nets=NETS)
+    assert "nets.py:TDL012" not in found(root)
+    assert "nets.py:TDL012" in found(root, "TDL012")
+
+
 def test_one_place_that_ignores_its_device(tmp_path: Path) -> None:
     """In a file that names CUDA here alone, it is this place that keeps the program from the CPU."""
     loss = NETS[: NETS.index("class Net")] + NETS[NETS.index("class Loss") :]

@@ -91,8 +91,8 @@ class Home:
 
     @property
     def _is_file_for_cuda(self) -> bool:
-        """Whether nothing in the file chooses a device, and a finding is one of many places that name CUDA."""
-        return self._application.choice.is_current_gpu and named_in([self._tree]).is_for_cuda
+        """Whether hardly anything in the file chooses a device: a finding is one of many places, which go together."""
+        return named_in([self._tree]).is_for_cuda
 
     def _is_built_on_cuda(self, at: Span) -> bool:
         """Whether a place is in a class whose objects are all sent to CUDA by name where they are made."""

@@ -23,7 +23,7 @@ from torchdevlint.rules.record import EXECUTIONS, Identity, Rule
 _FILE = regex(r"([a-z]+)(\d{3})_(\w+)$")
 _SEVERITY = regex(r"\nSEVERITY = Severity\.(\w+)$", re.MULTILINE)
 _PREVIEW = regex(r"\nPREVIEW = True$", re.MULTILINE)
-"""They begin with something literal, which is looked for twenty times as fast as the beginning of a line."""
+"""They begin with something literal, which is found much faster than the beginning of a line."""
 
 
 class Home(Struct, frozen=True):

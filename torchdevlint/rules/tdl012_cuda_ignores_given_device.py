@@ -62,8 +62,8 @@ imports ask does not count. After `if x.is_cuda:` a number is all that matters. 
 on its ways to the place, or surely right on from there, be it in functions of other files, and all is on the current
 GPU, or if each calls `torch.cuda.set_device` first, the finding is *advice*: it is reported where TDL012 is selected
 (`extend-select = ["TDL012"]`), and the summary counts it. So is one in a file that nothing imports, runs or names; and
-one of many: where the file, or the application, names CUDA in five places at least and in more than three for each
-device that it chooses, and all is on the current GPU, a change of this line alone helps nobody.
+one of many: where the file names CUDA in five places at least and in more than three for each device that it chooses,
+a change of this line alone helps nobody; so it is in an application of that kind where all is on the current GPU.
 
 ## References
 - [torch.Tensor.cuda](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html): "defaults to the current

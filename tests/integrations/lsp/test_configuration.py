@@ -9,13 +9,13 @@ from tests.integrations.lsp.editor import LOAD, Editor
 
 
 def test_the_baseline_of_the_configuration_holds(editor: Editor) -> None:
-    folder = editor.folder / "old"
+    folder = editor.folder / "kept"
     folder.mkdir()
     (folder / "known.py").write_text(LOAD)
     command = ("-m", "torchdevlint", "check", "--no-cache", "--write-baseline", "known.json", "known.py")
     assert python(*command, cwd=folder).returncode == 0
     (folder / "torchdevlint.toml").write_text('baseline = "known.json"\n')
-    uri = editor.open("old/known.py", f"{LOAD}new = torch.load('other.pt')\n")
+    uri = editor.open("kept/known.py", f"{LOAD}new = torch.load('other.pt')\n")
     assert [each.range.start.line for each in editor.found(uri)] == [3]
 
 

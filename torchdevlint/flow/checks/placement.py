@@ -14,16 +14,14 @@ from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
 from torchdevlint.flow.scope.names import (
-    defaults,
     dotted_path,
     first_name,
     last_name,
     mentions_cuda,
-    mentions_device,
     positional_names,
     stem_of,
 )
-from torchdevlint.flow.scope.naming_cuda import device_arguments, names_cuda, naming_arguments
+from torchdevlint.flow.scope.naming_cuda import cuda_defaults, device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
@@ -121,15 +119,15 @@ def _note_layer(event: LayerCalled) -> None:
 def _note_default(event: FunctionCalled) -> None:
     """A call that leaves ``device="cuda"`` of a function of this file as it is, and gives it a tensor."""
     frame, state, node, function, arguments = event.frame, event.state, event.node, event.function, event.arguments
-    if arguments.starred or arguments.double_starred or state.guarded or is_guarded(state):
+    literals = cuda_defaults(function.node)
+    if not literals or arguments.starred or arguments.double_starred or is_guarded(state):
         return
     names = positional_names(function.node)
     taken = {*names[: len(arguments.positional) + (function.receiver is not None)], *arguments.keywords}
     given = next((each for each in arguments.pairs if _is_elsewhere(each[1])), None)
-    for name, default in defaults(function.node):
-        literal = isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0")
-        if literal and given is not None and mentions_device(name) and name not in taken:
-            text = f"{name}={frame.machine.text_of(default)}"  # type: ignore[arg-type]
+    for name, default in literals:
+        if given is not None and name not in taken:
+            text = f"{name}={frame.machine.text_of(default)}"
             found = Given(
                 _device_of(frame, state, *given, node), "it is given a tensor that is somewhere", given[0], "default"
             )

@@ -72,7 +72,10 @@ def _is_wrapper(value: Value) -> bool:
 
 def _unwrapped_in(parts: Sequence[ast.AST]) -> dict[str, ast.expr]:
     """The models, by path, whose inside is taken whenever `parts` run, and not under a test inside of them."""
-    return {path: node for part in reversed(parts) for path, node in _unwrapped_by(part).items()}
+    found: dict[str, ast.expr] = {}
+    for part in reversed(parts):
+        found.update(_unwrapped_by(part))
+    return found
 
 
 @once_a_node

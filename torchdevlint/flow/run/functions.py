@@ -131,7 +131,7 @@ def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:
     if not around:
         return ()
     read = bindings_in(function.node)
-    return tuple((name, scope[name]) for scope in around for name in read if name in scope)
+    return tuple([(name, scope[name]) for scope in around for name in read if name in scope])
 
 
 def _where_all_agree(value: Value) -> Value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import defaults, dotted_path, mentions_device
+from torchdevlint.source.nodes import once_a_node
 
 
 def names_cuda(node: ast.AST) -> str | None:
@@ -46,3 +47,13 @@ def _path_or_text(node: ast.expr) -> str:
 
 def _is_device(node: ast.Call) -> bool:
     return (dotted_path(node.func) or "").endswith("device")
+
+
+@once_a_node
+def cuda_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[tuple[str, ast.expr], ...]:
+    """The parameters for devices that are ``"cuda"`` unless something is given, with that literal."""
+    return tuple(
+        (name, default)
+        for name, default in defaults(function)
+        if isinstance(default, ast.Constant) and default.value in ("cuda", "cuda:0") and mentions_device(name)
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import last_name
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_below, nodes_in, once_a_node
 
 OTHER_RUNTIMES = frozenset(
     "is_scripting is_tracing _is_tracing is_in_onnx_export is_exporting is_torch_fx_proxy is_fx_tracing".split()
@@ -22,7 +22,8 @@ def functions_when_traced(tree: ast.Module) -> frozenset[ast.AST]:
         return frozenset()
     defined = [each for each in nodes_in(tree, ast.FunctionDef) if each.name.startswith("_") and each.name[-2:] != "__"]
     traced = {id(each) for part in _traced_parts(tree) for each in inside(part)}
-    said = {each.name: [place for place in _said(tree, each.name) if not is_inside(place, each)] for each in defined}
+    places = _said(tree, {each.name for each in defined})
+    said = {each.name: [place for place in places[each.name] if not is_below(place, each)] for each in defined}
     found = {each for each in defined if said[each.name]}
     while True:
         reached = traced | {id(place) for each in found for place in inside(each)}
@@ -32,9 +33,16 @@ def functions_when_traced(tree: ast.Module) -> frozenset[ast.AST]:
         found = kept
 
 
-def _said(tree: ast.Module, name: str) -> Iterator[ast.expr]:
-    yield from (each for each in nodes_in(tree, ast.Name) if each.id == name)
-    yield from (each for each in nodes_in(tree, ast.Attribute) if each.attr == name)
+def _said(tree: ast.Module, names: Iterable[str]) -> dict[str, list[ast.expr]]:
+    """Where each of the `names` is said, found in one walk for all of them."""
+    found: dict[str, list[ast.expr]] = {name: [] for name in names}
+    for name in nodes_in(tree, ast.Name):
+        if name.id in found:
+            found[name.id].append(name)
+    for attribute in nodes_in(tree, ast.Attribute):
+        if attribute.attr in found:
+            found[attribute.attr].append(attribute)
+    return found
 
 
 def _traced_parts(tree: ast.Module) -> Iterator[ast.AST]:
