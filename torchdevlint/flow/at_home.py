@@ -87,7 +87,7 @@ class Home:
     @property
     def _is_for_cuda(self) -> bool:
         """Whether the application is for CUDA by habit, and all is on the current GPU."""
-        return self._application.choice.is_current_gpu and self._application.is_for_cuda
+        return self._application.is_for_cuda and self._application.choice.is_current_gpu
 
     @property
     def _is_file_for_cuda(self) -> bool:
