@@ -184,3 +184,25 @@ def test_lengths_that_are_a_list_on_some_path_are_not_copied() -> None:
     """
     assert unchanged(body)
     assert "lengths.cpu()" in fixed(body.replace(" if given is None else [1, 2]", ""), unsafe=False)
+
+
+HANDED_ON = """
+def pairs(root, device=None):
+    made = [Resized(root), Flipped(root)]
+    return made if device is None else [OnDevice(each, device) for each in made]
+
+
+def task_sets(root, device=None):
+    found = pairs(root)
+    first, second = found
+    {asked}
+    return Tasks(first), Tasks(second)
+"""
+
+
+@pytest.mark.parametrize(("asked", "is_safe"), [("assert isinstance(first, Image)", False), ("print(first)", True)])
+def test_a_device_is_not_handed_on_safely_where_the_class_of_the_result_is_asked(asked: str, is_safe: bool) -> None:
+    """With a device the data sets are wrapped, and have another class, which nobody has tried."""
+    body = HANDED_ON.replace("{asked}", asked)
+    assert not unchanged(body)
+    assert unchanged(body, unsafe=False) is not is_safe

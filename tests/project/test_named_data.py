@@ -83,6 +83,14 @@ def test_names_that_say_nothing_of_what_is_used_as_a_model(tmp_path: Path, use: 
     assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == ["loading.py:TDL201"]
 
 
+@pytest.mark.parametrize(("owner", "expected"), [("self.vocab", []), ("self.encoder", ["loading.py:TDL201"])])
+def test_whose_method_takes_what_is_loaded(tmp_path: Path, owner: str, expected: list[str]) -> None:
+    text = LOADING.replace("data_set = torch.load(path)", f"{owner}.load_dict(torch.load(path))")
+    text = text.replace("print(len(data_set), data_set[0].x.to(self.samples[0]))\n        return data_set", "return 1")
+    text = text.replace("path", "vocab_file")
+    assert found(application(tmp_path, helper=HELPER, loading=text, main=MAIN)) == expected
+
+
 def test_a_function_that_is_called_after_models(tmp_path: Path) -> None:
     text = LOADING.replace("data_set", "found").replace("return found", "use(found)").replace("graph", "load_weights")
     main = MAIN.replace("graph", "load_weights")

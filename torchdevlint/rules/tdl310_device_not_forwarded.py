@@ -35,7 +35,8 @@ def causal_mask(size, device=None):
 ## Fix safety
 The fix hands the parameter on. It is safe where callers who leave it out get what they got: it has no default, the same
 one as there, or none but the default device for a tensor that is returned as it is made. Otherwise it is unsafe: with
-another default the result is somewhere else for them, and other tensors of the function may have to follow. There is
+another default the result is somewhere else for them, and other tensors of the function may have to follow; so it is
+where the function asks what class the result has (`isinstance`), which may be another one with a device. There is
 none where the result is made of several tensors.
 
 ## What it cannot see
@@ -62,6 +63,7 @@ from torchdevlint.flow.checks.draws import draws
 from torchdevlint.flow.events import Constructed, FunctionCalled, FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.asked_classes import is_asked_for_its_class
 from torchdevlint.flow.scope.decorators import is_plain
 from torchdevlint.flow.scope.names import argument_names, defaults, dotted_path, positional_names
 from torchdevlint.flow.scope.parameters import names_given_as_values, names_with_defaults, reads, reads_all
@@ -143,6 +145,7 @@ def _note(frame: Frame, state: State, node: ast.Call, callee: Func, arguments: A
     called = frame.machine.text_of(node.func)
     keeps = _same(_default_of(frame.function, name), _default_of(callee.node, name)) and not draws(callee.node)
     keeps = keeps and not (bound and _is_overridden_without(frame, callee.node, name))
+    keeps = keeps and not is_asked_for_its_class(frame.function or frame.machine.tree, node)
     _record(frame, state, node, name, "call", called, f"{name}={name}", keeps=keeps)
 
 

@@ -107,8 +107,7 @@ def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | No
         found.append(function)
         if isinstance(function, ast.Attribute) and function.attr in _AS_MODELS:
             found.append(function.value)
-        takes_models = not _TAKES_MODELS.isdisjoint(_words(last_name(function)))
-        if takes_models and first_name(dotted_path(function) or "") not in _READERS:
+        if _takes_models(function):
             found += _given(call)
     for part in nodes_in(around, ast.Subscript):
         key = part.slice.value if isinstance(part.slice, ast.Constant) else None
@@ -116,6 +115,15 @@ def _used_as_models(around: ast.AST) -> tuple[frozenset[int], frozenset[str | No
             found.append(part.value)
     used = [_whole(each) for each in found]
     return frozenset(map(id, used)), frozenset(map(dotted_path, used))
+
+
+def _takes_models(function: ast.expr) -> bool:
+    """Whether a function is called as what takes a model, or loads what it is given; not that of a vocabulary."""
+    if _TAKES_MODELS.isdisjoint(_words(last_name(function))):
+        return False
+    owner = list(_words(last_name(function.value))) if isinstance(function, ast.Attribute) else []
+    is_of_data = not _OF_DATA.isdisjoint(owner) and _OF_MODELS.isdisjoint(owner)
+    return not is_of_data and first_name(dotted_path(function) or "") not in _READERS
 
 
 def _whole(used: ast.expr) -> ast.expr:
