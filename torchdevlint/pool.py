@@ -96,9 +96,23 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
         try:
             yield pool
         except BaseException:
-            for child in set(multiprocessing.active_children()) - strangers:
-                child.terminate()
+            _end(pool, set(multiprocessing.active_children()) - strangers)
             raise
+
+
+def _end(pool: ProcessPoolExecutor, workers: set[multiprocessing.process.BaseProcess]) -> None:
+    """End workers at once, of which one may be in the middle of a result.
+
+    The thread of the pool that reads results would wait for the rest of it as long as this process holds the other end
+    of the pipe as well, and the pool for its thread.
+    """
+    results = getattr(pool, "_result_queue", None)
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join()
+    if results is not None:
+        results._writer.close()
 
 
 @contextmanager
