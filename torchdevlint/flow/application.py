@@ -37,7 +37,7 @@ from torchdevlint.source.notebook import NOTEBOOK
 
 _STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
 """What a file says that is started from outside, be it only to try what it defines."""
-FEWEST_OTHERS = 4
+_FEWEST_OTHERS = 4
 _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
@@ -134,8 +134,7 @@ class Application:
         """
         if self._project is None:
             return False
-        others = self._project.saying(())
-        if others is None or len(others) < FEWEST_OTHERS:
+        if not self.is_of_several:
             return False
         importers = self._callers.importers()
         if not importers and next(self._project.imported(self._project.path), None) is None:
@@ -145,6 +144,12 @@ class Application:
         if _STARTED.search(self._text) or any(each.says(_STARTED) for each in importers):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
+
+    @cached_property
+    def is_of_several(self) -> bool:
+        """Whether the project has other files, and so many that it is more than begun."""
+        others = None if self._project is None else self._project.saying(())
+        return others is not None and len(others) >= _FEWEST_OTHERS
 
     @cached_property
     def cannot_be_imported(self) -> bool:

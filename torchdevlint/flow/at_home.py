@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.application import FEWEST_OTHERS, Application
+from torchdevlint.flow.application import Application
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
@@ -59,12 +59,12 @@ class Home:
         """
         if fact.at.file or self._project is None:
             return fact
-        is_seen = self._is_seen or self._stands_alone
-        hurts_nobody = self._hurts_nobody(fact) if is_seen else self._is_of_tensors_of_the_cpu(fact)
-        at_home = hurts_nobody or self._is_put_aside or self._is_left_over or self._is_dead(fact.at.row)
-        return replace(fact, at_home=True) if at_home else fact
+        nobody_comes = self._is_put_aside or self._is_left_over or self._is_dead(fact.at.row)
+        return replace(fact, at_home=True) if nobody_comes or self._hurts_nobody(fact) else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
+        if not (self._is_seen or self._stands_alone):
+            return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
             return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if isinstance(fact, CheckpointLoad):
@@ -132,7 +132,7 @@ class Home:
     def _may_be_run_by_name(self) -> bool:
         """Whether it is of an application, with programs that come to some of its files by names which are texts."""
         assert self._project is not None
-        if not is_application(self._project) or len(self._project.saying(()) or ()) < FEWEST_OTHERS:
+        if not is_application(self._project) or not self._application.is_of_several:
             return False
         return any(self._project.saying((word,)) for word in LOADED_BY_NAME)
 
@@ -236,8 +236,7 @@ class Home:
             return self._unreached.holds(line)
         if self._project is None or not (is_application(self._project) or not is_published(self._project)):
             return False
-        others = self._project.saying(())
-        if others is None or len(others) < FEWEST_OTHERS or self._project.saying(("__main__",)) == ():
+        if not self._application.is_of_several or self._project.saying(("__main__",)) == ():
             return False
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
 
@@ -257,8 +256,8 @@ class Home:
         """
         if self._project is None or not is_application(self._project) or self._callers.importers():
             return False
-        own, others = self._project.path, self._project.saying(())
-        if others is None or len(others) < FEWEST_OTHERS or own.endswith(NOTEBOOK) or is_program(self._tree):
+        own, others = self._project.path, self._project.saying(()) or ()
+        if not self._application.is_of_several or own.endswith(NOTEBOOK) or is_program(self._tree):
             return False
         beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
         if not any(map(self._project.importers, beside[:_MOST_BESIDE])):
