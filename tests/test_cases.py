@@ -117,8 +117,12 @@ def test_the_hash_seed_decides_nothing() -> None:
 @cache
 def programs(rule: str) -> tuple[str, ...]:
     """The blocks of the rule's cases that run, as they stand and fixed, but for what cannot be simulated."""
-    own = [case for case in RUNNING if case.rule == rule and case.id not in NOT_SIMULATED]
-    return tuple(block for case in own for block in (case.code, case.fixed) if block)
+    return blocks(case for case in RUNNING if case.rule == rule and case.id not in NOT_SIMULATED)
+
+
+def blocks(cases: Iterable[Case]) -> tuple[str, ...]:
+    """As they stand, and fixed."""
+    return tuple(block for case in cases for block in (case.code, case.fixed) if block)
 
 
 def ends_well(answer: dict[str, str]) -> bool:
@@ -169,7 +173,8 @@ def test_the_program_on_an_accelerator(
     fitting = [case for case in cases if case.run is not None and case.run.accelerators <= there]
     if not fitting:
         pytest.skip(f"the programs take more accelerators than the {there} here")
-    hold_all(fitting, lambda case: hold(case, accelerator, run_program, run_program))
+    fixed = run_program.among(blocks(fitting), ends_well)
+    hold_all(fitting, lambda case: hold(case, accelerator, run_program.among(blocks(fitting), right_of(case)), fixed))
 
 
 @each([case for case in RUNNING if case.id not in NOT_SIMULATED])

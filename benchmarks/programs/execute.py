@@ -37,8 +37,14 @@ class Executed:
     text: str
 
 
-def execute(program: Program, python: str, repository: Path, accelerators: int | None, seconds: int) -> Executed:
-    """Run one program twice, each time in a temporary folder. `accelerators` replaces the program's own number."""
+def execute(
+    program: Program, python: str, repository: Path, accelerators: int | None, seconds: int, device: str = ""
+) -> Executed:
+    """Run one program twice, each time in a temporary folder: on the CPU, then under ``torchdevlint run``.
+
+    There it has `accelerators` simulated ones, by default as many as it says it needs, or those of the type `device`
+    that the machine has.
+    """
     version = version_of(program.library, python)
     if program.library and not version:
         return Executed(program, "", 0, 0, NOT_INSTALLED, 0, f"{program.library} is not installed")
@@ -49,8 +55,9 @@ def execute(program: Program, python: str, repository: Path, accelerators: int |
         if plain.returncode and program.accelerators:
             return Executed(program, version, plain.wall, 0, NOT_PLAIN, 0, _last(plain))
         report = Path(folder) / "report.json"
-        options = ["--accelerators", str(count), "--timeout", str(seconds), "--output-format", "json"]
-        command = [python, "-m", "torchdevlint", "run", *options, "--output-file", str(report)]
+        backend = ["--device", device] if device else ["--accelerators", str(count)]
+        options = [*backend, "--timeout", str(seconds), "--output-format", "json", "--output-file", str(report)]
+        command = [python, "-m", "torchdevlint", "run", *options]
         done = measured.run([*command, "--", python, str(program.path)], Path(folder), env)
         told = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
     errors = told.get("errors", [])  # its "failures", such as a backend that did not start, are no verdict on devices

@@ -57,7 +57,8 @@ def run_programs(options: argparse.Namespace) -> int:
     wanted = [one for group in options.groups.split(",") for one in programs(group) if _is_wanted(one.name, options)]
     done = []
     for program in wanted:
-        done.append(execute.execute(program, options.python, ROOT, options.accelerators, options.timeout))
+        backend = options.accelerators, options.timeout, options.device
+        done.append(execute.execute(program, options.python, ROOT, *backend))
         print(f"{program.name}: {done[-1].outcome}: {done[-1].text}", file=sys.stderr)
     version = execute.version_of("torch", options.python)
     rows = [
@@ -193,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("programs", parents=[common, storing])
     running.add_argument("--groups", default=",".join(GROUPS), help="default: %(default)s")
     running.add_argument("--timeout", type=int, default=120, help="seconds for one program")
+    running.add_argument("--device", default="", help="in place of simulated accelerators, the real ones of this type")
     running.add_argument("--timed", action="store_true", help="store seconds as well: only if nothing else runs")
     running.set_defaults(run=run_programs)
     fetching = commands.add_parser("fetch", parents=[common, kept])
