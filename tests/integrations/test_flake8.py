@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import shutil
 import sqlite3
@@ -15,6 +17,8 @@ from tests.conftest import ROOT
 from tests.forked import python
 from torchdevlint.cache import FOLDER
 from torchdevlint.cache.database import DATABASE
+from torchdevlint.garbage import THRESHOLDS
+from torchdevlint.model import FileResult
 from torchdevlint.rules import all_rules
 
 FORMAT = "--format=%(path)s|%(row)d|%(col)d|%(code)s|%(text)s"
@@ -235,3 +239,20 @@ def test_rules_that_flake8_would_not_show_do_not_run(tmp_path: Path) -> None:
     assert "TDL501" in ran.split()
     assert "TDL201" in ran.split()
     assert not {"TDL001", "TDL601"} & set(ran.split())
+
+
+def test_garbage_is_rarely_looked_for_while_a_file_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trees and values are reachable all the time; what flake8 itself does goes on as before."""
+    from torchdevlint.integrations.flake8 import Plugin
+
+    seen = []
+
+    def analysed(*given: object) -> FileResult:
+        seen.append(gc.get_threshold())
+        return FileResult("a.py")
+
+    before = gc.get_threshold()
+    monkeypatch.setattr("torchdevlint.integrations.flake8.check_tree", analysed)
+    assert not list(Plugin(ast.parse(""), "a.py", []).run())
+    assert seen == [THRESHOLDS]
+    assert gc.get_threshold() == before

@@ -21,6 +21,7 @@ from torchdevlint import __version__
 from torchdevlint.cache import Cache, folder_of
 from torchdevlint.config import ConfigError, Configuration, Settings, SettingsOf
 from torchdevlint.engine import check_tree
+from torchdevlint.garbage import few_collections
 from torchdevlint.report.terminal import escape
 from torchdevlint.rules import identities, prefixes
 
@@ -77,7 +78,8 @@ class Plugin:
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
         """Row, column from 0, text. A rule that fails is flake8's to report: it names the plugin and stops."""
         settings = self.settings.of(self.filename)
-        result = check_tree(self.tree, "".join(self.lines), self.filename, settings, self._shows, self.cache)
+        with few_collections():
+            result = check_tree(self.tree, "".join(self.lines), self.filename, settings, self._shows, self.cache)
         if result.problems:
             raise RuntimeError("; ".join(problem.message for problem in result.problems))
         for one in result.diagnostics:
