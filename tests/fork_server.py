@@ -32,7 +32,10 @@ from typing import Any, NoReturn
 from tests import as_python
 
 FIRST_USED = ("torch._inductor.compile_fx", "torch._decomp.decompositions_for_jvp", "torch.utils.data", "numpy")
-"""What optimizers, `torch.compile`, simulations and loaders import when they are first used."""
+"""What optimizers, `torch.compile`, simulations and loaders import when they are first used.
+
+Where torch is built with CUDA, some of it asks the driver, and no fork can use CUDA after that.
+"""
 NOT_IMPORTED = ("torchdevlint.integrations", "torchdevlint.runtime.start.bootstrap")
 """What is about the moment at which it is imported, or needs what is not installed everywhere."""
 HEAD = struct.Struct("!I")
@@ -139,9 +142,9 @@ def started(popen: Any, pid: int, arguments: tuple[Any, ...]) -> None:
 
 
 def _import_all() -> None:
-    import torch  # noqa: F401
+    import torch
 
-    for name in FIRST_USED:
+    for name in () if torch.backends.cuda.is_built() else FIRST_USED:
         with suppress(ImportError):
             importlib.import_module(name)
     import torchdevlint

@@ -84,10 +84,11 @@ def _fork(sources: list[str], device: str) -> tuple[list[dict[str, str]], int]:
 
 
 def main() -> None:
-    import torch  # noqa: F401 -- once, for all programs
+    import torch  # once, for all programs
 
-    with suppress(ImportError):  # what optimizers and `torch.compile` import when they are first used
-        importlib.import_module("torch._inductor.compile_fx")
+    if not torch.backends.cuda.is_built():  # else it asks the driver, and no fork can use CUDA after that
+        with suppress(ImportError):  # what optimizers and `torch.compile` import when they are first used
+            importlib.import_module("torch._inductor.compile_fx")
     if len(sys.argv) > 1:
         from torchdevlint.runtime.simulated import install
 

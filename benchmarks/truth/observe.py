@@ -6,6 +6,8 @@ import enum
 import gc
 import io
 import linecache
+import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,7 @@ from benchmarks.truth.case import Case
 
 DIGITS = 4
 LONGEST_MESSAGE = 4000
+MODULE = "truth_case"
 
 
 def observe(case: Case, first: str, second: str) -> dict[str, Any]:
@@ -26,8 +29,8 @@ def observe(case: Case, first: str, second: str) -> dict[str, Any]:
     from torch.nn import functional
 
     seen: dict[str, Any] = {}
-    names = {
-        "__name__": "truth_case",
+    names = _module()
+    names |= {
         "torch": torch,
         "nn": nn,
         "F": functional,
@@ -51,6 +54,12 @@ def observe(case: Case, first: str, second: str) -> dict[str, Any]:
             "exception": [kind.__name__ for kind in type(error).__mro__[:-1]],
             "message": str(error)[:LONGEST_MESSAGE],
         }
+
+
+def _module() -> dict[str, Any]:
+    """The names of a new module, which is what `torch.compile` imports by the name of a program's functions."""
+    sys.modules[MODULE] = types.ModuleType(MODULE)
+    return vars(sys.modules[MODULE])
 
 
 def describe(value: Any) -> Any:

@@ -37,12 +37,17 @@ class Record:
 
 
 def write(folder: Path, stamp: Stamp, cases: Iterable[Case], observed: Mapping[str, Mapping[str, Any]]) -> Path:
-    """Write a file for `stamp`, beside each observation the digest of the program that it is of. Gives its path."""
-    digests = {case.id: case.digest for case in cases}
-    rows = {name: {"program": digests[name], **seen} for name, seen in sorted(observed.items())}
-    data = {"format": FORMAT, **{name: getattr(stamp, name) for name in Stamp.__slots__}, "cases": rows}
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a file for `stamp`, beside each observation the digest of the program that it is of. Gives its path.
+
+    What the file already has of other cases stays in it.
+    """
     path = folder / f"{_slug(stamp.gpu)}-torch-{_slug(stamp.torch.partition('+')[0])}.json"
+    digests = {case.id: case.digest for case in cases}
+    kept = read(path)[1] if path.is_file() else {}
+    rows = kept | {name: {"program": digests[name], **seen} for name, seen in observed.items()}
+    data = {"format": FORMAT, **{name: getattr(stamp, name) for name in Stamp.__slots__}}
+    data["cases"] = dict(sorted(rows.items()))
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return path
 

@@ -29,7 +29,7 @@ assert torch.zeros(1).device.type == "cpu"
 
 torch.set_default_device(last)
 x = torch.rand(64, 3)
-data = TensorDataset(x, x.prod(1, keepdim=True))
+data = TensorDataset(x, x.sum(1, keepdim=True))
 loader = DataLoader(data, batch_size=16, shuffle=True, generator=torch.Generator(device=last))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 losses = []
