@@ -62,7 +62,7 @@ class Net:
     def train(self):
         print(torch.ones(3, device="cuda" if torch.cuda.is_available() else "cpu"))
 """
-READING = "import torch\n\ndef rows(path):\n    return parse(path)\n"
+READING = "import torch\nfrom tables import parse\n\ndef rows(path):\n    return parse(path)\n"
 
 
 def test_what_no_program_builds(tmp_path: Path) -> None:
@@ -99,6 +99,43 @@ def test_what_may_be_built_otherwise(tmp_path: Path, old: str, new: str) -> None
 def test_what_may_be_found_by_its_name(tmp_path: Path, name: str, text: str) -> None:
     root = application(tmp_path, layers=LAYERS, main=MAIN)
     (root / name).write_text(text)
+    assert found(root) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("code", "is_found"),
+    [
+        ("import layers\nprint(getattr(layers, name))\n", True),
+        ("import layers as nets\nprint(nets.__dict__[name]())\n", True),
+        ("import layers\nprint(eval(f'layers.{name}')())\n", True),
+        ("from layers import *\nprint(globals()[name]())\n", True),
+        ("from layers import *\nprint(eval('Le' + name)())\n", True),
+        ("from layers import *\nprint(eval('Left()'))\n", True),
+        ("from nets import *\nprint(vars()[name])\n", True),
+        ("from layers import __dict__ as known\nprint(known[name]())\n", True),
+        ("import layers, inspect\nprint(inspect.getmembers(layers))\n", True),
+        ("import layers, torchvision\nprint(torchvision.models.__dict__[name]())\n", False),
+        ("import layers\nfrom torch import nn\nprint(eval(f'nn.{name}')())\n", False),
+        ("import layers\nprint(eval(name))\n", False),
+        ("from layers import *\nprint(eval(f'Net{name}')())\n", False),
+        ("from layers import *\nprint('best' in globals())\n", False),
+        ("from layers import *\ndef describe(size):\n    return locals()[name]\n", False),
+        ("import layers\nprint(layers.__dict__['Used'])\n", False),
+        ("from layers import *\nfrom metrics import eval\nprint(eval(net))\n", False),
+        ("from layers import *\n# eval(name)\nprint(net.eval())\n", False),
+    ],
+)
+def test_names_that_are_looked_up_where_they_may_mean_it(tmp_path: Path, code: str, is_found: bool) -> None:
+    """`getattr(models, name)` is what `models` binds, and `eval(text)` what the file does that says so."""
+    root = application(tmp_path, layers=LAYERS, main=MAIN, choose=code, nets="from layers import *\n")
+    assert found(root) == (BOTH if is_found else BOTH[:1])
+
+
+def test_a_package_hands_all_names_on(tmp_path: Path) -> None:
+    """It says none of them, and `main` does not say where they are from."""
+    root = application(tmp_path, layers=LAYERS, nets="from layers import *\n", main=MAIN.replace("layers", "nets"))
+    assert found(root) == BOTH[:1]
+    (root / "main.py").write_text(MAIN.replace("layers", "nets") + "print(make_left())\n")
     assert found(root) == BOTH
 
 
@@ -244,6 +281,7 @@ def test_a_program_that_names_nothing_but_cuda(tmp_path: Path) -> None:
     assert found(root) == ["masks.py:TDL012"]
 
 LOST = """import torch
+from camera import make, read
 
 class Score:
     def __init__(self, model):
@@ -293,7 +331,8 @@ if __name__ == "__main__":
 def test_a_worker_that_is_spawned_runs(tmp_path: Path) -> None:
     loading = "import torch\n\ndef restore(net, path):\n    net.load_state_dict(torch.load(path))\n"
     helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
-    root = application(tmp_path, helper=helper, loading=loading, main=SPAWNING, model="net = make()\n")
+    model = "from nets import make\nnet = make()\n"
+    root = application(tmp_path, helper=helper, loading=loading, main=SPAWNING, model=model)
     assert found(root) == []
     (root / "main.py").write_text(SPAWNING.replace("net.cuda()", "net.to(place())"))
     assert found(root) == ["loading.py:TDL201"]
@@ -420,7 +459,7 @@ PARTS = "import torch\n\ndef spread(x, device):\n    return x.to(device) - torch
         ("main", "# parts.spread is older than this\n'''parts.spread(x)'''\n", False),
         ("main", "import parts\nprint(eval('parts.' + name)(x))\n", True),
         ("main", "import parts\nprint(vars(parts)[name](x))\n", True),
-        ("main", "import parts\nprint(parts.spread(x, place))\n", True),
+        ("main", "import parts\nprint(parts.spread(torch.ones(3), place))\n", True),
         ("README.md", "`spread` is there for you.", True),
     ],
     ids=["said nowhere", "looked up of objects", "in documentation", "by eval", "of the module", "called", "told"],

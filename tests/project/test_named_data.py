@@ -12,6 +12,7 @@ from tests.project.test_ways import found, inside
 __all__ = ["inside"]
 
 LOADING = """import torch
+from elsewhere import CHECKPOINT, net, use
 
 class Table:
     def __init__(self, folder):

@@ -155,7 +155,8 @@ def test_a_trainer_of_lightning_for_gpus(tmp_path: Path) -> None:
     assert found(root) == ["module.py:TDL201"]
 
 
-WRITING = """import torch
+WRITING = """import argparse
+import torch
 from helper import place
 
 def train(net):
@@ -173,7 +174,7 @@ def main(args):
     print(net)
 
 if __name__ == "__main__":
-    main(parser.parse_args())
+    main(argparse.ArgumentParser().parse_args())
 """
 
 

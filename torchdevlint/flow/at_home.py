@@ -1,8 +1,8 @@
 """What holds, and hurts nobody who runs the programs of an application that are seen: it is advice.
 
-All programs that come to a place need CUDA for it, or have written the file that is read there; or none comes to it, be
-it that its file was put aside; or they name CUDA nearly everywhere, so that the place is one of many; or a function
-does not know of devices, and no call shows that its arguments are elsewhere than its tensors.
+All programs that come to a place need CUDA for it, or have written the file that is read there, or end in an error; or
+none comes to it, be it that its file was put aside; or they name CUDA nearly everywhere, so that the place is one of
+many; or a function does not know of devices, and no call shows that its arguments are elsewhere than its tensors.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cu
 from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.ends_in_error import ends_in_error
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
@@ -60,7 +61,8 @@ class Home:
         if fact.at.file or self._project is None:
             return fact
         nobody_comes = self._is_put_aside or self._is_left_over or self._is_dead(fact.at.row)
-        return replace(fact, at_home=True) if nobody_comes or self._hurts_nobody(fact) else fact
+        at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at)
+        return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
         if not (self._is_seen or self._stands_alone):
@@ -164,6 +166,18 @@ class Home:
         """Whether each program that comes to a place says first which GPU is the current one."""
         place, names, programs, _ = self._leading_to(at)
         return bool(programs) and all(self._choosing_gpu.are_all_so(each, names, place) for each in programs)
+
+    def _ends_before(self, at: Span) -> bool:
+        """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
+        if not (self._is_seen or self._stands_alone):
+            return False
+        place, names, programs, _ = self._leading_to(at)
+        return bool(programs) and all(self._ending.are_all_so(each, names, place) for each in programs)
+
+    @cached_property
+    def _ending(self) -> Ways:
+        assert self._project is not None
+        return Ways(self._project, ends_in_error, after=True)
 
     @cached_property
     def _choosing_gpu(self) -> Ways:

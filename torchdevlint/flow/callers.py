@@ -17,6 +17,8 @@ from msgspec import Struct
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
+from torchdevlint.patterns import regex
+from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
@@ -31,6 +33,7 @@ _MOST_ON_THE_WAY = 40
 """How many files may be on the ways from programs to a function."""
 _MOST_FILES_UP = 2
 """Through so many files that hand on what they are given callers are followed."""
+_ALL_NAMES = regex(r"\bimport\s*\(?\s*\*")
 _LARGEST = 200_000
 """A file with more characters is not run."""
 
@@ -70,6 +73,7 @@ class Callers:
         self._importers: list[ModuleText] | None = None
         self._importing_of: dict[str, list[ModuleText]] = {}
         self._ways: dict[frozenset[str], list[Leading]] = {}
+        self._ending: dict[str, bool] = {}
         self._of_programs: dict[frozenset[str], bool] = {}
         """Whether only programs come to what a statement of the top level binds, by those names."""
 
@@ -188,10 +192,25 @@ class Callers:
             if len(found) > _MOST_ON_THE_WAY:
                 return []
             if before is None or before.names != known:
-                naming = self.parsed(self._naming(self._importing(file.path), known)) if known else []
+                importing = self._importing(file.path) if known else []
+                naming = [*self.parsed(self._naming(importing, known)), *self._handing_all_on(importing, file.path)]
                 new = (each for each in naming if each.path not in found or not known <= found[each.path].names)
-                level += [(each, known) for each in new]
+                level += [(each, known) for each in new if not self._ends_at_imports(each)]
         return list(found.values())
+
+    def _handing_all_on(self, files: Iterable[ModuleText], home: str) -> list[ModuleFile]:
+        """Those of the files that import all names of the one at `home`, which they need not say."""
+        stars = self.parsed([each for each in files if each.says(_ALL_NAMES)])
+        locate = self._asking().locate
+        return [each for each in stars if any(locate(each.path, *star) == home for star in each.stars)]
+
+    def _ends_at_imports(self, file: ModuleFile) -> bool:
+        """Whether a file asks its project for what is not there, so that it leads nowhere."""
+        if file.path not in self._ending:
+            asked = Project(file.path, self._asking().library)
+            self._asked.append(asked)
+            self._ending[file.path] = cannot_be_imported(file.tree, asked)
+        return self._ending[file.path]
 
     def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""

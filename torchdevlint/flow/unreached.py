@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.callers import Callers, Leading
-from torchdevlint.flow.scope.mentions import looks_names_up
+from torchdevlint.flow.scope.looked_up import finds
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.project.modules import bound_by
@@ -57,14 +57,17 @@ class Unreached:
         if any(_is_run(each.names, statement) for each, statement in leading):
             return True
         names = {statement.name for _, statement in leading if isinstance(statement, _DEFINITIONS)}
-        return len(names) > _MOST_NAMES or self._may_be_found(name, names)
+        return len(names) > _MOST_NAMES or self._is_looked_up(ways) or self._may_be_found(name, names)
+
+    def _is_looked_up(self, ways: list[Leading]) -> bool:
+        """Whether a file that leads here, or imports what does, may look up a name that leads on."""
+        meant = {each.file.path: each.names for each in ways}
+        files = {each.file.path: each.file for each in ways}
+        files.update({each.path: each for each in self._callers.parsed(self._callers.importers())})
+        return any(finds(each, meant, self._project) for each in files.values())
 
     def _may_be_found(self, own: str, names: set[str]) -> bool:
-        """Whether a name may be looked up as a text: by what leads here, in a configuration, or anywhere for `own`."""
-        held = self._project.text_of(self._project.path)
-        texts = [each.text for each in (held, *self._callers.importers()) if each is not None]
-        if held is None or any(map(looks_names_up, texts)):
-            return True
+        """Whether a name may be written as a text: in a configuration, or anywhere for `own`."""
         if any(self._project.saying((word,)) != () for word in LOADED_BY_NAME):
             return True
         if any(self._project.saying((each,), beside_code=True) != () for each in sorted(names)):

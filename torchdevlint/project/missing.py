@@ -55,7 +55,7 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     """Whether an absolute import surely means the project, and nothing that is installed under the same name.
 
     That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
-    for there, or a module of that package.
+    for there, or a module of that package; or where the module has some of the names that are asked of it.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
@@ -66,6 +66,8 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
         return True
     if folder is not None and folder in map(str, PurePath(project.path).parents):
         return True
+    if _has_some(node, project):
+        return True
     others = (each for each in asked if each is not node and not each.level)
     return any(_is_found(each, project) for each in others if (each.module or "").partition(".")[0] == top)
 
@@ -75,6 +77,12 @@ def _is_found(node: ast.ImportFrom, project: Project) -> bool:
     if found is not None and found.endswith(".py") and "." in (node.module or ""):
         return True
     return found is not None and not any(_is_unbound(each.name, found, project) for each in node.names)
+
+
+def _has_some(node: ast.ImportFrom, project: Project) -> bool:
+    found = project.locate(project.path, node.module or "", 0)
+    module = project.library.get(found) if found is not None and found.endswith(".py") else None
+    return module is not None and any(each.name in module.bindings for each in node.names)
 
 
 def _is_unbound(name: str, home: str, project: Project) -> bool:

@@ -7,18 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.looked_up import finds
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_DYNAMIC = regex(
-    r"(?<![.\w])(?<!def )(?:globals|locals|eval|exec|__import__)\(|\bvars\(\)|import_module|\bfire\b|getmembers"
-    r"|\bsys\.modules\b"
-)
-_OF_AN_OBJECT = regex(r"\bvars\(\s*(\w+)|\b(\w+)\.__dict__|\bgetattr\(\s*(\w+)[\w.]*\s*,\s*[^'\"\s]")
-"""What looks up names of a module, where it is asked of one."""
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLAIN_BASES = frozenset({"object", "nn.Module", "torch.nn.Module", "Module", "ABC", "abc.ABC"})
@@ -74,17 +68,10 @@ class Mentions:
         """Whether this file, or one that imports it, looks names up that are not written down."""
         if node not in self._tree.body:
             return False
-        own = self._project.text_of(self._project.path)
-        texts = [each.text for each in (own, *self._importers) if each is not None]
-        return own is None or any(map(looks_names_up, texts))
-
-
-def looks_names_up(text: str) -> bool:
-    """Whether a file looks up names that are not written down, among its own or those of a module that it imports."""
-    if _DYNAMIC.search(text) is not None:
-        return True
-    asked = {name for found in _OF_AN_OBJECT.findall(text) for name in found if name}
-    return any(re.search(rf"^\s*(?:import|from)\b[^\n]*\b{name}\b", text, re.MULTILINE) for name in asked)
+        own = self._project.library.get(self._project.path)
+        read = (self._project.library.get(each.path) for each in self._importers)
+        files = [each for each in (own, *read) if each is not None]
+        return own is None or any(finds(each, frozenset({node.name}), self._project) for each in files)
 
 
 def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:

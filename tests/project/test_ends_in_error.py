@@ -1,0 +1,101 @@
+"""Programs that end in an error on every machine: what they do on the way there is met by nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, CHOOSING, LOADING, MAIN, TRAINER, found, inside
+
+__all__ = ["inside"]
+
+TRAINED = TRAINER.replace("self.net = net.cuda()", CHOOSING)
+RESUMES = "    trainer.resume()\n"
+EVALUATE = """import torch
+
+class Meter:
+    def __init__(self, name, *, every):
+        self.name = name
+
+def evaluate(net, data, verbose=False):
+    return [net(each) for each in data]
+
+def anything(*given, **named):
+    return given
+
+@torch.no_grad()
+def decorated(net):
+    return net
+
+def other(net):
+    return net
+
+if torch.cuda.is_available():
+    def other(net, data):
+        return data
+"""
+
+
+def findings(root: Path, before: str, after: str = "") -> list[str]:
+    root.mkdir(exist_ok=True)
+    main = MAIN.replace(RESUMES, f"{before}{RESUMES}{after}")
+    imports = "import sys\nfrom evaluate import *\nfrom evaluate import Meter, anything, decorated, evaluate, other\n"
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "evaluate": EVALUATE}
+    return found(application(root, **files, main=imports + main))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    build(Gone(3))\n",
+        "    evaluate(trainer.net)\n",
+        "    evaluate(trainer.net, [], True, 3)\n",
+        "    evaluate(trainer.net, [], loud=True)\n",
+        "    evaluate(trainer.net, [], net=3)\n",
+        "    Meter('loss')\n",
+        "    print(gone)\n",
+    ],
+)
+def test_a_call_that_raises_wherever_it_is_run(tmp_path: Path, line: str) -> None:
+    """Whether it comes before the load, or surely right after."""
+    assert findings(tmp_path / "before", line) == []
+    assert findings(tmp_path / "after", "", line) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    evaluate(trainer.net, [])\n",
+        "    evaluate(*args.given)\n",
+        "    evaluate(trainer.net, **vars(args))\n",
+        "    evaluate(data=[], net=trainer.net)\n",
+        "    Meter('loss', every=3)\n",
+        "    anything(1, 2, name=3)\n",
+        "    decorated(1, 2)\n",
+        "    other(1)\n",
+        "    if args.broken:\n        evaluate()\n",
+        "    try:\n        evaluate()\n    except TypeError:\n        pass\n",
+        "    print(args.gone and gone)\n",
+        "    evaluate = print\n    evaluate()\n",
+        "    print(xrange(3), sys.argv)\n",
+        "    for gone in []:\n        pass\n    print(gone)\n",
+    ],
+)
+def test_a_call_that_may_be_right(tmp_path: Path, line: str) -> None:
+    assert findings(tmp_path, line) == ["loading.py:TDL201"]
+
+
+@pytest.mark.parametrize("line", ["from torch.nn.functional import *\n", "globals().update(gone=3)\n"])
+def test_names_that_come_from_elsewhere(tmp_path: Path, line: str) -> None:
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED}
+    main = MAIN.replace(RESUMES, f"    print(gone)\n{RESUMES}")
+    assert found(application(tmp_path, **files, main=line + main)) == ["loading.py:TDL201"]
+
+
+def test_a_program_that_ends_at_its_imports_leads_nowhere(tmp_path: Path) -> None:
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED}
+    broken = MAIN.replace("from helper import place", "from helper import place, gone")
+    assert found(application(tmp_path, **files, main=broken)) == []
+    assert found(application(tmp_path, **files, main=broken, other=MAIN)) == ["loading.py:TDL201"]

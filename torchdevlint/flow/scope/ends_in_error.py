@@ -1,0 +1,163 @@
+"""Calls that end a program on every machine: of names that nothing binds, with arguments that a function does not take.
+
+What comes to such a call was never run as it stands, so nobody meets what it says of devices.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.notebook import NOTEBOOK
+
+_MOST_HOPS = 4
+_BUILT_IN = frozenset(dir(builtins)) | frozenset(
+    "__file__ __name__ __doc__ __path__ __spec__ __package__ __class__ __annotations__ WindowsError "
+    "xrange unicode raw_input basestring long reduce unichr cmp file reload execfile buffer apply intern coerce "
+    "exit quit copyright credits license display get_ipython".split()
+)
+"""What Python itself binds, be it Python 2, and IPython."""
+_BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|(?<!self\.)\b__dict__\b")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def ends_in_error(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call raises wherever it is run."""
+    if scope.file.path.endswith(NOTEBOOK):
+        return False
+    return _reads_what_is_unbound(scope, call) or _does_not_take(scope, call)
+
+
+def _reads_what_is_unbound(scope: Scope, call: ast.Call) -> bool:
+    read = {each.id for each in _evaluated(call) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    unbound = read - _BUILT_IN - _bound_in(scope.file.tree)
+    if not unbound or _BINDS_OTHERWISE.search(scope.file.source.text) is not None:
+        return False
+    brought = _brought(scope.file, scope.project)
+    return brought is not None and not unbound <= brought
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of an expression that are evaluated with it; what a condition decides is not."""
+    level = [node]
+    while level:
+        yield from level
+        held = [each for part in level for each in ast.iter_child_nodes(part)]
+        level = [each for each in held if not isinstance(each, (ast.Lambda, ast.IfExp, ast.BoolOp))]
+
+
+@once_a_node
+def _bound_in(tree: ast.Module) -> frozenset[str]:
+    """All names that anything in a file binds, in whatever scope."""
+    found: set[str] = set()
+    for node in inside(tree):
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
+        elif isinstance(node, ast.Global):
+            found.update(node.names)
+    return frozenset(found)
+
+
+def _brought(file: ModuleFile, project: Project, hops: int = _MOST_HOPS) -> frozenset[str] | None:
+    """The names that a file imports from modules of the project as a whole; None if one of them is not understood."""
+    stars = [each for each in nodes_in(file.tree, ast.ImportFrom) if each.names[0].name == "*"]
+    found: frozenset[str] = frozenset()
+    for each in stars:
+        path = project.locate(file.path, each.module or "", each.level)
+        module = project.library.get(path) if path is not None and path.endswith(".py") else None
+        if module is None or hops == 0 or _BINDS_OTHERWISE.search(module.source.text) is not None:
+            return None
+        project.used(module.path, "", module)
+        more = _brought(module, project, hops - 1)
+        if more is None:
+            return None
+        found |= more | _bound_in(module.tree)
+    return found
+
+
+def _does_not_take(scope: Scope, call: ast.Call) -> bool:
+    """Whether a function of the project is called by its name with arguments that it does not have, or without some."""
+    if not isinstance(call.func, ast.Name) or any(isinstance(each, ast.Starred) for each in call.args):
+        return False
+    if any(each.arg is None for each in call.keywords) or _is_bound_in_function(scope, call.func.id):
+        return False
+    function = _defined_as(scope, call.func.id)
+    if isinstance(function, ast.ClassDef):
+        return (made := _init_of(function)) is not None and not _takes(made, call, 1)
+    return isinstance(function, _FUNCTIONS) and not function.decorator_list and not _takes(function, call, 0)
+
+
+def _is_bound_in_function(scope: Scope, name: str) -> bool:
+    """Whether a function around a place binds the name itself."""
+    around = scope.function
+    if around is None or isinstance(around, ast.ClassDef):
+        return False
+    named = (each for each in inside(around) if each is not around)
+    return any(
+        (isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load))
+        or (isinstance(each, ast.arg) and each.arg == name)
+        or (isinstance(each, ast.alias) and (each.asname or each.name) == name)
+        or (isinstance(each, (*_FUNCTIONS, ast.ClassDef)) and each.name == name)
+        for each in named
+    )
+
+
+def _defined_as(scope: Scope, name: str) -> ast.stmt | None:
+    """The one definition that a name of the top level has, here or where it is imported from."""
+    file, path = scope.file, name
+    statements = file.bindings.get(name, ())
+    if any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in statements):
+        led = defined(scope.project, file.path, file.tree, name) if len(statements) == 1 else None
+        if led is None:
+            return None
+        file, path = led
+        statements = file.bindings.get(path, ())
+    is_alone = len(statements) == 1 and path not in file.rebound
+    definitions = [each for each in file.tree.body if getattr(each, "name", None) == path]
+    return definitions[0] if is_alone and definitions == list(statements) else None
+
+
+def _init_of(node: ast.ClassDef) -> ast.FunctionDef | None:
+    """The constructor of a class, where nothing else decides how its objects are made."""
+    methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+    init = methods.get("__init__")
+    is_plain = not node.decorator_list and not node.keywords and "__new__" not in methods
+    return init if is_plain and init is not None and not init.decorator_list else None
+
+
+def _takes(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, first: int) -> bool:
+    """Whether a function takes the arguments of a call after its `first` ones, and needs no others."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    names = [each.arg for each in positional][first:]
+    with_default = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
+    alone = [each.arg for each in arguments.kwonlyargs]
+    with_default |= {
+        each.arg for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value is not None
+    }
+    if len(call.args) > len(names) and arguments.vararg is None:
+        return False
+    given = names[: len(call.args)]
+    named = [each.arg for each in call.keywords]
+    if not arguments.kwarg and any(each not in names and each not in alone for each in named):
+        return False
+    if any(each in given for each in named) and not arguments.posonlyargs:
+        return False
+    return {*names, *alone} <= {*given, *named} | with_default

@@ -1,0 +1,185 @@
+"""Names that code looks up by a text that is made when it runs: in its own file, or in a module that it imports.
+
+``globals()[name]`` may mean whatever the file binds, ``getattr(models, name)`` what ``models`` does, and
+``eval(f"nn.{name}")`` nothing but what is in ``nn``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+
+_DYNAMIC = regex(
+    r"(?<![.\w])(?<!def )(?:globals|locals|vars|eval|exec|getattr|__import__)\(|import_module|\bfire\b|getmembers"
+    r"|\bsys\.modules\b|\b__dict__\b"
+)
+_ANY = "*"
+_OWN = ""
+_MOST_HOPS = 4
+"""How many modules hand all their names on."""
+_READS_CODE = frozenset({"eval", "exec"})
+_FIRST = regex(r"\s*(?:(self\.)|([^\W\d]\w*)(\.[^\W\d]?\w*)?|$)")
+"""What a text begins with: an attribute of the object, a name, what is asked of it."""
+
+
+class LookedUp(Struct, frozen=True):
+    """Names that begin so in a `module` that the file imports by this path; "" is the file itself, "*" any module."""
+
+    module: str = _OWN
+    beginning: str = ""
+
+
+Meant = Mapping[str, frozenset[str]] | frozenset[str]
+"""Names that are meant in the files of these paths, or in all files that bind them."""
+
+
+def finds(file: ModuleFile, meant: Meant, project: Project) -> bool:
+    """Whether a file may look up one of the names that are `meant`."""
+    if _DYNAMIC.search(file.source.text) is None:
+        return False
+    return any(_may_mean(file, each, meant, project) for each in _looked_up(file.tree))
+
+
+def _may_mean(file: ModuleFile, asked: LookedUp, meant: Meant, project: Project) -> bool:
+    if asked.module == _ANY:
+        return True
+    modules = [file] if asked.module == _OWN else list(_modules(file, asked.module, project))
+    return any(_binds(each, asked.beginning, meant, project) for each in modules)
+
+
+def _binds(module: ModuleFile, beginning: str, meant: Meant, project: Project, hops: int = _MOST_HOPS) -> bool:
+    """Whether a module binds a name that is meant and begins so, be it with all that another one binds."""
+    names = meant if isinstance(meant, frozenset) else meant.get(module.path, frozenset())
+    if any(each.startswith(beginning) and each in module.bindings for each in names):
+        return True
+    found = (project.locate(module.path, *each) for each in module.stars) if hops else ()
+    read = (project.library.get(each) for each in found if each is not None and each.endswith(".py"))
+    return any(each is not None and _binds(each, beginning, meant, project, hops - 1) for each in read)
+
+
+def _modules(file: ModuleFile, name: str, project: Project) -> Iterator[ModuleFile]:
+    """The modules of the project that a path of names in a file may mean."""
+    for module, level, taken, bound in _imported(file.tree):
+        if bound != name and not name.startswith(f"{bound}."):
+            continue
+        found = project.locate(file.path, module, level)
+        path = project.submodule(found, taken) if found is not None and taken else found
+        held = None if path is None or not path.endswith(".py") else project.library.get(path)
+        if held is not None:
+            project.used(held.path, "", held)
+            yield held
+
+
+@once_a_node
+def _imported(tree: ast.Module) -> tuple[tuple[str, int, str, str], ...]:
+    """A module, the dots before it, the name that is taken from it, and what it is called."""
+    found = [(each.name, 0, "", each.asname or each.name) for node in nodes_in(tree, ast.Import) for each in node.names]
+    for node in nodes_in(tree, ast.ImportFrom):
+        taken = [("" if each.name == "__dict__" else each.name, each.asname or each.name) for each in node.names]
+        found += [(node.module or "", node.level, *each) for each in taken]
+    return tuple(found)
+
+
+@once_a_node
+def _looked_up(tree: ast.Module) -> tuple[LookedUp, ...]:
+    """What the code of a file looks up."""
+    named = {each.name for each in nodes_in(tree, ast.FunctionDef)}
+    named.update(bound for *_, bound in _imported(tree))
+    settled = _asked_for_by_name(tree)
+    top_level = {id(each) for each in own_nodes_in(tree, ast.Call)}
+    found: list[LookedUp] = [LookedUp()] if "fire" in named else []
+    for node in nodes_in(tree, ast.ImportFrom):
+        found += [LookedUp(each.asname or each.name) for each in node.names if each.name == "__dict__"]
+    for call in nodes_in(tree, ast.Call):
+        if id(call) not in settled:
+            found += _by_call(call, named, id(call) in top_level)
+    found += [each for node in nodes_in(tree, ast.Attribute) for each in _by_attribute(node) if id(node) not in settled]
+    found += [each for node in nodes_in(tree, ast.Subscript) for each in _by_subscript(node)]
+    return tuple(found)
+
+
+def _asked_for_by_name(tree: ast.Module) -> frozenset[int]:
+    """The tables of names that are asked for one that is written down, by identity: ``"x" in globals()``."""
+    tables: list[ast.expr] = []
+    for asked in nodes_in(tree, ast.Compare):
+        if isinstance(asked.left, ast.Constant):
+            tables += asked.comparators
+    tables += [each.value for each in nodes_in(tree, ast.Subscript) if _is_settled(each)]
+    return frozenset(map(id, tables))
+
+
+def _is_settled(node: ast.Subscript) -> bool:
+    return isinstance(node.slice, ast.Constant) or dotted_path(node.slice) == "__name__"
+
+
+def _by_call(call: ast.Call, named: set[str], is_top_level: bool) -> Iterator[LookedUp]:
+    path = dotted_path(call.func) or ""
+    first = call.args[0] if call.args else None
+    last = path.rpartition(".")[2]
+    if last in ("import_module", "__import__"):
+        yield LookedUp(_ANY)
+    elif last == "getmembers" and first is not None:
+        yield LookedUp(dotted_path(first) or _ANY)
+    elif path in named:
+        return
+    elif path == "globals" or (path in ("locals", "vars") and first is None and is_top_level):
+        yield LookedUp()
+    elif path == "vars" and first is not None:
+        yield from (LookedUp(each) for each in (dotted_path(first),) if each)
+    elif path == "getattr" and first is not None and len(call.args) > 1:
+        yield from (LookedUp(each, _beginning(call.args[1]) or "") for each in (dotted_path(first),) if each)
+    elif path in _READS_CODE and first is not None:
+        yield from _in_code(_beginning(first))
+
+
+def _by_attribute(node: ast.Attribute) -> Iterator[LookedUp]:
+    path = dotted_path(node) or ""
+    if path == "sys.modules":
+        yield LookedUp(_ANY)
+    elif node.attr == "__dict__" and path:
+        yield LookedUp(path.rpartition(".")[0])
+
+
+def _by_subscript(node: ast.Subscript) -> Iterator[LookedUp]:
+    """What is asked of a table under a name that is written down; ``sys.modules[__name__]`` is the file."""
+    path = dotted_path(node.value) or ""
+    if path == "sys.modules":
+        yield LookedUp(_OWN if dotted_path(node.slice) == "__name__" else _ANY)
+    elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        if path.endswith(".__dict__"):
+            yield LookedUp(path.rpartition(".")[0], node.slice.value)
+        elif isinstance(node.value, ast.Call) and dotted_path(node.value.func) == "globals":
+            yield LookedUp(_OWN, node.slice.value)
+
+
+def _in_code(text: str | None) -> Iterator[LookedUp]:
+    """The names that code may read which begins so."""
+    first = None if text is None else _FIRST.match(text)
+    if first is None or first[2] is None:
+        yield from () if first is not None and first[1] else (LookedUp(),)
+    elif first[3] is not None:
+        yield LookedUp(first[2], first[3][1:])
+        yield LookedUp(_OWN, first[2])
+    else:
+        yield LookedUp(_OWN, first[2])
+
+
+def _beginning(node: ast.expr) -> str | None:
+    """The text that an expression surely begins with: ``f"Net{size}"``, ``"Net" + size``, ``"Net%s" % size``."""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _beginning(node.values[0])
+    if isinstance(node, ast.BinOp):
+        text = _beginning(node.left)
+        return text if text is None or not isinstance(node.op, ast.Mod) else text.partition("%")[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        text = _beginning(node.func.value)
+        return None if text is None else text.partition("{")[0]
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
