@@ -421,6 +421,42 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
     assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))
 
 
+TRAINED = """import torch
+import pytorch_lightning as pl
+from torch import nn
+
+class Attention(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def METHOD(self, batch, path):
+        self.layer.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "base", "more", "expected"),
+    [
+        ("encoder_loading", "pl.LightningModule", "", []),
+        ("encoder_loading", "pl.LightningModule", "    net.encoder_loading(1, 2)\n", ["layers.py:TDL201"]),
+        ("validation_step", "pl.LightningModule", "", ["layers.py:TDL201"]),
+        ("on_fit_start", "pl.LightningModule", "", ["layers.py:TDL201"]),
+        ("encoder_loading", "pl.callbacks.BasePredictionWriter", "", ["layers.py:TDL201"]),
+        ("encoder_loading", "torch.utils.data.Dataset", "", []),
+        ("encoder_loading", "datasets.Dataset", "", ["layers.py:TDL201"]),
+    ],
+)
+def test_a_method_that_only_its_name_could_call(
+    tmp_path: Path, method: str, base: str, more: str, expected: list[str]
+) -> None:
+    """What Lightning calls by itself is named otherwise, and a data set is only asked for its items."""
+    text = TRAINED.replace("METHOD", method).replace("pl.LightningModule", base)
+    main = "import sys\nimport torch\nfrom layers import Attention\n\nif __name__ == '__main__':\n"
+    main += "    net = Attention()\n    print(net, torch.ones(3, device=sys.argv[1]))\n"
+    assert found(application(tmp_path, layers=text, main=main + more)) == expected
+
+
 @pytest.mark.parametrize(
     ("statement", "built"),
     [

@@ -178,6 +178,34 @@ if __name__ == "__main__":
 """
 
 
+SETTLED = """import torch
+from helper import place
+from torch import nn
+
+class CFG:
+    SIZE = 3
+    DEVICE = torch.device("cuda:4")
+
+net = nn.Linear(CFG.SIZE, 3).to(CFG.DEVICE)
+net.load_state_dict(torch.load("best.pt"))
+print(net(torch.ones(3, device=CFG.DEVICE)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("\nnet = ", "\nCFG.DEVICE = place()\nnet = ", ["main.py:TDL201"]),
+        ('torch.device("cuda:4")', "torch.device(place())", ["main.py:TDL201"]),
+    ],
+    ids=["settled", "set again", "chosen"],
+)
+def test_a_class_of_constants_says_where_all_is(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    main = SETTLED.replace(old, new) if old else SETTLED
+    assert found(application(tmp_path, helper=ASKING, main=main, other="import helper\nprint(1)\n")) == expected
+
+
 def test_the_best_model_is_read_again_after_training(tmp_path: Path) -> None:
     assert found(application(tmp_path, helper=ASKING, main=WRITING)) == []
 

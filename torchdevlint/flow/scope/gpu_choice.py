@@ -48,6 +48,12 @@ _SETTLED = regex(
     re.MULTILINE | re.IGNORECASE,
 )
 """``opt.device = torch.device("cuda")``: where it is set nowhere else, the option leaves no choice."""
+_CLASS = regex(r"^class[ \t]+(\w+)[^\n]*:[ \t]*\n((?:[ \t]+\S[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
+_CONSTANT = regex(
+    r"^[ \t]+(\w*device\w*)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cuda(?::\d+)?['\"][ \t]*\)?[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""``class CFG: DEVICE = "cuda:1"``: what such a class says is no choice."""
 _AVAILABLE = regex(
     r"(?:torch\.device\(\s*)?['\"]cuda(?::0)?['\"]\s*\)?\s*if\s+torch\.cuda\.is_available\(\)\s+else\s+"
     r"(?:torch\.device\(\s*)?['\"]cpu['\"]"
@@ -136,7 +142,12 @@ def _said_in(text: str) -> GpuChoice:
 
 
 def _without_settled(text: str) -> str:
-    """A text without the options for a device that it sets to CUDA, and to nothing else."""
+    """A text without the options for a device that it sets to CUDA, and to nothing else, and without such constants."""
+    for found in _CLASS.finditer(text):
+        for name in _CONSTANT.findall(found[2]):
+            path = rf"\b{re.escape(found[1])}\.{re.escape(name)}\b"
+            if re.search(rf"{path}\s*=(?!=)", text) is None:
+                text = re.sub(path, "", text)
     for path in sorted(set(_SETTLED.findall(text))):
         read = re.escape(path)
         if len(re.findall(rf"\b{read}\s*=(?!=)", text)) == _SETTLED.findall(text).count(path):

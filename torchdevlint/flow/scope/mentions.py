@@ -9,13 +9,28 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.looked_up import finds
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_PLAIN_BASES = frozenset({"object", "nn.Module", "torch.nn.Module", "Module", "ABC", "abc.ABC"})
+_PLAIN_BASES = frozenset(
+    "object nn.Module torch.nn.Module Module ABC abc.ABC torch.utils.data.Dataset torch.utils.data.dataset.Dataset "
+    "torch.utils.data.IterableDataset".split()
+)
+_LIGHTNING = frozenset(
+    f"{package}.{name}"
+    for package in ("lightning", "lightning.pytorch", "pytorch_lightning")
+    for name in ("LightningModule", "LightningDataModule")
+)
+_OF_LIGHTNING = regex(
+    r"(?:on|configure|training|validation|test|predict|train|val|optimizer|lr_scheduler|transfer|tbptt|tng|get|log|manual"
+    r"|toggle|toggled|untoggle|to|add|from|load|save|init|amp)_\w*|\w*_dataloader|\w*(?:freeze|gradients|gather|overridden)"
+    r"|optimizers|lr_schedulers|setup|teardown|prepare_data|backward|print|summarize|log|state_dict|load_state_dict|state_key|\w*_hook"
+)
+"""Methods that Lightning calls, or has."""
 _MOST_FILES = 40
 
 
@@ -80,8 +95,9 @@ def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
         if not isinstance(outer, _DEFINITIONS) or not _holds(outer, line):
             continue
         yield outer
-        for inner in outer.body if isinstance(outer, ast.ClassDef) and _has_plain_bases(outer) else ():
-            if isinstance(inner, _DEFINITIONS) and _holds(inner, line) and _is_called_by_name(inner.name):
+        bases = _bases(tree, outer) if isinstance(outer, ast.ClassDef) else None
+        for inner in outer.body if bases is not None else ():
+            if isinstance(inner, _DEFINITIONS) and _holds(inner, line) and _is_called_by_name(inner.name, bases or []):
                 yield inner
 
 
@@ -89,13 +105,32 @@ def _holds(node: _Definition, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or line)
 
 
-def _has_plain_bases(node: ast.ClassDef) -> bool:
-    """Whether no base calls methods that it does not have; `torch.nn.Module` calls those of its own only."""
-    return not node.keywords and all(dotted_path(each) in _PLAIN_BASES for each in node.bases)
+def _bases(tree: ast.Module, node: ast.ClassDef) -> list[str] | None:
+    """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only."""
+    paths = [_public(tree, dotted_path(each) or "") for each in node.bases]
+    known = _PLAIN_BASES.issuperset(each for each in paths if each not in _LIGHTNING)
+    return paths if known and not node.keywords else None
 
 
-def _is_called_by_name(method: str) -> bool:
-    return not method.startswith("__") and method not in torch_api.MODULE_ATTRIBUTES
+def _public(tree: ast.Module, path: str) -> str:
+    """A path of names by the module that its first name is imported from."""
+    first, dot, rest = path.partition(".")
+    for node in nodes_in(tree, ast.ImportFrom):
+        for each in node.names:
+            if (each.asname or each.name) == first and not node.level and node.module:
+                return f"{node.module}.{each.name}{dot}{rest}"
+    for imported in nodes_in(tree, ast.Import):
+        for each in imported.names:
+            if each.asname == first:
+                return f"{each.name}{dot}{rest}"
+    return path
+
+
+def _is_called_by_name(method: str, bases: list[str]) -> bool:
+    """Whether only those who write the name of a method call it."""
+    if method.startswith("__") or method in torch_api.MODULE_ATTRIBUTES:
+        return False
+    return _LIGHTNING.isdisjoint(bases) or _OF_LIGHTNING.fullmatch(method) is None
 
 
 def _is_called_by_others(node: _Definition) -> bool:
