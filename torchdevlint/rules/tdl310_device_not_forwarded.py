@@ -1,11 +1,13 @@
 """A function takes `device` or `map_location` and never reads it, though a call in it needs it.
 
 ## What it does
-Finds functions with a parameter `device` or `map_location` that stands nowhere in their bodies, where
+Finds functions with a parameter `device` or `map_location` that stands nowhere in their bodies, or not where it has to,
+where
 
 - what they return is made on the default device, by `torch.zeros(..)` and its kin without `device=`;
 - they read a checkpoint with `map_location="cpu"`, and give it back, or take `map_location` and read weights from an
   address without any (a file that is read without any is TDL201's);
+- they move what they are given, whatever it is, and one of their cases gives tensors back as they came;
 - they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
   default for it, and is not given it.
 
@@ -40,7 +42,8 @@ where the function asks what class the result has (`isinstance`), which may be a
 none where the result is made of several tensors.
 
 ## What it cannot see
-Parameters with other names, and those that are read somewhere and forgotten somewhere else. Functions whose parameters
+Parameters with other names, and those that are read somewhere and forgotten somewhere else, unless the function does
+nothing but move, case by case. Functions whose parameters
 others may have decided on are left alone: methods of classes with bases in other files, methods that a second class of
 the file has too, `forward` and special methods besides `__init__`, functions with decorators, `main`, tests, functions
 that the file hands on as values. So are functions that say so (`del device`, or a word such as "unused" or "deprecated"
@@ -353,6 +356,9 @@ EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEn
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:
+    if fact.kind == "arm":
+        yield _of_arm(fact)
+        return
     yield Report(
         span=fact.at,
         message=_message(fact),
@@ -364,6 +370,17 @@ def check(fact: DeviceNotForwarded) -> Iterator[Report]:
         help=f"write {edit(fact.suggestion)}" + ("" if fact.kind == "load" else " there"),
         notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
         fix=_fix(fact),
+    )
+
+
+def _of_arm(fact: DeviceNotForwarded) -> Report:
+    return Report(
+        span=fact.at,
+        message=f"{code(fact.function)} moves what it is given, but gives {code(fact.target)} back where it is",
+        symptom="nothing raises here: what is left behind meets what was moved later",
+        help="move it as the other cases do",
+        notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
+        fix=None,
     )
 
 

@@ -60,7 +60,8 @@ class DeviceNotForwarded(Fact, frozen=True):
     """A function takes `parameter`, which says where something is to be, and never reads it.
 
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
-    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. `text`
+    CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Of an
+    ``arm``, `target` is what a function that moves all else gives back, and `parameter` how it moves that. `text`
     is the call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written,
     and `keeps` that callers who leave the parameter out get what they got.
     """

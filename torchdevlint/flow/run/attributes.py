@@ -102,7 +102,7 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if name == "grad":
         frame.machine.emit(GradientRead(frame, state, node))
     if name == "device":
-        return Dev(receiver.device, receiver.creations)
+        return Dev(_device_of(frame, node, receiver), receiver.creations)
     if name == "shape":
         return NUMBERS
     if name == "dtype":
@@ -118,6 +118,17 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if receiver.opaque and receiver.device == LOADER:
         return entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node) or UNKNOWN
     return Unknown(given=receiver.device) if receiver.opaque else UNKNOWN
+
+
+def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
+    """Where a tensor is; ``next(model.parameters()).device`` of a model that came from elsewhere names a place as well.
+
+    Who asks for it means to go there, wherever that is.
+    """
+    own = receiver.parameter and bool(receiver.steps) and receiver.steps[0].of_module
+    if receiver.device != TOP or not own or owner_of(frame.closure) is not None:
+        return receiver.device
+    return Device(Origin.EXPRESSION, frame.machine.text_of(node))
 
 
 def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver: Obj) -> Value:

@@ -9,6 +9,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.parameters import default_value
+from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
@@ -107,10 +108,12 @@ def run_function(
         observe(activation, inner)
         value = run_body(activation, inner)
         changed = tuple(_changed(activation, inner, function.node, given, dict(named)))
-        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed)
+        around = tuple(kept_around([*activation.exits, *([inner] if inner.alive else [])]).items())
+        outcome = Outcome(value if function.plain else UNKNOWN, *_effects(activation, inner), changed, around)
         machine.memo[signature] = outcome
     for place, value in outcome.changed:
         _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
+    keep_around(frame, function, outcome.around, state)
     state.touched = touched or _from_inside(outcome.touched, state)
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():

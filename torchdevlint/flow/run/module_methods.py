@@ -12,6 +12,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import checkpoint_values, metrics
 from torchdevlint.flow.run.built_attributes import keep_moved
 from torchdevlint.flow.run.constant_modules import holds_nothing
+from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
@@ -50,6 +51,9 @@ def call_module_method(
         return _move_module(frame, state, node, callee, target, arguments)
     if name in _IN_PLACE_MODULE_METHODS:
         return target
+    if name in HOOKS:
+        note_hook(frame, state, node, target, arguments)
+        return UNKNOWN
     device = target.device if target.device is not None and target.device != DEFAULT else TOP
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)

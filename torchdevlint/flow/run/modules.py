@@ -281,11 +281,17 @@ def follows_input(operands: Operands) -> Value:
 
     Which one of several accelerators that is, the module decides.
     """
-    moved = [value for _, value in operands if isinstance(value, Tensor) and _was_placed(value)]
+    moved = [each for _, value in operands if isinstance(each := _as_placed(value), Tensor) and _was_placed(each)]
     places = {
         replace(each.device, index=None) for each in moved if each.device not in (TOP, Device(Origin.LITERAL, "meta"))
     }
     return Tensor(places.pop(), None, (), moved[0].steps, opaque=True) if len(places) == 1 else UNKNOWN
+
+
+def _as_placed(value: Value) -> Value:
+    """What ``tokenize(texts).to(device)`` gives, of which nothing but the place is known: a module takes it there."""
+    place = value.given if isinstance(value, Unknown) else None
+    return value if place is None or place.origin is not Origin.EXPRESSION else Tensor(place, None, opaque=True)
 
 
 def _was_placed(value: Tensor) -> bool:

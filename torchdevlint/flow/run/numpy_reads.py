@@ -14,7 +14,8 @@ from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Step, Tensor
+from torchdevlint.flow.state.tensors import given_tensor
+from torchdevlint.flow.state.values import Step, Tensor, Unknown
 
 _GIVE_NO_TENSORS = frozenset(
     {"parameters", "named_parameters", "state_dict", "buffers", "modules", "children", "config"}
@@ -22,10 +23,18 @@ _GIVE_NO_TENSORS = frozenset(
 
 
 def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> bool:
-    """Emit the read of `node` if it is brought to the CPU elsewhere, or came from a Module that is an argument."""
+    """Emit the read of `node` if it is brought to the CPU elsewhere, or came from a Module that is an argument.
+
+    Also if it is a part of something that was moved, or that a model gave for what was.
+    """
     function = frame.function
     if function is None:
         return False
+    value = frame.evaluate(read, state)
+    place = value.given if isinstance(value, Unknown) else None
+    if place is not None and place.origin is Origin.EXPRESSION:  # what a model gave for what was moved there
+        frame.machine.emit(ReadByHost(frame, state, node, (read, given_tensor(place, read))))
+        return True
     brought = brought_elsewhere(function, node) or brought_with(function, node)
     if brought is not None:
         device, step = Device(Origin.ARGUMENT, stem_text(node)), Step("read after a copy to the CPU here", brought)

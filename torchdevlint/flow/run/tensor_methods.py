@@ -12,6 +12,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import legacy_types
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.factories import data_ndim
+from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.moves import method_device, move, number_of_device, to_device, type_device
 from torchdevlint.flow.run.operations import Operands, combine, product_ndim
 from torchdevlint.flow.state.arguments import Arguments
@@ -67,10 +68,11 @@ def call_tensor_method(
         return _new(frame, name, receiver, arguments)
     if name == "size":
         return NUMBER if arguments.positional else NUMBERS
-    if name in ("item", "dim", "numel", "nelement", "ndimension", "element_size"):
-        return NUMBER
-    if name in ("type", "__repr__"):
-        return TEXT
+    if name in _PLAIN:
+        return _PLAIN[name]
+    if name in HOOKS:
+        note_hook(frame, state, node, receiver, arguments)
+        return UNKNOWN
     if name == "numpy":
         forced = arguments.value(0, "force") == Const(True)
         frame.machine.emit(ReadByHost(frame, state, node, (receiver_node, receiver), forced))
@@ -83,6 +85,13 @@ def call_tensor_method(
     if name in torch_api.CROSSING or (receiver.parameter and name in torch_api.GIVE_THEMSELVES):
         return receiver
     return _operation(frame, state, node, receiver_node, receiver, plain, arguments, in_place)
+
+
+_PLAIN: dict[str, Value] = {
+    **dict.fromkeys(("item", "dim", "numel", "nelement", "ndimension", "element_size"), NUMBER),
+    **dict.fromkeys(("type", "__repr__"), TEXT),
+}
+"""Methods that give numbers and texts, whatever they are asked."""
 
 
 def _is_of_arrays(name: str, arguments: Arguments) -> bool:

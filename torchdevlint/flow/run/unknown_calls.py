@@ -11,6 +11,7 @@ from torchdevlint.flow.events import LayerCalled, Placed, ReadByHost
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.batch_beside import compare_with_batch
+from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import follows_input
 from torchdevlint.flow.run.moves import method_device, number_of_device, to_device
 from torchdevlint.flow.run.numpy_reads import note_read
@@ -235,6 +236,9 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     name = callee.attr
     if name in ("item", "numel", "dim", "nelement"):
         return NUMBER
+    if name in HOOKS:
+        note_hook(frame, state, node, UNKNOWN, arguments)
+        return UNKNOWN
     if name == "to" or name in torch_api.DEVICE_METHODS:
         device = to_device(frame, arguments) if name == "to" else method_device(frame, name, arguments)
         if device is None:

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 class Outcome(Struct, frozen=True):
     """What a call gave, and what it left behind.
 
-    That is a touch of CUDA, the attributes of `self` that it wrote, and what the containers that it was given hold
-    afterwards, by position or keyword.
+    That is a touch of CUDA, the attributes of `self` that it wrote, what the containers that it was given hold
+    afterwards, by position or keyword, and what those of the functions `around` it hold, by name.
     """
 
     value: Value
     touched: Touch | None
     paths: dict[str, Value] | None
     changed: tuple[tuple[int | str, Value], ...] = ()
+    around: tuple[tuple[str, Value], ...] = ()
 
 
 class Entry(Struct, frozen=True):

@@ -1,0 +1,170 @@
+"""Functions that move what they are given, whatever it is, and forget one kind of it (TDL310).
+
+Such a function asks for the kind of its argument, and each arm moves, or calls the function again for each part:
+``if isinstance(x, dict): return {k: to_device(v, device) for k, v in x.items()}``. An arm that gives tensors back as
+they came leaves them behind.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchdevlint.flow.events import FunctionEnded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_device, positional_names
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import Cls, Ref, Value
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+
+_TENSORS = torch_api.TENSOR_CLASSES
+_CONTAINERS = frozenset({"dict", "list", "tuple", "set", "Mapping", "Sequence", "MutableMapping", "OrderedDict"})
+_MAKES_ANEW = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "array", "device_put", "stack", "Tensor"})
+"""Who makes tensors of what are none means to leave alone those that are."""
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+class Arm(NamedTuple):
+    """What a function returns in one case; `kinds` are the classes that the test names, None where it asks for more."""
+
+    kinds: tuple[ast.expr, ...] | None
+    value: ast.expr
+
+
+def _note_end(event: FunctionEnded) -> None:
+    frame, function = event.frame, event.frame.function
+    if not isinstance(function, ast.FunctionDef) or frame.depth:
+        return
+    subject, arms = _arms(function)
+    if len(arms) < 2 or any(last_name(each.func) in _MAKES_ANEW for each in nodes_in(function, ast.Call)):
+        return
+    moves = [(arm, move) for arm in arms if (move := _moved_in(function, arm.value)) is not None]
+    seen = False
+    for arm in arms:
+        kinds = _kinds(frame, arm)
+        forgotten = None
+        if kinds == "tensors" and not seen and _is(arm.value, subject):
+            forgotten = arm.value
+        elif kinds == "containers":
+            forgotten = _unmoved_part(arm.value, subject)
+        seen = seen or kinds == "" or (kinds == "tensors" and forgotten is None)
+        others = [move for other, move in moves if other is not arm]
+        if forgotten is not None and others:
+            _record(frame, event.state, function, forgotten, others[0])
+            return
+
+
+def _record(frame: Frame, state: State, function: ast.FunctionDef, forgotten: ast.expr, move: ast.Call) -> None:
+    machine = frame.machine
+    machine.record(
+        ("forgotten arm", function),
+        lambda: DeviceNotForwarded(
+            machine.span_of(forgotten),
+            function.name,
+            machine.text_of(move),
+            "arm",
+            machine.text_of(forgotten),
+            "",
+            machine.span_of(move),
+            machine.text_of(forgotten),
+            True,
+            False,
+        ),
+        state,
+    )
+
+
+@once_a_node
+def _arms(function: ast.FunctionDef) -> tuple[str, list[Arm]]:
+    """The first parameter, and what the function returns for each kind of it that it asks for; nothing of others."""
+    names = [each for each in positional_names(function) if each not in ("self", "cls")]
+    body = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    arms = list(_in_turn(body, names[0])) if names else []
+    return (names[0], arms) if names and _is_chain(body) else ("", [])
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_chain(body: list[ast.stmt]) -> bool:
+    """Whether a body is nothing but tests, returns and the refusal of what else may come."""
+    return all(isinstance(each, (ast.If, ast.Return, ast.Raise)) for each in body)
+
+
+def _in_turn(body: list[ast.stmt], subject: str) -> Iterator[Arm]:
+    for statement in body:
+        if isinstance(statement, ast.If):
+            if len(statement.body) == 1 and isinstance(statement.body[0], ast.Return) and statement.body[0].value:
+                yield Arm(_asked(statement.test, subject), statement.body[0].value)
+            yield from _in_turn(statement.orelse, subject)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            yield Arm(None, statement.value)
+
+
+def _asked(test: ast.expr, subject: str) -> tuple[ast.expr, ...] | None:
+    """The classes in ``isinstance(x, (list, tuple))``; the function itself in ``torch.is_tensor(x)``."""
+    if not isinstance(test, ast.Call) or not test.args or not _is(test.args[0], subject):
+        return None
+    if last_name(test.func) == "is_tensor" and len(test.args) == 1:
+        return (test.func,)
+    if dotted_path(test.func) != "isinstance" or len(test.args) != 2:
+        return None
+    return tuple(test.args[1].elts) if isinstance(test.args[1], ast.Tuple) else (test.args[1],)
+
+
+def _kinds(frame: Frame, arm: Arm) -> str:
+    """``tensors`` or ``containers``, if an arm is for nothing else; ``other`` for what else it asks, or nothing."""
+    if arm.kinds is None:
+        return ""
+    held = [frame.evaluate(each, State({})) for each in arm.kinds]
+    if all(map(_is_of_tensors, held)):
+        return "tensors"
+    names = [last_name(each) for each in arm.kinds]
+    return "containers" if _CONTAINERS.issuperset(names) else "other"
+
+
+def _is_of_tensors(value: Value) -> bool:
+    return not isinstance(value, Cls) and isinstance(value, Ref) and value.name in {*_TENSORS, "torch.is_tensor"}
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _moved_in(function: ast.FunctionDef, value: ast.expr) -> ast.Call | None:
+    """``x.to(device)`` or ``to_device(v, device)`` in what an arm returns."""
+    for call in (each for each in inside(value) if isinstance(each, ast.Call)):
+        given = [*call.args, *(each.value for each in call.keywords)]
+        says_where = any(mentions_device(last_name(each)) for each in given)
+        moves = isinstance(call.func, ast.Attribute) and call.func.attr in torch_api.MOVE_METHODS
+        if moves and (says_where or call.func.attr != "to"):  # type: ignore[attr-defined]
+            return call
+        if last_name(call.func) == function.name and says_where:
+            return call
+    return None
+
+
+def _unmoved_part(value: ast.expr, subject: str) -> ast.expr | None:
+    """`v` in ``{k: v for k, v in x.items()}``, also ``v if isinstance(v, Tensor) else v``."""
+    while isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        value = value.args[0]
+    if not isinstance(value, _COMPREHENSIONS) or len(value.generators) != 1 or value.generators[0].ifs:
+        return None
+    loop, part = value.generators[0], value.value if isinstance(value, ast.DictComp) else value.elt
+    walked = loop.iter.func.value if _is_items(loop.iter) else loop.iter  # type: ignore[attr-defined]
+    held = part
+    if isinstance(held, ast.IfExp) and ast.dump(held.body) == ast.dump(held.orelse):
+        held = held.body
+    names = {each.id for each in inside(loop.target) if isinstance(each, ast.Name)}
+    return part if _is(walked, subject) and isinstance(held, ast.Name) and held.id in names else None
+
+
+def _is_items(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values")
+
+
+EVENTS = {FunctionEnded: _note_end}
