@@ -303,6 +303,6 @@ def _enter_function(machine: Machine, function: Func, entry: Entry, touched: Tou
     parameters = symbolic_parameters(frame, function.node, entry, function.receiver)
     state = State(parameters, touched=None if function.node in machine.entered else touched)
     run_body(frame, state)
-    machine.emit(FunctionEnded(frame, State({})))
+    machine.emit(FunctionEnded(frame, State({}), state))
     machine.entry_owner, machine.entry_node, machine.standing = around
     return state

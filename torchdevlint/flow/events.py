@@ -278,7 +278,9 @@ class FileStarted(Struct):
 
 
 class FunctionEnded(_OnPath):
-    """A function that was entered on its own has been run."""
+    """A function that was entered on its own has been run; `end` is what is known where it ends."""
+
+    end: State
 
 
 class Initialised(Struct):

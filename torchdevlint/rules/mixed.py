@@ -8,6 +8,7 @@ from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import (
     ANOTHER_RETURN,
     FIRST_STATE,
+    KEPT,
     RESULT,
     RETURN,
     SAME_RETURN,
@@ -97,9 +98,14 @@ def is_first_state(fact: MixedDevices) -> bool:
     return fact.operation == FIRST_STATE
 
 
+def is_kept(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: an object keeps both, or the one or the other."""
+    return fact.operation == KEPT
+
+
 def _meets_later(fact: MixedDevices) -> bool:
     """Whether nothing raises here, since the operands only leave the function."""
-    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact)
+    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact) or is_kept(fact)
     return is_returned(fact) or is_one_of_two(fact) or together
 
 
@@ -185,6 +191,8 @@ def claim(fact: MixedDevices, first: Creation) -> str:
         return f"{made}, which is returned with the shape and dtype of {code(fact.other.text)}, but not its device"
     if is_first_state(fact):
         return f"{made}, which callers get, and {code(fact.other.text)} is on {fact.other.device}"
+    if is_kept(fact):
+        return f"{made}, and the same object keeps {code(fact.other.text)} on {fact.other.device}"
     return f"{made}, and {code(fact.other.text)} is on {fact.other.device}"
 
 
@@ -202,6 +210,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
     if is_first_state(fact):
         return "nothing raises here: what callers get is on the CPU, and the next step of the model raises"
+    if is_kept(fact):
+        return "nothing raises here: what the object keeps is in two places, and meets there or at its users"
     if fact.operation == "indexing":
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _GRADIENTS:

@@ -26,6 +26,7 @@ from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
 from torchdevlint.flow.state.values import (
     GIVEN,
     NONE,
@@ -125,7 +126,7 @@ def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
 
     Who asks for it means to go there, wherever that is.
     """
-    own = receiver.parameter and bool(receiver.steps) and receiver.steps[0].of_module
+    own = receiver.parameter and bool(receiver.steps) and receiver.steps[0].text == OF_A_MODEL_ELSEWHERE
     if receiver.device != TOP or not own or owner_of(frame.closure) is not None:
         return receiver.device
     return Device(Origin.EXPRESSION, frame.machine.text_of(node))

@@ -22,6 +22,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
 from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
@@ -56,7 +57,8 @@ def call_module_method(
         return UNKNOWN
     device = target.device if target.device is not None and target.device != DEFAULT else TOP
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
-        steps = where_made(target) if target.placed is not None else (Step("the model's own", node, of_module=True),)
+        own = Step("the model's own" if target.device == DEFAULT else OF_A_MODEL_ELSEWHERE, node, of_module=True)
+        steps = where_made(target) if target.placed is not None else (own,)
         each = Tensor(device, None, (), steps, parameter=True)
         return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
     if name == "update" and isinstance(target, Library):

@@ -27,6 +27,8 @@ from torchdevlint.flow.state.values import (
 
 _HOLDING = frozenset({Choice, Library, Map, Partial, Record, Seq})
 """The kinds of values that hold others."""
+OF_A_MODEL_ELSEWHERE = "the parameter of a model that came from elsewhere"
+"""The first step in the life of what ``model.parameters()`` gives, where nothing says how the model was made."""
 
 
 def tensors_in(value: Value) -> Iterator[Tensor]:
