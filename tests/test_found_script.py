@@ -66,6 +66,20 @@ def test_a_bug_that_has_not_shown_itself_is_not_told(tmp_path: Path) -> None:
     assert f"{rows[0]['script']} has not shown its bug" in done.stderr
 
 
+def test_what_a_gpu_showed_is_told_beside_what_it_could_not(tmp_path: Path) -> None:
+    copy = tmp_path / "benchmarks" / "found"
+    shutil.copytree(FOUND, copy)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("ecosystem"))
+    found = [json.loads(line) for line in (copy / "found.jsonl").read_text(encoding="utf-8").splitlines()]
+    first, second = [one["script"] for one in found if one.get("accelerators", 1) == 1][:2]
+    told = {"script": first, "version": "1", "torch": "2.11.0", "error": "", "raised": "", "gpu": "A GPU"}
+    rows = [{**told, "outcome": "shown"}, {**told, "script": second, "outcome": "runs on accelerators too"}]
+    (copy / "real.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = _run("page", script=copy / "run.py")
+    assert "**1 of 2 scripts show their bug on a real GPU** (A GPU with torch 2.11.0)." in done.stdout
+    assert "`opacus_data_parallel` need several GPUs; `" in done.stdout
+
+
 @pytest.mark.network
 def test_scripts_show_their_bugs_again(tmp_path: Path) -> None:
     """The libraries come from the index, without what they need: these two need torch alone."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [str(ROOT / "benchmarks" / "programs"), str(ROOT / "scripts")]
-NAMES = ("run", "table", "stored", "compared", "suites", "chosen", "execute", "parts")
+NAMES = ("run", "table", "stored", "compared", "suites", "chosen", "execute", "parts", "real")
 
 
 @pytest.fixture
@@ -163,10 +164,36 @@ def test_the_table_of_a_page(
     assert "| `working/mlp` | torch | works | 0 |" in text
     assert "- lib, `tests.a::` (1 test), bug: a.py:1 leaves it on the CPU" in text
     one_cause = [script.compared.Verdict("lib", f"tests.{name}::", "bug", "a condition on the CPU") for name in "ab"]
-    told = script.table.page([], [suite], one_cause)
+    told = script.table.page([], [suite], [], one_cause)
     assert "- lib, `tests.a::` and 1 more place (2 tests), bug: a condition on the CPU" in told
     assert "plain CPU" not in text
     assert "is stale" in capsys.readouterr().err
+
+
+def test_a_gpu_is_held_against_what_was_simulated(script: Any, tmp_path: Path) -> None:
+    suite = script.Suite("lib", "1.0", "", ("tests",))
+    moved = "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'"
+    outcomes = {
+        "both": ["failed", 0.1, moved],
+        "jit": ["passed", 0.1, ""],
+        "away": ["skipped", 0.0, "no faiss"],
+        "missed": ["error", 0.1, moved],
+        "network": ["failed", 0.1, "ConnectionError: no route to host"],
+        "fine": ["passed", 0.1, ""],
+    }
+    told = {"torch": "2.11.0", "gpu": "A GPU", "outcomes": outcomes}
+    (tmp_path / "lib-1.0.machine.json").write_text(json.dumps(told), encoding="utf-8")
+    of = partial(script.StoredSuite, "lib", torch="2.13.0", run=6, gained=0, both=0)
+    alarmed = {"both": moved, "jit": "limit", "away": "limit"}
+    rows = [of("1.0", alarmed=alarmed), of("0.9", alarmed={"fine": "old"})]
+    row = script.real.compare(suite, script.real.load(suite, tmp_path), rows)
+    assert (row.run, row.alarmed, row.failed, row.others) == (5, 3, 1, 1)
+    assert (row.passed, row.only) == ({"jit": "limit"}, {"missed": moved})
+    page = script.table.of_real([row])
+    assert "| lib 1.0 | 5 | 3 | 1 | 1 | 1 | 1 |" in page
+    assert "- lib, `jit`, only simulated: limit\n- lib, `missed`, only on the GPU: RuntimeError" in page
+    script.stored.merge(tmp_path / script.stored.REAL, [row], "library", [])
+    assert script.stored.load_real(tmp_path) == [row]
 
 
 def test_a_part_of_many_files_has_a_folder_of_its_own(script: Any, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/found/run.py execute                 every script, on the CPU and on simulated accelerators
     python benchmarks/found/run.py execute --only pyro --device cuda     on a GPU in place of simulated accelerators
-    python benchmarks/found/run.py execute --store         write what happened to executed.jsonl
+    python benchmarks/found/run.py execute --store         write what happened to executed.jsonl, of a GPU to real.jsonl
     python benchmarks/found/run.py page --write docs/found.md     or --check: from found.jsonl, executed.jsonl, scripts/
     python benchmarks/found/run.py hunted --add NAME REPORT.json  a hunt's JSON report, to hunted.jsonl
     python benchmarks/found/run.py hunted --write docs/hunt.md    or --check: from hunted.jsonl
@@ -19,6 +19,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,7 +31,10 @@ import command  # noqa: E402
 import hunted  # noqa: E402
 import shown  # noqa: E402
 import tables  # noqa: E402
-from trophies import load_executed, load_found, page, store  # noqa: E402
+from trophies import EXECUTED, REAL, load_executed, load_found, page, store  # noqa: E402
+
+SIMULATED = 2
+"""How many accelerators `torchdevlint run` simulates unless it is told."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,19 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def execute(options: argparse.Namespace) -> int:
     wanted = options.only.split(",")
     chosen = [one for one in load_found(HERE) if any(part in one.script for part in wanted)]
+    gpu, there = shown.accelerators(options.python) if options.device else ("", SIMULATED)
+    for one in chosen:
+        if one.accelerators > there:
+            print(f"{one.script}: needs {one.accelerators} accelerators")
+    chosen = [one for one in chosen if one.accelerators <= there]
     with ThreadPoolExecutor(options.jobs) as pool:
         done = list(pool.map(lambda one: shown.show(one, HERE, options.python, options.device), chosen))
     for one in done:
         print(f"{one.script}: {one.outcome}: {one.error}")
     if options.store:
-        store(HERE, done)
+        store(HERE, [replace(one, gpu=gpu) for one in done], REAL if gpu else EXECUTED)
     counts = {outcome: sum(one.outcome == outcome for one in done) for outcome in shown.OUTCOMES}
     print(", ".join(f"{outcome}: {count}" for outcome, count in counts.items()))
     return int(any(one.outcome in shown.BAD for one in done))
 
 
 def write(options: argparse.Namespace) -> int:
-    return _into_page(options, "found", "page", page(load_found(HERE), load_executed(HERE), HERE))
+    executed = load_executed(HERE), load_executed(HERE, REAL)
+    return _into_page(options, "found", "page", page(load_found(HERE), *executed, HERE))
 
 
 def hunts(options: argparse.Namespace) -> int:
@@ -85,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--only", default="", help="comma-separated parts of the scripts' names")
     running.add_argument("--device", default="", help="a real one, such as cuda; default: simulated")
     running.add_argument("--jobs", type=int, default=1, help="how many are executed at a time; default: 1")
-    running.add_argument("--store", action="store_true", help="write what happened to executed.jsonl")
+    running.add_argument("--store", action="store_true", help="write what happened to executed.jsonl, or real.jsonl")
     running.set_defaults(run=execute)
     hunting = commands.add_parser("hunted")
     what = hunting.add_mutually_exclusive_group()

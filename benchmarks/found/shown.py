@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import measured
+from corpus import CorpusError
 from trophies import Executed, Found
 
 SHOWN, NOT_SHOWN, FAILS_ANYWAY = "shown", "runs on accelerators too", "fails on the CPU too"
@@ -15,6 +16,17 @@ ABSENT, OTHER_VERSION = "not installed", "another version is installed"
 OUTCOMES = (SHOWN, NOT_SHOWN, FAILS_ANYWAY, ABSENT, OTHER_VERSION)
 BAD = (NOT_SHOWN, FAILS_ANYWAY)
 _VERSIONS = "import importlib.metadata as m, sys; print(*(m.version(name) for name in sys.argv[1:]), sep='\\n')"
+
+_ACCELERATORS = "import torch; print(torch.cuda.device_count(), torch.cuda.get_device_name(0))"
+
+
+def accelerators(python: str) -> tuple[str, int]:
+    """The name of this machine's GPU and how many there are. Raises CorpusError if there is none."""
+    done = measured.run([python, "-c", _ACCELERATORS])
+    if done.returncode:
+        raise CorpusError(f"torch finds no GPU here: {_last_line(done.stderr)}")
+    count, _, name = done.stdout.strip().partition(" ")
+    return name, int(count)
 
 
 def show(found: Found, folder: Path, python: str, device: str = "") -> Executed:

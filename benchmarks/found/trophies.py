@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonl
 from corpus import CorpusError
 
-FOUND, EXECUTED = "found.jsonl", "executed.jsonl"
+FOUND, EXECUTED, REAL = "found.jsonl", "executed.jsonl", "real.jsonl"
 MEANS = ("check", "run", "pytest", "hunt")
 
 
@@ -20,7 +20,7 @@ class Found:
     `script` is the name of its file in ``scripts/`` without the suffix, `library` and `version` are those of the
     package index, `line` is where the mistake is made (``package/module.py:12``). `by` are the `MEANS` that found it,
     and `rule` the one that sees it without running anything, or empty. `symptom` says what a user meets; `upstream` is
-    the address of an issue or of the fix, and `note` what else has to be known.
+    the address of an issue or of the fix, and `note` what else has to be known. The bug needs so many `accelerators`.
     """
 
     script: str
@@ -32,11 +32,15 @@ class Found:
     symptom: str
     upstream: str = ""
     note: str = ""
+    accelerators: int = 1
 
 
 @dataclass(frozen=True)
 class Executed:
-    """What became of a script: one of `shown.OUTCOMES`, the error on accelerators, and the library's line of it."""
+    """What became of a script: one of `shown.OUTCOMES`, the error on accelerators, and the library's line of it.
+
+    `gpu` is the name of the real accelerator, or empty if they were simulated.
+    """
 
     script: str
     outcome: str
@@ -44,6 +48,7 @@ class Executed:
     torch: str
     error: str
     raised: str = ""
+    gpu: str = ""
 
 
 def load_found(folder: Path) -> list[Found]:
@@ -59,24 +64,26 @@ def load_found(folder: Path) -> list[Found]:
     return rows
 
 
-def load_executed(folder: Path) -> dict[str, Executed]:
-    return {row["script"]: Executed(**row) for row in jsonl.read(folder / EXECUTED)}
+def load_executed(folder: Path, file: str = EXECUTED) -> dict[str, Executed]:
+    """By script; with `REAL`, those on a real GPU."""
+    return {row["script"]: Executed(**row) for row in jsonl.read(folder / file)}
 
 
-def store(folder: Path, done: Sequence[Executed]) -> None:
+def store(folder: Path, done: Sequence[Executed], file: str = EXECUTED) -> None:
     """Write `done` in place of what is stored of the same scripts."""
-    kept = {**load_executed(folder), **{one.script: one for one in done}}
-    jsonl.write(folder / EXECUTED, [asdict(kept[name]) for name in sorted(kept)])
+    kept = {**load_executed(folder, file), **{one.script: one for one in done}}
+    jsonl.write(folder / file, [asdict(kept[name]) for name in sorted(kept)])
 
 
-def page(found: Sequence[Found], executed: Mapping[str, Executed], folder: Path) -> str:
+def page(
+    found: Sequence[Found], executed: Mapping[str, Executed], real: Mapping[str, Executed], folder: Path
+) -> str:
     """The part of the page that is made of records: counts, a table, and each bug with its script and its error."""
     for one in found:
         if one.script not in executed or executed[one.script].outcome != "shown":
             raise CorpusError(f"{one.script} has not shown its bug: run `execute --store` with {one.library} installed")
-    return "\n\n".join(
-        [_counts(found, executed), _table(found), *(_bug(one, executed[one.script], folder) for one in found)]
-    )
+    bugs = [_bug(one, executed[one.script], folder) for one in found]
+    return "\n\n".join([_counts(found, executed), *_on_gpus(found, real), _table(found), *bugs])
 
 
 def _counts(found: Sequence[Found], executed: Mapping[str, Executed]) -> str:
@@ -87,6 +94,24 @@ def _counts(found: Sequence[Found], executed: Mapping[str, Executed]) -> str:
         f"**{len(found)} bugs in {len(libraries)} libraries**; a rule sees {seen} of them without running anything. "
         f"Every script was executed with torch {', '.join(releases)}, on the CPU and on simulated accelerators."
     )
+
+
+def _on_gpus(found: Sequence[Found], real: Mapping[str, Executed]) -> list[str]:
+    """Which scripts were executed on real GPUs, and which not."""
+    done = [real[one.script] for one in found if one.script in real]
+    if not done:
+        return []
+    shown = sum(one.outcome == "shown" for one in done)
+    machines = ", ".join(sorted({f"{one.gpu} with torch {one.torch}" for one in done}))
+    several = [f"`{one.script}`" for one in found if one.script not in real and one.accelerators > 1]
+    others = [f"`{one.script}`" for one in found if one.script not in real and one.accelerators == 1]
+    left = [
+        f"{', '.join(scripts)} {why}"
+        for scripts, why in ((several, "need several GPUs"), (others, "not run there for want of a library"))
+        if scripts
+    ]
+    rest = f" {'; '.join(left)}." if left else ""
+    return [f"**{shown} of {len(done)} scripts show their bug on a real GPU** ({machines}).{rest}"]
 
 
 def _table(found: Sequence[Found]) -> str:

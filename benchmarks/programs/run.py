@@ -7,6 +7,7 @@
     python benchmarks/programs/run.py suites --only gpytorch --again simulated
     python benchmarks/programs/run.py suites --only kornia --part tests/losses --part tests/color,tests/filters
     python benchmarks/programs/run.py suites --stored     only the table, from what --results holds
+    python benchmarks/programs/run.py real                run them on the GPU of this machine, beside what is stored
     python benchmarks/programs/run.py alarms              the tests that nobody has judged, with their first line
     python benchmarks/programs/run.py table --write docs/runtime.md     or --check: from what --store has written
 
@@ -23,6 +24,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +38,7 @@ import compared  # noqa: E402
 import corpus  # noqa: E402
 import execute  # noqa: E402
 import parts  # noqa: E402
+import real  # noqa: E402
 import stored  # noqa: E402
 import suites as suites_of  # noqa: E402
 import table  # noqa: E402
@@ -103,6 +106,22 @@ def run_suites(options: argparse.Namespace) -> int:
     return int(any(compared.judge(row.library, row.alarmed, verdicts)[""] for row in rows))
 
 
+def run_real(options: argparse.Namespace) -> int:
+    simulated, rows = stored.load_suites(RESULTS), []
+    for suite in _chosen(options):
+        ran = None if options.again else real.load(suite, options.results)
+        if ran is None and not options.stored and not suites_of.absent(suite, options.suites):
+            ran = real.run(suite, options.suites, options.python, options.results, ROOT)
+        if ran is not None:
+            row = real.compare(suite, ran, simulated)
+            differing = {name: _without_folders(text) for name, text in row.only.items()}
+            rows.append(replace(row, only=differing))
+    print(table.of_real(rows))
+    if options.store:
+        stored.merge(RESULTS / stored.REAL, rows, "library", stored.load_real(RESULTS))
+    return int(any(row.passed or row.only for row in rows))
+
+
 def _without_folders(text: str) -> str:
     """What is stored names no folder of the machine that it was measured on."""
     return re.sub(r"(?<![\w.])(/[\w.+-]+)+/", "", text)
@@ -110,7 +129,8 @@ def _without_folders(text: str) -> str:
 
 def show_table(options: argparse.Namespace) -> int:
     verdicts = compared.load(options.verdicts)
-    text = table.page(stored.load_programs(RESULTS), stored.load_suites(RESULTS), verdicts)
+    rows = stored.load_programs(RESULTS), stored.load_suites(RESULTS), stored.load_real(RESULTS)
+    text = table.page(*rows, verdicts)
     if options.check:
         command_line = f"python benchmarks/programs/run.py table --write {options.check.name}"
         return tables.check(options.check, "programs", text, command_line)
@@ -212,6 +232,10 @@ def _parser() -> argparse.ArgumentParser:
         help="in place of the whole suite, and beside the parts that are stored; each is a process of its own",
     )
     testing.set_defaults(run=run_suites)
+    hardware = commands.add_parser("real", parents=[common, kept, storing])
+    hardware.add_argument("--again", action="store_true", help="although results are stored")
+    hardware.add_argument("--stored", action="store_true", help="run nothing")
+    hardware.set_defaults(run=run_real)
     asking = commands.add_parser("alarms", parents=[common, kept, judging])
     asking.set_defaults(run=alarms, again=None)
     showing = commands.add_parser("table", parents=[judging])

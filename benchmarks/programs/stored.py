@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-PROGRAMS, SUITES = "programs.jsonl", "suites.jsonl"
+PROGRAMS, SUITES, REAL = "programs.jsonl", "suites.jsonl", "real.jsonl"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,27 @@ class StoredSuite:
         return self.library, bool(self.paths)
 
 
-Row = TypeVar("Row", StoredProgram, StoredSuite)
+@dataclass(frozen=True)
+class StoredReal:
+    """A suite on a real GPU beside its simulation, which was alarmed by `alarmed` tests.
+
+    Of those `failed` fail on the GPU too, and `passed` do not; the rest did not run there. `only` are the errors of
+    devices in other tests, and `others` counts what fails for other reasons, such as a network that is not there.
+    """
+
+    library: str
+    version: str
+    torch: str
+    gpu: str
+    run: int
+    alarmed: int
+    failed: int
+    passed: Mapping[str, str]
+    only: Mapping[str, str]
+    others: int
+
+
+Row = TypeVar("Row", StoredProgram, StoredSuite, StoredReal)
 
 
 def load_programs(folder: Path) -> list[StoredProgram]:
@@ -63,6 +83,10 @@ def load_programs(folder: Path) -> list[StoredProgram]:
 
 def load_suites(folder: Path) -> list[StoredSuite]:
     return _load(folder / SUITES, StoredSuite)
+
+
+def load_real(folder: Path) -> list[StoredReal]:
+    return _load(folder / REAL, StoredReal)
 
 
 def merge(path: Path, rows: Sequence[Row], key: str, kept: Sequence[Row]) -> None:

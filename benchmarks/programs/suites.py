@@ -23,6 +23,8 @@ from measured import Finished
 
 LIMIT_OF_A_TEST_S = 300
 SEED = 20
+REAL = 0
+"""In place of a number of simulated accelerators: those that the machine has."""
 RAN = (0, 1)
 """Exit codes of pytest when all of its tests ran: others are of a collection that failed, or of an interruption."""
 
@@ -97,7 +99,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ran:
-    """A suite that ran, on `accelerators` simulated ones or a plain CPU (None), in `cpu` seconds of all processes.
+    """A suite that ran, on `accelerators` simulated ones, `REAL` ones or a plain CPU (None), in `cpu` seconds of all
+    processes.
 
     If it ran in part, `paths` are what pytest was given, and `files` the test files there of the `among` that it has.
     """
@@ -153,8 +156,12 @@ def _is_test(file: Path) -> bool:
 def command(python: str, accelerators: int | None, out: Path, tests: Sequence[str]) -> list[str]:
     """How `tests` are run as a team would run them; `out` is the stem of the files that are written."""
     options = ["-q", "-p", "no:cacheprovider", f"--timeout={LIMIT_OF_A_TEST_S}", f"--junitxml={out}.xml"]
-    simulated = [] if accelerators is None else [f"--simulate-accelerators={accelerators}"]
+    simulated = [f"--simulate-accelerators={accelerators}"] if accelerators else []
     return [python, "-m", "pytest", *simulated, *options, *tests]
+
+
+def _where(accelerators: int | None) -> str:
+    return "plain" if accelerators is None else "real" if accelerators == REAL else str(accelerators)
 
 
 def run(
@@ -169,7 +176,7 @@ def run(
     """Run a suite; its output and outcomes are left in `results`. `only` are paths in place of the suite's."""
     home = (folder / suite.label / suite.root).resolve()
     results.mkdir(parents=True, exist_ok=True)
-    out = (results / f"{suite.label}.{'plain' if accelerators is None else accelerators}").resolve()
+    out = (results / f"{suite.label}.{_where(accelerators)}").resolve()
     Path(f"{out}.xml").unlink(missing_ok=True)
     paths = [str((folder / suite.label / source).resolve()) for source in suite.sources]
     env = {
@@ -193,7 +200,7 @@ def run(
 
 def load(suite: Suite, accelerators: int | None, results: Path) -> Ran | None:
     """The stored outcomes of an earlier run."""
-    path = results / f"{suite.label}.{'plain' if accelerators is None else accelerators}.json"
+    path = results / f"{suite.label}.{_where(accelerators)}.json"
     if not path.is_file():
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))

@@ -7,23 +7,33 @@ from collections.abc import Sequence
 
 import tables
 from compared import VERDICTS, Verdict, judge
-from stored import Seconds, StoredProgram, StoredSuite
+from stored import Seconds, StoredProgram, StoredReal, StoredSuite
 
 PROGRAMS = ("program", "library", "outcome", "false alarms")
 SUITES = (
     *("suite", "tests run", "only with accelerators", "CPU time"),
     *("fail by bugs", "by bugs of tests", "by false alarms", "by limits", "unrelated", "not judged"),
 )
+REAL = (
+    *("suite", "tests run", "fail simulated alone", "of these fail on the GPU", "pass there", "do not run there"),
+    "device errors of other tests there",
+)
 SECONDS = ("plain CPU, s", "simulated, s")
 
 
-def page(programs: Sequence[StoredProgram], suites: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
-    """Both tables, and what was found in the libraries."""
+def page(
+    programs: Sequence[StoredProgram],
+    suites: Sequence[StoredSuite],
+    real: Sequence[StoredReal],
+    verdicts: Sequence[Verdict],
+) -> str:
+    """The tables, and what was found in the libraries."""
     parts = [
         of_programs(programs),
         of_suites(suites, verdicts),
         _parts(suites),
         _releases(programs, suites),
+        of_real(real),
         _reasons(suites, verdicts),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -61,6 +71,39 @@ def of_suites(rows: Sequence[StoredSuite], verdicts: Sequence[Verdict]) -> str:
             ]
         )
     return tables.markdown(SUITES, cells)
+
+
+def of_real(rows: Sequence[StoredReal]) -> str:
+    """What the simulation said of suites, beside what a GPU did; then every test in which they differ."""
+    if not rows:
+        return ""
+    cells = [
+        [
+            f"{one.library} {one.version}",
+            f"{one.run:,}",
+            one.alarmed,
+            one.failed,
+            len(one.passed),
+            one.alarmed - one.failed - len(one.passed),
+            len(one.only),
+        ]
+        for one in rows
+    ]
+    machines = sorted({f"{one.gpu}, torch {one.torch}" for one in rows})
+    heading = f"The same suites on a real GPU ({'; '.join(machines)}), beside what the simulation said of them:"
+    return "\n\n".join((heading, tables.markdown(REAL, cells), "Where they differ:", "\n".join(_differing(rows))))
+
+
+def _differing(rows: Sequence[StoredReal]) -> list[str]:
+    """A line for each error that only one of the two gave, with the first test of it."""
+    lines = []
+    for one in rows:
+        for where, tests in (("only simulated", one.passed), ("only on the GPU", one.only)):
+            for text in dict.fromkeys(tests.values()):
+                own = [test for test, other in tests.items() if other == text]
+                more = f" and {len(own) - 1} more" if len(own) > 1 else ""
+                lines.append(f"- {one.library}, `{own[0]}`{more}, {where}: {text}")
+    return lines
 
 
 def _how_much(one: StoredSuite) -> str:
