@@ -362,6 +362,7 @@ def test_objects_that_are_all_sent_to_cuda_where_they_are_made(tmp_path: Path) -
 
 
 MASKS = """import torch
+from pictures import resize
 from torch import nn
 
 class Mask(nn.Module):

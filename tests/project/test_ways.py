@@ -178,6 +178,52 @@ if __name__ == "__main__":
 """
 
 
+WITHIN = """import torch
+from helper import place
+
+class Model:
+    def __init__(self, net):
+        self.net = net.cuda()
+
+    def resume(self, path):
+        self.net.load_state_dict(torch.load(path))
+
+def build(net, path):
+    net = torch.nn.DataParallel(net.cuda())
+    net.load_state_dict(torch.load(path))
+    return net
+"""
+STARTS = """import sys
+import torch
+import within
+
+def start(kind):
+    net = getattr(within, kind)(torch.nn.Linear(3, 3))
+    return net.resume(sys.argv[1]) if kind == "Model" else net
+
+if __name__ == "__main__":
+    print(start(sys.argv[2]), torch.ones(3).to(within.place()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", 0),
+        ("self.net = net.cuda()", "self.net = net.to(place())", 1),
+        ("net.cuda())\n    net.load", "net.to(place()))\n    net.load", 1),
+        ("    def resume(self, path):", "    @classmethod\n    def resume(self, path):", 1),
+        ("self.net = net.cuda()", "self.net = net\n        if torch.cuda.is_available():\n            net.cuda()", 1),
+    ],
+    ids=["both need CUDA", "one chooses", "the other does", "no object is there", "one asks"],
+)
+def test_what_needs_cuda_where_the_place_is(tmp_path: Path, old: str, new: str, expected: int) -> None:
+    """How a program comes to a function, or to an object, need not be known: it does so with CUDA alone."""
+    text = WITHIN.replace(old, new) if old else WITHIN
+    root = application(tmp_path, helper=ASKING, within=text, main=STARTS)
+    assert found(root) == ["within.py:TDL201"] * expected
+
+
 SETTLED = """import torch
 from helper import place
 from torch import nn

@@ -27,10 +27,11 @@ from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, 
 from torchdevlint.flow.scope.ends_in_error import ends_in_error
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
+from torchdevlint.flow.scope.leading_names import names_on_the_way
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.flow.unreached import LOADED_BY_NAME, Unreached
-from torchdevlint.flow.ways import Ways, names_on_the_way
+from torchdevlint.flow.ways import Ways
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
 from torchdevlint.project.packaging import is_application, is_published
@@ -172,6 +173,8 @@ class Home:
         if not (self._is_seen or self._stands_alone):
             return False
         place, names, programs, _ = self._leading_to(at)
+        if place is not None and self._is_so_within(self._ending, place):
+            return True
         return bool(programs) and all(self._ending.are_all_so(each, names, place) for each in programs)
 
     @cached_property
@@ -209,13 +212,23 @@ class Home:
         place, names, programs, _ = self._leading_to(at)
         if self._project.path.endswith(NOTEBOOK) and not self._leading.chooses:
             return True
-        if not isinstance(place, ast.Call) or not programs:
+        if not isinstance(place, ast.Call):
+            return False
+        chooses = self._leading.chooses
+        if self._is_so_within(self._needing_before if chooses else self._needing, place):
+            return True
+        if not programs:
             return False
         writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
         return all(
             self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
             for each in programs
         )
+
+    def _is_so_within(self, ways: Ways, place: ast.AST) -> bool:
+        assert self._project is not None
+        own = self._project.library.get(self._project.path)
+        return own is not None and ways.is_so_within(ModuleFile(own.path, own.source, self._tree), place)
 
     def _needing_of(self, program: ModuleFile) -> Ways:
         """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""

@@ -13,10 +13,11 @@ from itertools import takewhile
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
+from torchdevlint.flow.scope.leading_names import read_by
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
+from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import below, is_below, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import below, is_below, nodes_in, own_nodes_in
 
 _MOST_FUNCTIONS = 400
 """So many functions are followed for one program; what more of them do is not known."""
@@ -26,9 +27,6 @@ _APART = (*_DEFINITIONS, ast.Lambda, ast.IfExp, ast.BoolOp)
 """What an expression may leave out, or runs at another time."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
-_CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
-_READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib os os.path".split())
-"""What is never called in place of a function of the project that has the same name."""
 _SAME_OBJECT = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "DataParallel"})
 """What gives, or wraps, the object that it is called with."""
 
@@ -54,6 +52,27 @@ class Ways:
         """Whether it happens on each way of a program to a `place`, or by `names` to the functions that lead there."""
         self._on_the_way.clear()
         return self._is_so(Scope(program, self._project), _top_level(program.tree), names, place)
+
+    def is_so_within(self, file: ModuleFile, place: ast.AST) -> bool:
+        """Whether it happens on each way through the function that holds a `place`, or where its object is made.
+
+        Then it does in all programs that come there, be it known how they do.
+        """
+        self._on_the_way.clear()
+        outer = next((each for each in file.tree.body if is_below(place, each)), None)
+        if isinstance(outer, _FUNCTIONS):
+            return self._is_so(Scope(file, self._project, outer), outer.body, frozenset(), place)
+        if not isinstance(outer, ast.ClassDef):
+            return False
+        methods = [each for each in outer.body if isinstance(each, _FUNCTIONS)]
+        inner = next((each for each in methods if is_below(place, each)), None)
+        if inner is None:
+            return False
+        init = next((each for each in methods if each.name == "__init__"), None)
+        is_made_before = init is not None and inner is not init and not _is_of_class(inner)
+        if is_made_before and init is not None and self._block(Scope(file, self._project, init, outer), init.body):
+            return True
+        return self._is_so(Scope(file, self._project, inner, outer), inner.body, frozenset(), place)
 
     def _is_so(
         self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None
@@ -235,40 +254,9 @@ class Ways:
         return next((each for each in methods if each is not None), None)
 
 
-def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[str]:
-    """The names of the functions of some files through which one comes to a place, methods by their own.
-
-    A constructor, and what is called by an operator or by PyTorch, goes by its class.
-    """
-    named = [each for file in files for each in _named(file.tree)]
-    names = {name for name, node in named if is_below(place, node)}
-    before = 0
-    while len(names) > before:
-        before = len(names)
-        names.update([name for name, node in named if not names.isdisjoint(_read_by(node))])
-    return frozenset(names)
-
-
-@once_a_node
-def _read_by(node: ast.AST) -> frozenset[str]:
-    """The names that are read in some code, the attributes of what it does not know, and what it imports from files."""
-    names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
-    names.update(each.attr for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) not in _READERS)
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        names.update(each.name for each in node.names)
-    return frozenset(names)
-
-
-def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """The functions and methods of a file, and what else its top level binds, each with the name that leads there."""
-    for each in tree.body:
-        if isinstance(each, ast.ClassDef):
-            for inner in each.body:
-                method = inner.name if isinstance(inner, _FUNCTIONS) else ""
-                own = method and not method.startswith("__") and method not in _CALLED_BY_TORCH
-                yield (method if own else each.name), inner
-        elif isinstance(each, (*_FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
-            yield from ((name, each) for name in bound_by(each))
+def _is_of_class(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether no object need be there for a method."""
+    return any(dotted_path(each) in ("staticmethod", "classmethod") for each in method.decorator_list)
 
 
 def _defined_in(tree: ast.Module) -> dict[str, ast.stmt]:
@@ -284,7 +272,7 @@ def _leads(statement: ast.stmt, names: frozenset[str], place: ast.AST | None) ->
     """Whether a statement holds the place, or names what leads to it; what it only defines or imports is not run."""
     if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return False
-    return not names.isdisjoint(_read_by(statement)) or (place is not None and is_below(place, statement))
+    return not names.isdisjoint(read_by(statement)) or (place is not None and is_below(place, statement))
 
 
 def _is_on_the_way(scope: Scope, names: frozenset[str], place: ast.AST | None) -> bool:

@@ -1,0 +1,51 @@
+"""Names through which one comes to a place: those of the functions around it, and of what reads these."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.project.modules import ModuleFile, bound_by
+from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
+_READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib os os.path".split())
+"""What is never called in place of a function of the project that has the same name."""
+
+
+def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[str]:
+    """The names of the functions of some files through which one comes to a place, methods by their own.
+
+    A constructor, and what is called by an operator or by PyTorch, goes by its class.
+    """
+    named = [each for file in files for each in _named(file.tree)]
+    names = {name for name, node in named if is_below(place, node)}
+    before = 0
+    while len(names) > before:
+        before = len(names)
+        names.update([name for name, node in named if not names.isdisjoint(read_by(node))])
+    return frozenset(names)
+
+
+@once_a_node
+def read_by(node: ast.AST) -> frozenset[str]:
+    """The names that are read in some code, the attributes of what it does not know, and what it imports from files."""
+    names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
+    names.update(each.attr for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) not in _READERS)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        names.update(each.name for each in node.names)
+    return frozenset(names)
+
+
+def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """The functions and methods of a file, and what else its top level binds, each with the name that leads there."""
+    for each in tree.body:
+        if isinstance(each, ast.ClassDef):
+            for inner in each.body:
+                method = inner.name if isinstance(inner, _FUNCTIONS) else ""
+                own = method and not method.startswith("__") and method not in _CALLED_BY_TORCH
+                yield (method if own else each.name), inner
+        elif isinstance(each, (*_FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
+            yield from ((name, each) for name in bound_by(each))
