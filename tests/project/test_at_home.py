@@ -427,6 +427,40 @@ def test_a_program_imports_a_library_for_cuda_alone(tmp_path: Path, smooth: str,
     assert found(application(tmp_path, helper=helper, smooth=smooth, main=FILTERING)) == expected
 
 
+KERNELS = """from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(ext_modules=[CUDAExtension("smooth_cuda", ["src/smooth.cpp", "src/smooth.cu"])])
+"""
+BUILDING = """from torch.utils.cpp_extension import load
+
+kernels = load("kernels", ["src/smooth.cpp", "src/smooth.cu"])
+"""
+TRYING = "try:\n    import smooth_cuda\nexcept ImportError:\n    "
+
+
+@pytest.mark.parametrize(
+    ("smooth", "setup", "expected"),
+    [
+        ("import smooth_cuda\n", KERNELS, []),
+        (f"{TRYING}from building import kernels\n", KERNELS, []),
+        (f"{TRYING}raise\n", KERNELS, []),
+        ("from building import kernels\n", "", []),
+        (f"{TRYING}smooth_cuda = None\n", KERNELS, ["main.py:TDL201"]),
+        ("import other_cuda\n", KERNELS, ["main.py:TDL201"]),
+        ("import smooth_cuda\n", KERNELS.replace('"src/smooth.cpp"', '"src/smooth_cpu.cpp"'), ["main.py:TDL201"]),
+        ("import smooth_cuda\n", KERNELS.replace("CUDAExtension", "CppExtension"), ["main.py:TDL201"]),
+        ("def smooth(net):\n    import smooth_cuda\n", KERNELS, ["main.py:TDL201"]),
+    ],
+)
+def test_kernels_of_the_project_for_cuda_alone(tmp_path: Path, smooth: str, setup: str, expected: list[str]) -> None:
+    helper = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    root = application(tmp_path, helper=helper, smooth=smooth, building=BUILDING, main=FILTERING)
+    (root / "kernels").mkdir()
+    (root / "kernels" / "setup.py").write_text(setup)
+    assert found(root) == expected
+
+
 @pytest.mark.parametrize("folder", ["old", "Old_Code", "archive", "legacy_scripts", "_deprecated"])
 def test_what_was_put_aside(tmp_path: Path, folder: str) -> None:
     root = application(tmp_path, layers=LAYERS.replace("Left", "More"), main=MAIN)

@@ -132,6 +132,8 @@ class Ways:
             return False
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             return self._import(scope, statement)
+        if isinstance(statement, ast.If) and isinstance(statement.test, ast.Constant):
+            return self._block(scope, statement.body if statement.test.value else statement.orelse)
         if isinstance(statement, ast.If):
             arms = (self._block(scope, each) for each in (statement.body, statement.orelse))
             return self._expression(scope, statement.test) or (any(arms) if loosely else all(arms))
