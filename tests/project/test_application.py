@@ -421,6 +421,30 @@ def test_a_method_that_nothing_calls(tmp_path: Path) -> None:
     assert "layers.py:TDL014" in found(application(tmp_path, layers=LAYERS, main=main + "    Spare().used(1)\n"))
 
 
+CHAIN = """import torch
+
+class Diffusion:
+    def sample(self, x: torch.Tensor):
+        return x.unsqueeze(0)
+
+    def total(self, x: torch.Tensor):
+        return self.prior(x).sum()
+
+    def prior(self, x: torch.Tensor):
+        return x.unsqueeze(0) * torch.ones(3)
+"""
+
+
+def test_methods_that_only_each_other_call(tmp_path: Path) -> None:
+    main = "import torch\nfrom layers import Diffusion\n\nif __name__ == '__main__':\n"
+    main += "    diffusion = Diffusion()\n    print(diffusion.sample(torch.ones(3).cuda()))\n"
+    assert found(application(tmp_path, layers=CHAIN, main=main)) == []
+    called = main + "    print(diffusion.total(torch.ones(3).cuda()))\n"
+    assert found(application(tmp_path, layers=CHAIN, main=called)) == ["layers.py:TDL014"]
+    again = CHAIN.replace("self.prior(x).sum()", "self.total(self.prior(x))")
+    assert found(application(tmp_path, layers=again, main=main)) == []
+
+
 TRAINED = """import torch
 import pytorch_lightning as pl
 from torch import nn

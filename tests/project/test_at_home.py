@@ -309,6 +309,28 @@ def test_a_lost_move_that_all_callers_make_up_for(tmp_path: Path) -> None:
     assert "score.py:TDL001" in found(root)
 
 
+CONVERTED = """import torch
+from camera import read
+
+def prepare(frame: torch.Tensor, place):
+    frame.to(torch.float32)
+    return frame.to(place)
+
+if __name__ == "__main__":
+    print(prepare(read(), "cuda" if torch.cuda.is_available() else "cpu").unsqueeze(0))
+"""
+
+
+def test_a_lost_conversion_places_nothing(tmp_path: Path) -> None:
+    """What makes data of an application mostly gives the dtype that is asked for; the place is another matter."""
+    root = application(tmp_path, score=CONVERTED)
+    assert found(root) == []
+    assert found(root, "TDL001") == ["score.py:TDL001"]
+    moved = CONVERTED.replace("return frame.to(place)", "return frame").replace("torch.float32", "place")
+    (root / "score.py").write_text(moved)
+    assert found(root) == ["score.py:TDL001"]
+
+
 SPAWNING = """import argparse
 import torch.multiprocessing as mp
 from helper import place

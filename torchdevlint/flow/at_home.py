@@ -82,7 +82,7 @@ class Home:
         if isinstance(fact, DeviceNumber):
             return self._needs_cuda_at(fact.at)
         if isinstance(fact, DiscardedMove):
-            return self._is_moved_by_callers(fact)
+            return not fact.moves or self._is_moved_by_callers(fact)
         if isinstance(fact, ReadOnHost):
             return fact.as_given
         return self._is_of_tensors_of_the_cpu(fact)

@@ -56,7 +56,7 @@ class Mentions:
         return self._known[node]
 
     def _is_unsaid(self, node: _Definition) -> bool:
-        if _is_said_in(self._tree, node) or self._may_be_found_by_text(node):
+        if self._is_said_here(node) or self._may_be_found_by_text(node):
             return False
         if self._project.saying((node.name,), beside_code=True) != ():
             return False
@@ -66,6 +66,19 @@ class Mentions:
         word = re.compile(rf"\b{re.escape(node.name)}\b")
         texts = [text for path in paths if (text := self._project.text_of(path)) is not None]
         return not any(self._may_mean_it(each, node, word) for each in texts)
+
+    def _is_said_here(self, node: _Definition) -> bool:
+        """Whether the file reads the name outside of the definition; that of a method, outside of others never read."""
+        own = {id(each) for each in inside(node)}
+        reading = [each for each in inside(self._tree) if id(each) not in own and node.name in _words(each)]
+        if node in self._tree.body:
+            return bool(reading)
+        self._known[node] = False
+        return any(not self._is_in_what_is_never_read(each, node) for each in reading)
+
+    def _is_in_what_is_never_read(self, read: ast.AST, node: _Definition) -> bool:
+        around = _definitions_around(self._tree, getattr(read, "lineno", 0))
+        return any(each is not node and self._is_never_read(each) for each in around)
 
     def _may_mean_it(self, text: ModuleText, node: _Definition, word: re.Pattern[str]) -> bool:
         if word.search(text.text) is None:
@@ -136,12 +149,6 @@ def _is_called_by_name(method: str, bases: list[str]) -> bool:
 def _is_called_by_others(node: _Definition) -> bool:
     """Whether it may be registered by a decorator, or is a test."""
     return bool(node.decorator_list) or node.name.lower().startswith("test")
-
-
-def _is_said_in(tree: ast.Module, node: _Definition) -> bool:
-    """Whether a file reads the name outside of the definition."""
-    within = {id(each) for each in inside(node)}
-    return any(node.name in _words(each) for each in inside(tree) if id(each) not in within)
 
 
 @once_a_node
