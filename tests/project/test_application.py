@@ -430,8 +430,12 @@ class Diffusion:
     def total(self, x: torch.Tensor):
         return self.prior(x).sum()
 
+    @torch.no_grad()
     def prior(self, x: torch.Tensor):
-        return x.unsqueeze(0) * torch.ones(3)
+        return self.spread(x.unsqueeze(0), torch.ones(3))
+
+    def spread(self, x: torch.Tensor, width: torch.Tensor):
+        return x.unsqueeze(0) * width
 """
 
 
@@ -439,6 +443,8 @@ def test_methods_that_only_each_other_call(tmp_path: Path) -> None:
     main = "import torch\nfrom layers import Diffusion\n\nif __name__ == '__main__':\n"
     main += "    diffusion = Diffusion()\n    print(diffusion.sample(torch.ones(3).cuda()))\n"
     assert found(application(tmp_path, layers=CHAIN, main=main)) == []
+    spread = main + "    print(diffusion.spread(torch.ones(3).cuda(), torch.ones(3).cuda()))\n"
+    assert found(application(tmp_path, layers=CHAIN, main=spread)) == []
     called = main + "    print(diffusion.total(torch.ones(3).cuda()))\n"
     assert found(application(tmp_path, layers=CHAIN, main=called)) == ["layers.py:TDL014"]
     again = CHAIN.replace("self.prior(x).sum()", "self.total(self.prior(x))")

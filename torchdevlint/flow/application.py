@@ -7,6 +7,7 @@ none of them comes to hurts nobody, and where all of them run on the current GPU
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import PurePath
 
@@ -42,6 +43,14 @@ _MOST_FILES = 120
 """Where programs are made of more files, what they do is not known."""
 
 
+def has_part_in(fact: Fact, is_dead: Callable[[int], bool]) -> bool:
+    """Whether lines are dead without which a fact is none: where it is, or where all begins that it is about."""
+    begins = fact.creations if isinstance(fact, MixedDevices) else ()
+    if is_dead(fact.at.row):
+        return True
+    return bool(begins) and all(not each.span.file and is_dead(each.span.row) for each in begins)
+
+
 class Application:
     """The programs that one file is a part of; there are none where something can be installed, or nothing is run."""
 
@@ -59,7 +68,7 @@ class Application:
             return False
         if fact.at.file or not self.is_one:
             return True
-        if self.cannot_be_imported or self.mentions.is_never_read(fact.at.row):
+        if self.cannot_be_imported or has_part_in(fact, self.mentions.is_never_read):
             return False
         if isinstance(fact, IgnoresGivenDevice):
             return not self._is_current_gpu(fact)

@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.application import Application
+from torchdevlint.flow.application import Application, has_part_in
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
@@ -61,7 +61,7 @@ class Home:
         """
         if fact.at.file or self._project is None:
             return fact
-        nobody_comes = self._is_put_aside or self._is_left_over or self._is_dead(fact.at.row)
+        nobody_comes = self._is_put_aside or self._is_left_over or has_part_in(fact, self._is_dead)
         at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at)
         return replace(fact, at_home=True) if at_home else fact
 

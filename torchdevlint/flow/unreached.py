@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.callers import Callers, Leading
 from torchdevlint.flow.scope.looked_up import finds
+from torchdevlint.flow.scope.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.project.modules import bound_by
@@ -23,10 +24,6 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOST_NAMES = 12
 """Where more definitions lead to a place, nobody knows who reads one of them."""
 _MOST_FILES = 40
-_REGISTERS_NOTHING = frozenset(
-    "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
-    "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
-)
 LOADED_BY_NAME = ("import_module", "__import__", "run_module", "run_path", "spec_from_file_location")
 """How a program comes to a file that no import statement names."""
 
@@ -98,7 +95,7 @@ def _is_run(names: frozenset[str], statement: ast.stmt) -> bool:
         return False
     if isinstance(statement, _DEFINITIONS):
         paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in statement.decorator_list)
-        return not _REGISTERS_NOTHING.issuperset(path or "" for path in paths)
+        return not REGISTERS_NOTHING.issuperset(path or "" for path in paths)
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return any(_reads(each, names) for each in nodes_in(statement, ast.Call))
     return True

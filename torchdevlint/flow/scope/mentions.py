@@ -32,6 +32,11 @@ _OF_LIGHTNING = regex(
 )
 """Methods that Lightning calls, or has."""
 _MOST_FILES = 40
+REGISTERS_NOTHING = frozenset(
+    "staticmethod classmethod property dataclass dataclasses.dataclass no_grad torch.no_grad torch.jit.script "
+    "jit.script torch.inference_mode functools.wraps wraps lru_cache functools.lru_cache cache functools.cache".split()
+)
+"""Decorators that leave it to the name to call what they decorate."""
 
 
 class Mentions:
@@ -148,7 +153,8 @@ def _is_called_by_name(method: str, bases: list[str]) -> bool:
 
 def _is_called_by_others(node: _Definition) -> bool:
     """Whether it may be registered by a decorator, or is a test."""
-    return bool(node.decorator_list) or node.name.lower().startswith("test")
+    paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list)
+    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths) or node.name.lower().startswith("test")
 
 
 @once_a_node
