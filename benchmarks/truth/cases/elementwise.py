@@ -4,7 +4,7 @@
 # fmt: off
 from __future__ import annotations
 
-from benchmarks.truth.case import Case, Expectation, case, ok, rows
+from benchmarks.truth.case import Case, Expectation, case, ok, raises, rows
 from benchmarks.truth.sources import ITERATOR, ZERO_DIM, mixed, on
 
 BINARY = {
@@ -74,12 +74,17 @@ UNARY = tuple(
     for row in UNARY
 )
 
+_LOOPS = raises("RuntimeError", "expected a CUDA device but found cpu", source="aten/src/ATen/native/cuda/Loops.cuh, gpu_kernel; seen on an H200")
+
 TERNARY = rows(
     "elementwise",
     (
         ("addcmul/value-cpu", "seen['r'] = torch.addcmul(x, x, y)", mixed(ITERATOR)),
         ("addcmul/same", "seen['r'] = torch.addcmul(x, x, x)", on("cuda:0", ITERATOR)),
         ("addcmul/cpu0dim", "seen['r'] = torch.addcmul(x, x, zero)"),
+        ("lerp/weight-cpu0dim", "seen['r'] = torch.lerp(x, x, zero)", on("cuda:0", "aten/src/ATen/native/cuda/Lerp.cu, lerp_tensor_kernel")),
+        ("lerp/end-cpu0dim-weight-tensor", "torch.lerp(x, zero, x)", _LOOPS),
+        ("lerp/two-cpu0dim", "torch.lerp(x, zero, zero)", raises("RuntimeError", "Trying to pass too many CPU scalars", source=ITERATOR)),
         ("addcdiv/value-cpu", "seen['r'] = torch.addcdiv(x, y, x)", mixed(ITERATOR)),
         ("clamp/min-max-cpu0dim", "seen['r'] = torch.clamp(x, zero, zero + 1)"),
         ("clamp/max-cpu", "seen['r'] = torch.clamp(x, max=y)", mixed(ITERATOR)),
@@ -119,6 +124,9 @@ ZERO = rows(
         ("cat/cpu-one-element", "seen['r'] = torch.cat([x, torch.ones(1)])", mixed()),
         ("dot/cpu-one-element", "seen['r'] = torch.dot(x, torch.ones(2))"),
         ("loss/target-cpu0dim", "seen['r'] = F.mse_loss(x.sum(), torch.tensor(1.0))"),
+        ("loss/target-cpu0dim/smooth-l1", "F.smooth_l1_loss(x.sum(), torch.tensor(1.0))", _LOOPS),
+        ("loss/target-cpu0dim/l1", "seen['r'] = F.l1_loss(x.sum(), torch.tensor(1.0))", on("cuda:0", "aten/src/ATen/native/Loss.cpp, l1_loss (a difference)")),
+        ("loss/target-cpu0dim/bce", "F.binary_cross_entropy(x.mean(), torch.tensor(1.0))", mixed("aten/src/ATen/native/cuda/Loss.cu, binary_cross_entropy_out_cuda")),
         ("comparison/python-bool", "seen['r'] = bool(x.sum() > torch.tensor(1.0))", ok(ZERO_DIM, r=True)),
         ("second-gpu0dim", "seen['r'] = x + torch.tensor(1.0, device=second)", mixed(ITERATOR)),
         ("sum-of-list", "seen['r'] = sum([x.sum(), x.mean()])", on("cuda:0", ZERO_DIM)),

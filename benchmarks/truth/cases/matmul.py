@@ -39,6 +39,8 @@ def _products() -> tuple[Case, ...]:
     return tuple(cases)
 
 
+_CONVOLUTION = "aten/src/ATen/native/Convolution.cpp, ConvParams::use_mkldnn and _convolution_nogroup_backend"
+
 LINEAR = rows(
     "matmul",
     (
@@ -52,6 +54,9 @@ LINEAR = rows(
         ("matmul/python-sum", "seen['r'] = (x @ x.t()).sum()", on("cuda:0", WRAPPER)),
         ("conv2d/weight-cpu", "seen['r'] = F.conv2d(x[None, None], torch.ones(1, 1, 2, 2))"),
         ("conv2d/input-cpu", "seen['r'] = F.conv2d(y[None, None], torch.ones(1, 1, 2, 2, device=first))"),
+        ("conv2d/input-cpu/more", "F.conv2d(torch.ones(2, 1, 3, 3), torch.ones(1, 1, 2, 2, device=first))", raises("RuntimeError", "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same or input should be a MKLDNN tensor", source=_CONVOLUTION)),
+        ("conv2d/input-cpu/dilated", "F.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 2, 2, device=first), dilation=2)", mixed(_CONVOLUTION)),
+        ("conv3d/input-cpu", "F.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 2, 2, 2, device=first))", raises("NotImplementedError", "Could not run 'aten::slow_conv3d_forward' with arguments from the 'CUDA' backend", source=_CONVOLUTION)),
         ("conv2d/bias-cpu", "seen['r'] = F.conv2d(x[None, None], torch.ones(1, 1, 2, 2, device=first), torch.ones(1))"),
         ("conv1d/same", "seen['r'] = F.conv1d(x[None], torch.ones(1, 2, 2, device=first))", on("cuda:0", WRAPPER)),
         ("bilinear/weight-cpu", "seen['r'] = F.bilinear(x, x, torch.ones(1, 3, 3))"),
@@ -147,6 +152,8 @@ IN_PLACE = rows(
 
 _INNER = raises("RuntimeError", "Expected tensor to have cuda DeviceType, but got tensor with cpu DeviceType", source="aten/src/ATen/native/LinearAlgebra.cpp, inner; aten/src/ATen/TensorUtils.cpp, checkDeviceType")
 
+_LIKE_INPUT = raises("RuntimeError", "expected device cuda:0 but found cpu", source="aten/src/ATen/native/ReduceOps.cpp, check_scalar_type_device_layout_equal")
+
 OUT = rows(
     "out",
     (
@@ -165,8 +172,9 @@ OUT = rows(
         ("randn/out-cuda", "seen['r'] = torch.randn(2, 3, out=x)"),
         ("sort/out-cpu", "torch.sort(x, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", mixed()),
         ("msort/out-cpu", "torch.msort(x, out=torch.empty(0))", mixed()),
-        ("cummax/out-cpu", "torch.cummax(x, 0, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", mixed()),
-        ("logcumsumexp/out-cpu", "torch.logcumsumexp(x, 0, out=torch.empty(0))", mixed()),
+        ("cummax/out-cpu", "torch.cummax(x, 0, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", _LIKE_INPUT),
+        ("cummin/indices-cpu", "torch.cummin(x, 0, out=(torch.empty_like(x), torch.empty(0, dtype=torch.long)))", _LIKE_INPUT),
+        ("logcumsumexp/out-cpu", "torch.logcumsumexp(x, 0, out=torch.empty(0))", _LIKE_INPUT),
         ("mode/out-cpu", "torch.mode(x, 0, out=(torch.empty(0), torch.empty(0, dtype=torch.long)))", raises("RuntimeError", "expected device 'cuda:0' but got 'cpu' for values output", source="aten/src/ATen/native/ReduceOps.cpp, mode_out")),
         ("quantile/out-cpu", "torch.quantile(x, 0.5, out=torch.empty(0))", raises("RuntimeError", "quantile() out tensor must be on the same device as the input tensor", source="aten/src/ATen/native/Sorting.cpp, quantile_checks")),
         ("tensordot/out-cpu", "torch.tensordot(x, x.t(), 1, out=torch.empty(0))", raises("RuntimeError", "tensordot: Expected the output and input tensors to be on the same device, but got the output tensor on cpu", source="aten/src/ATen/native/Linear.cpp, tensordot_out")),

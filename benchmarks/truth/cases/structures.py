@@ -4,6 +4,8 @@
 # fmt: off
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.truth.case import Case, ok, raises, rows
 from benchmarks.truth.sources import ITERATOR, MODULE, MOVEMENT, NEW_TENSOR, NUMPY, PACKED, PARALLEL, PIN, mixed, on
 
@@ -25,6 +27,8 @@ PACKS = rows(
         ("cuda-method", "q = pack(x.cpu(), [3, 2]).cuda();;seen['r'] = [q.is_cuda, str(q.data.device)]", ok("torch/nn/utils/rnn.py, PackedSequence.cuda", r=[True, "cuda:0"])),
         ("through-lstm", "o, (h, c) = nn.LSTM(2, 4).to(first)(p);;seen['r'] = o.data;;seen['h'] = h", ok(PACKED, r="cuda:0", h="cuda:0")),
         ("through-lstm/packed-cpu", "nn.LSTM(2, 4).to(first)(p.cpu())"),
+        ("through-gru/packed-cpu", "nn.GRU(2, 4).to(first)(p.cpu())", mixed()),
+        ("through-rnn/packed-cpu", "nn.RNN(2, 4, bias=False).to(first)(p.cpu())", mixed()),
         ("through-lstm/hidden-cpu", "nn.GRU(2, 4).to(first)(p, torch.zeros(1, 2, 4))"),
         ("pack-sequence", "seen['r'] = pack_sequence([torch.ones(3, 2, device=first), torch.ones(2, 2, device=first)]).data", on("cuda:0", PACKED)),
         ("pack-sequence/mixed", "pack_sequence([torch.ones(3, 2, device=first), torch.ones(2, 2)])"),
@@ -47,6 +51,7 @@ SPARSE = rows(
         ("mm/dense-cpu", "torch.sparse.mm(x.to_sparse(), x.cpu())"),
         ("mm/sparse-cpu", "torch.sparse.mm(x.cpu().to_sparse(), x)"),
         ("add/sparse-cuda-dense-cpu", "x.cpu() + x.to_sparse()"),
+        ("add/dense-cuda-sparse-cpu", "x + x.cpu().to_sparse()", raises("RuntimeError", "add: expected 'other' to be a CUDA tensor, but got a CPU tensor", source="aten/src/ATen/native/sparse/cuda/SparseCUDATensorMath.cu, add_out_dense_sparse_cuda")),
         ("add/both-sparse-mixed", "x.to_sparse() + x.cpu().to_sparse()"),
         ("constructor/indices-cpu-values-cuda", "torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.ones(1, device=first), (2, 2))", mixed(_COO)),
         ("constructor/indices-cuda-values-cpu", "torch.sparse_coo_tensor(torch.tensor([[0], [1]], device=first), torch.ones(1))", mixed(_COO)),
@@ -135,12 +140,50 @@ LOADERS = rows(
     alone=True,
 )
 
+_FORKS = """
+import os
+def forked():
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            torch.ones(1, device=first)
+            said = 'uses it'
+        except RuntimeError as error:
+            said = str(error)[:25]
+        os.write(w, said.encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return os.read(r, 99).decode()
+"""
+_USES = ok("torch/csrc/cuda/Module.cpp, poison_fork; seen on an H200", r="uses it")
+_POISONED = ok("torch/csrc/cuda/Module.cpp, poison_fork; seen on an H200", r="Cannot re-initialize CUDA")
+
+FORKS = rows(
+    "forks",
+    (
+        ("nothing", "seen['r'] = forked()", _USES),
+        ("is-available", "torch.cuda.is_available();;seen['r'] = forked()", _POISONED),
+        ("is-available/nvml", "os.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1';;torch.cuda.is_available();;seen['r'] = forked()", _USES),
+        ("device-count", "torch.cuda.device_count();;seen['r'] = forked()", _USES),
+        ("accelerator/is-available", "torch.accelerator.is_available();;seen['r'] = forked()", _POISONED),
+        ("accelerator/is-available/nvml", "os.environ['PYTORCH_NVML_BASED_CUDA_CHECK'] = '1';;torch.accelerator.is_available();;seen['r'] = forked()", _USES),
+        ("accelerator/device-count", "torch.accelerator.device_count();;seen['r'] = forked()", _USES),
+        ("accelerator/current", "torch.accelerator.current_accelerator();;seen['r'] = forked()", _USES),
+    ),
+    setup=_FORKS,
+    alone=True,
+)
+
 PARALLELS = rows(
     "data-parallel",
     (
         ("one-gpu/module-cpu", "seen['r'] = nn.DataParallel(m, device_ids=[0])(x)", on("cuda:0", PARALLEL + ", DataParallel.__init__ (a single device: the module is moved)")),
         ("module-cpu/two-gpus", "nn.DataParallel(m, device_ids=[0, 1])(x)", raises("RuntimeError", "module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on device: cpu", source=PARALLEL)),
         ("module-on-second/two-gpus", "nn.DataParallel(m.to('cuda:1'), device_ids=[0, 1])(x)", raises("RuntimeError", "but found one of them on device: cuda:1", source=PARALLEL)),
+        ("one-gpu/moves-the-module", "nn.DataParallel(m);;seen['r'] = m.weight", on("cuda:0", PARALLEL + ", DataParallel.__init__ (a single device: the module is moved)")),
+        ("one-gpu/module-called-alone", "nn.DataParallel(m).module(x)", mixed()),
+        ("two-gpus/leave-the-module", "nn.DataParallel(m);;seen['r'] = m.weight", on("cpu", PARALLEL + ", DataParallel.__init__")),
         ("one-gpu/input-cpu", "seen['r'] = nn.DataParallel(m.to(first), device_ids=[0])(x)", on("cuda:0", PARALLEL + ", DataParallel.scatter")),
         ("one-gpu/keys", "seen['r'] = list(nn.DataParallel(m, device_ids=[0]).state_dict())", ok(PARALLEL, r=["module.weight", "module.bias"])),
         ("two-gpus/output", "seen['r'] = nn.DataParallel(m.to(first), device_ids=[0, 1])(x)", on("cuda:0", PARALLEL)),
@@ -166,6 +209,10 @@ PARALLELS = rows(
     setup="m = nn.Linear(2, 2);;x = torch.ones(4, 2)",
     control=("AttributeError",),
 )
+
+
+def _accelerator(row: Case) -> Case:
+    return replace(row, since=(2, 8) if "torch.accelerator" in row.program else row.since)
 
 
 def _placed(row: Case) -> Case:
@@ -206,4 +253,4 @@ TRAPS = rows(
     control=("TypeError", "AttributeError"),
 )
 
-CASES = (*PACKS, *SPARSE, *PINNING, *map(_placed, LOADERS), *map(_placed, PARALLELS), *TRAPS)
+CASES = (*PACKS, *SPARSE, *PINNING, *map(_placed, LOADERS), *map(_accelerator, FORKS), *map(_placed, PARALLELS), *TRAPS)

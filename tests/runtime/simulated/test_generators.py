@@ -32,7 +32,7 @@ def draw(generator: torch.Generator) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "device"), [("cuda", "cuda:0"), ("cuda:1", "cuda:1"), (torch.device("cuda", 1), "cuda:1"), (1, "cuda:1")]
+    ("asked", "device"), [("cuda", "cuda"), ("cuda:1", "cuda:1"), (torch.device("cuda", 1), "cuda:1"), (1, "cuda:1")]
 )
 def test_device(asked: object, device: str) -> None:
     generator = torch.Generator(device=asked)  # type: ignore[arg-type]
@@ -48,11 +48,15 @@ def test_generator_of_the_cpu_is_the_real_one() -> None:
         assert isinstance(generator, torch.Generator)
 
 
-def test_making_one_initialises_nothing_but_must_be_there(driver: Driver) -> None:
-    torch.Generator("cuda")
-    assert not driver.initialised
-    with pytest.raises(RuntimeError, match="The device_index is invalid"):
-        torch.Generator("cuda:2")
+def test_making_one_initialises_nothing(driver: Driver) -> None:
+    for device in ("cuda", "cuda:1", "cuda:2"):  # nor does it look for the device
+        assert torch.Generator(device).device == torch.device(device)
+        assert not driver.initialised
+
+
+def test_making_one_without_any_accelerator() -> None:
+    with pytest.raises(RuntimeError, match="No CUDA GPUs are available"):
+        generators.make_generator(Driver("cuda", 0), None)
 
 
 def test_operators_see_the_claim() -> None:

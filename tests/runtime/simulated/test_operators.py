@@ -212,10 +212,81 @@ def test_outputs_are_not_excused(claims: Claims) -> None:
 
 def test_two_cpu_scalars_are_too_many_for_one_iterator(claims: Claims) -> None:
     end, weight = claims.cpu(scalar(0)), claims.cpu(scalar())
-    assert claims.where(aten.lerp.Tensor, claims.gpu(), claims.gpu(), weight) == GPU
     text = claims.refuses(aten.lerp.Tensor, claims.gpu(), end, weight)
     assert text == "Trying to pass too many CPU scalars to non-CPU kernel!"
     assert claims.where(aten.where.self, claims.gpu(torch.ones(3) > 0), end, weight) == GPU
+
+
+def assertion(position: int) -> str:
+    return f"please report a bug to PyTorch. argument {position}: expected a CUDA device but found cpu"
+
+
+def test_kernels_that_take_no_cpu_scalar_that_their_iterator_lets_pass(claims: Claims) -> None:
+    one = claims.cpu(scalar())
+    for overload, *rest in ((aten.lerp.Scalar, 0.5), (aten.smooth_l1_loss.default,), (aten.lerp.Tensor, claims.gpu())):
+        assert claims.refuses(overload, one, claims.gpu(), *rest).endswith(assertion(1)), overload
+        text = claims.refuses(overload, claims.gpu(), one, *rest)
+        assert text.startswith("iter.device(arg).is_cuda() INTERNAL ASSERT FAILED at ")
+        assert text.endswith(assertion(2)), overload
+        assert claims.where(overload, claims.gpu(), claims.gpu(), *rest) == GPU
+    assert claims.where(aten.lerp.Tensor, claims.gpu(), claims.gpu(), one) == GPU
+    assert claims.refuses(aten.lerp.Tensor, claims.gpu(), claims.gpu(), claims.cpu(torch.ones(1))) == ITERATOR
+    assert claims.refuses(aten.lerp_.Scalar, one, claims.gpu(), 0.5) == ITERATOR
+    bounds = (claims.cpu(scalar(0)), claims.gpu())
+    assert claims.refuses(aten.clamp.Tensor_out, claims.gpu(), *bounds, out=claims.gpu()).endswith(assertion(2))
+
+
+def test_losses_that_take_no_cpu_scalar(claims: Claims) -> None:
+    one, other = claims.cpu(scalar()), claims.gpu(scalar())
+    for overload in (aten.mse_loss.default, aten.binary_cross_entropy.default):
+        assert claims.refuses(overload, other, one).endswith(("cuda:0 and cpu!", assertion(2)))
+        assert claims.where(overload, other, other) == GPU
+    assert claims.where(aten.binary_cross_entropy.default, claims.gpu(), claims.gpu(), one) == GPU
+    assert claims.refuses(aten.binary_cross_entropy.default, claims.gpu(), claims.gpu(), claims.cpu()) == ITERATOR
+
+
+def test_out_of_scans_is_compared_before_the_helper(claims: Claims) -> None:
+    text = "expected device cuda:0 but found cpu"
+    assert claims.refuses(aten.logcumsumexp.out, claims.gpu(), 0, out=claims.cpu()) == text
+    for scan in (aten.cummax.out, aten.cummin.out):
+        for values, indices in ((CPU, GPU), (GPU, CPU)):
+            outs = {"values": claims.make(values), "indices": claims.make(indices, torch.ones(3, 3).long())}
+            assert claims.refuses(scan, claims.gpu(), 0, **outs) == text
+        assert claims.where(scan, claims.gpu(), 0, values=claims.gpu(), indices=claims.gpu()) == GPU
+    assert claims.refuses(aten.logcumsumexp.out, claims.cpu(), 0, out=claims.gpu()) == (
+        "expected device cpu but found cuda:0"
+    )
+
+
+def test_grid_sampler_has_the_check_of_the_kernel_that_it_ends_in(claims: Claims) -> None:
+    for spread, align, elsewhere in ((2, True, CPU), (2, False, OTHER), (3, True, OTHER), (2, True, OTHER)):
+        overload = aten.grid_sampler_2d.default if spread == 2 else aten.grid_sampler_3d.default
+        images = claims.gpu(torch.ones(1, 1, *[3] * spread))
+        grid = claims.make(elsewhere, torch.ones(1, *[3] * spread, spread))
+        cudnn = (spread, align, elsewhere) == (2, True, OTHER)
+        base = "cudnn_grid_sampler" if cudnn else f"grid_sampler_{spread}d"
+        expected = generated("grid", str(elsewhere), "cuda:0", f"wrapper_CUDA__{base}")
+        assert claims.refuses(overload, images, grid, 0, 0, align) == expected
+
+
+def test_sparse_addition_names_what_is_not_on_a_gpu(claims: Claims) -> None:
+    def sparse(device: torch.device) -> torch.Tensor:
+        return claims.make(device, torch.ones(3, 3).to_sparse())
+
+    add = aten.add.Tensor
+    assert claims.refuses(add, sparse(GPU), sparse(CPU)) == "add: expected 'other' to be CUDA, but got CPU"
+    assert claims.refuses(add, sparse(CPU), sparse(GPU)) == "add: expected 'self' to be CUDA, but got CPU"
+    dense = "add: expected 'self' to be a CUDA tensor, but got a CPU tensor"
+    assert claims.refuses(add, sparse(GPU), claims.cpu()) == dense
+    assert claims.refuses(add, claims.cpu(), sparse(GPU)) == dense
+    assert claims.refuses(aten.add_.Tensor, claims.cpu(), sparse(GPU)) == dense
+    other = "add: expected 'other' to be a CUDA tensor, but got a CPU tensor"
+    assert claims.refuses(add, claims.gpu(), sparse(CPU)) == other
+    assert claims.refuses(add, sparse(CPU), claims.gpu()) == other
+    assert "check_device({r_, t, src}) to be true" in claims.refuses(add, sparse(GPU), sparse(OTHER))
+    assert "check_device({sparse, r_, dense}) to be true" in claims.refuses(add, claims.other(), sparse(GPU))
+    assert claims.where(add, sparse(GPU), claims.gpu()) == GPU
+    assert claims.where(add, sparse(CPU), claims.cpu()) == CPU
 
 
 def test_clamp_with_tensors_has_a_generated_check_and_takes_no_cpu_scalar(claims: Claims) -> None:
@@ -294,15 +365,87 @@ def test_convolution(claims: Claims) -> None:
     assert claims.refuses(conv, images(GPU), images(CPU), None, *rest) == (
         "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same"
     )
-    assert claims.refuses(conv, images(CPU), images(GPU), None, *rest) == (
-        "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same or input should "
-        "be a MKLDNN tensor and weight is a dense tensor"
-    )
     assert claims.refuses(conv, images(GPU), images(GPU), claims.cpu(), *rest).startswith("Input type (torch.cuda")
     assert claims.refuses(conv, images(GPU), images(OTHER), None, *rest) == generated(
         "weight", "cuda:1", "cuda:0", "wrapper_CUDA__cudnn_convolution"
     )
     assert claims.where(conv, images(GPU), images(GPU), claims.gpu(), *rest) == GPU
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kernel_sizes", "options", "method"),
+    [
+        ((1, 1, 3, 3), (1, 1, 3, 3), {}, "wrapper_CUDA___slow_conv2d_forward"),
+        ((1, 1, 3), (1, 1, 3), {}, "wrapper_CUDA___slow_conv2d_forward"),
+        ((1, 1, 3, 3), (1, 1, 2, 2), {"transposed": True}, "wrapper_CUDA_slow_conv_transpose2d"),
+        ((1, 1, 5, 5, 5), (1, 1, 2, 2, 2), {"transposed": True}, "wrapper_CUDA__slow_conv_transpose3d"),
+        ((1, 1, 5, 5), (1, 1, 2, 2), {"dilation": 2}, "wrapper_CUDA__slow_conv_dilated2d"),
+        ((1, 1, 5, 5, 5), (1, 1, 2, 2, 2), {"dilation": 2}, "wrapper_CUDA__slow_conv_dilated3d"),
+        ((1, 1, 5, 5, 5), (1, 1, 2, 2, 2), {}, ""),
+    ],
+)
+def test_convolution_of_little_on_the_cpu(
+    claims: Claims, sizes: tuple[int, ...], kernel_sizes: tuple[int, ...], options: dict[str, Any], method: str
+) -> None:
+    """It is not for oneDNN, whatever number of threads there is."""
+    spread = len(sizes) - 2
+    rest = ([1] * spread, [0] * spread, [options.get("dilation", 1)] * spread, options.get("transposed", False))
+    text = claims.refuses(
+        aten.convolution.default,
+        claims.cpu(torch.ones(sizes)), claims.gpu(torch.ones(kernel_sizes)), None, *rest, [0] * spread, 1,
+    )  # fmt: skip
+    if method:
+        assert text == generated("weight", "cuda:0", "cpu", method)
+    else:
+        assert text.startswith("Could not run 'aten::slow_conv3d_forward' with arguments from the 'CUDA' backend.")
+
+
+def test_convolution_of_little_on_the_cpu_with_a_bias_elsewhere(claims: Claims) -> None:
+    images, weight = claims.cpu(torch.ones(1, 1, 3, 3)), claims.cpu(torch.ones(1, 1, 3, 3))
+    bias = claims.gpu(torch.ones(1))
+    text = claims.refuses(aten.convolution.default, images, weight, bias, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    assert text == generated("bias", "cuda:0", "cpu", "wrapper_CUDA___slow_conv2d_forward")
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="a build without oneDNN")
+@pytest.mark.parametrize(
+    ("sizes", "kernel_sizes", "stride", "groups"),
+    [
+        ((2, 1, 3, 3), (1, 1, 3, 3), 1, 1),
+        ((1, 1, 200, 200), (1, 1, 3, 3), 1, 1),
+        ((1, 1, 9, 9), (1, 1, 4, 4), 1, 1),
+        ((1, 2, 3, 3), (2, 1, 3, 3), 1, 2),
+        ((4, 1, 3), (1, 1, 3), 2, 1),
+    ],
+)
+def test_convolution_of_more_on_the_cpu_is_for_onednn(
+    claims: Claims, sizes: tuple[int, ...], kernel_sizes: tuple[int, ...], stride: int, groups: int
+) -> None:
+    spread = len(sizes) - 2
+    rest = ([stride] * spread, [0] * spread, [1] * spread, False, [0] * spread, groups)
+    images, weight = claims.cpu(torch.ones(sizes)), claims.gpu(torch.ones(kernel_sizes))
+    assert claims.refuses(aten.convolution.default, images, weight, None, *rest) == (
+        "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same or input should "
+        "be a MKLDNN tensor and weight is a dense tensor"
+    )
+    double = (claims.cpu(torch.ones(sizes).double()), claims.gpu(torch.ones(kernel_sizes).double()))
+    assert "wrapper_CUDA___slow_conv2d_forward" in claims.refuses(aten.convolution.default, *double, None, *rest)
+    with torch.backends.mkldnn.flags(enabled=False):
+        assert "___slow_conv2d_forward" in claims.refuses(aten.convolution.default, images, weight, None, *rest)
+
+
+def test_convolution_of_one_by_one_is_for_onednn_where_there_are_threads(claims: Claims) -> None:
+    images, weight = claims.cpu(torch.ones(2, 1, 3, 3)), claims.gpu(torch.ones(1, 1, 1, 1))
+    rest = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(claims.refuses(aten.convolution.default, images, weight, None, *rest))
+    finally:
+        torch.set_num_threads(before)
+    assert ["MKLDNN" in text for text in found] == [False, torch.backends.mkldnn.is_available()]
 
 
 def test_kernels_of_a_gpu_stand_for_those_of_the_cpu(claims: Claims) -> None:

@@ -344,10 +344,8 @@ STRICT = frozenset(
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim."""
 STRICT_OR_NUMBERS = frozenset("bucketize clamp clamp_max clamp_min clip nanquantile quantile repeat_interleave".split())
 """Do so too, but take numbers in that place: only an operand that is known to be 0-dim is one that is refused."""
-SCALAR_LAST = frozenset("addcdiv addcmul".split())
+SCALAR_LAST = frozenset("addcdiv addcmul lerp".split())
 """Allow a 0-dim CPU operand in the last of three places only."""
-ONE_SCALAR = frozenset({"lerp"})
-"""Allow one 0-dim CPU operand, not two."""
 CROSSING = frozenset(
     """
     as_strided_scatter as_tensor asarray broadcast_tensors copy_ cpu cuda diagonal_scatter expand_as fill fill_

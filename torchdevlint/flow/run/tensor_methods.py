@@ -235,8 +235,6 @@ def refuses_scalars(name: str, operands: Operands) -> bool:
     ]
     if name in torch_api.STRICT_OR_NUMBERS:
         return bool(scalars)
-    if name in torch_api.ONE_SCALAR:
-        return len(scalars) > 1
     return name in torch_api.SCALAR_LAST and any(place < 2 for place in scalars)
 
 

@@ -41,6 +41,7 @@ from torchdevlint.runtime.simulated.tensors import (
     modules,
     movement,
     older,
+    randomness,
     registered,
     storages,
     wrappers,
@@ -105,6 +106,7 @@ class _Installation:
         yield from legacy.patches(self.simulation)
         yield from composites.patches()
         yield from gradients.patches()
+        yield from randomness.patches()
         yield from api.patches(self.simulation.driver)
         yield from threads.patches(self.mode)
         yield from devices.patches()

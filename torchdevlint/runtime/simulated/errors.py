@@ -118,9 +118,20 @@ def out_of_memory(kind: str = "cuda") -> RuntimeError:
 def header_says(*words_and_header: str) -> bool:
     """Whether one of PyTorch's own headers, which its wheels carry, has one of the words: texts differ by release."""
     *words, header = words_and_header
-    path = Path(torch.__file__).parent / "include" / header
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        return False
+    text = _header(header)
     return any(word in text for word in words)
+
+
+@cache
+def line_in_header(start: str, word: str, header: str) -> int | None:
+    """The number of the first line with `word` after `start`."""
+    text = _header(header)
+    place = text.find(word, max(text.find(start), 0))
+    return text.count("\n", 0, place) + 1 if place >= 0 else None
+
+
+def _header(name: str) -> str:
+    try:
+        return (Path(torch.__file__).parent / "include" / name).read_text(encoding="utf-8")
+    except OSError:
+        return ""

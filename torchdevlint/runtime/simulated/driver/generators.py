@@ -122,12 +122,15 @@ def generator_class(driver: Driver) -> type:
 
 
 def make_generator(driver: Driver, index: int | None) -> ClaimedGenerator:
-    """A generator as `createCUDAGenerator` makes it: settles the visible devices, but initialises nothing."""
-    count = driver.visible()
-    index = driver.current if index is None else index
-    if index >= count:
-        raise RuntimeError("The device_index is invalid.")
-    return ClaimedGenerator(torch.device(driver.kind, index))
+    """A generator as `CUDAHooks::getNewGenerator` makes it: settles the visible devices, but initialises nothing.
+
+    It is of the device that is named, which need not be there, and of none where no index is. MPS has one device.
+    """
+    if not driver.visible():
+        raise RuntimeError(f"No {driver.kind.upper()} GPUs are available")
+    if index is None and driver.kind == "mps":
+        index = 0
+    return ClaimedGenerator(torch.device(driver.kind) if index is None else torch.device(driver.kind, index))
 
 
 def default_generators(driver: Driver) -> tuple[ClaimedGenerator, ...]:

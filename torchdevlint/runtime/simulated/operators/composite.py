@@ -44,7 +44,7 @@ def _tensor_split(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: Dev
 
 
 def _meshgrid(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
-    """TensorShape.cpp, `meshgrid`."""
+    """TensorShape.cpp, `meshgrid`, which `cartesian_prod` begins with (Itertools.cpp)."""
     first, *rest = _operands("tensors", args[0] if isinstance(args[0], (list, tuple)) else args, device_of)
     for other in rest:
         agree(first, other, "meshgrid expects all tensors to have the same device")
@@ -96,10 +96,21 @@ def _same_as_result(name: str, swapped: bool = False) -> Check:
     return check
 
 
+def _take_along_dim(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """TensorAdvancedIndexing.cpp, `checkDevice`: scalars are no exception, and ordinals count."""
+    (first,) = _operands("input", _given(args, kwargs, 0, "input"), device_of)
+    others = _operands("indices", _given(args, kwargs, 1, "indices"), device_of)
+    for other in (*others, *_operands("out", kwargs.get("out"), device_of)):
+        text = f"Expected tensor to have {first.device} Device, but got tensor with {other.device} Device "
+        agree(first, other, f"{text}(while checking arguments for torch.take_along_dim():)")
+
+
 COMPOSITE: dict[str, Check] = {
     "_pad_packed_sequence": _pad_packed,
     "tensor_split": _tensor_split,
     "meshgrid": _meshgrid,
+    "cartesian_prod": _meshgrid,
+    "take_along_dim": _take_along_dim,
     "quantile": _quantile,
     "nanquantile": _quantile,
     "tensordot": _tensordot,

@@ -91,13 +91,16 @@ def set_source(call: Call) -> Any:
     """Resize.h, `checkSetStorage`."""
     (table,) = call.of("self")
     (source,) = call.of("source")
-    agree(
-        table,
-        source,
-        f'Attempted to set the storage of a tensor on device "{table.device}" to a storage on different device '
-        f'"{source.device}".  This is no longer allowed; the devices must match.',
-    )
+    agree(table, source, storage_elsewhere(table.device, source.device))
     return table.device
+
+
+def storage_elsewhere(own: Any, given: Any) -> str:
+    """What `checkSetStorage` says."""
+    return (
+        f'Attempted to set the storage of a tensor on device "{own}" to a storage on different device "{given}".  '
+        "This is no longer allowed; the devices must match."
+    )
 
 
 INDEXING: dict[str, Check] = {

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from torchdevlint.runtime.simulated.operators.checks import Check, agree, common, kernel, same
-from torchdevlint.runtime.simulated.operators.schema import Call
+from torchdevlint.runtime.simulated.operators.checks import Check, agree, common, iterator, kernel, same
+from torchdevlint.runtime.simulated.operators.schema import Call, Operand
+from torchdevlint.runtime.simulated.operators.texts import mismatch
 
 
 def coordinates(release: tuple[int, int]) -> Check:
@@ -48,7 +49,49 @@ def nested(release: tuple[int, int]) -> Check:
     return check
 
 
+def add(call: Call) -> Any:
+    """native/sparse/cuda/SparseCUDATensorMath.cu: `add_out_sparse_cuda`, and `add_out_dense_sparse_cuda`.
+
+    The second names what is dense 'self', whichever side it was on (SparseTensorMath.cpp, `add_sparse`).
+    """
+    operands = call.of("self", "other")
+    sparse = [one for one in operands if _is_sparse(one)]
+    device = common(call.operands())
+    if len(operands) < 2 or not sparse or device is None or device.type != "cuda":
+        return iterator(call)
+    both = len(sparse) == 2
+    if not both and sparse[0] is operands[0]:
+        operands.reverse()
+    named = [*zip(("self", "other"), operands, strict=True), *(("out", out) for out in call.of("out"))]
+    for name, operand in named:
+        if operand.device.type != "cuda":
+            found = str(operand.device.type).upper()
+            text = f"expected '{name}' to be CUDA, but got {found}" if both else (
+                f"expected '{name}' to be a CUDA tensor, but got a {found} tensor"
+            )
+            raise mismatch(f"add: {text}", *(one for _, one in named))
+    return _one_gpu(named, "{r_, t, src}" if both else "{sparse, r_, dense}")
+
+
+def _is_sparse(operand: Operand) -> bool:
+    return str(operand.tensor.layout) == "torch.sparse_coo"
+
+
+def _one_gpu(named: list[tuple[str, Operand]], tensors: str) -> Any:
+    """A check without a text of its own (c10/util/Exception.h)."""
+    first = named[0][1]
+    for _, operand in named[1:]:
+        agree(
+            first,
+            operand,
+            f"Expected cuda::check_device({tensors}) to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)",
+        )
+    return first.device
+
+
 SPARSE: dict[str, Check] = {
+    "add.Tensor add_.Tensor add.out": add,
     "sparse_compressed_tensor.comp_plain_value sparse_compressed_tensor.comp_plain_value_size "
     "_sparse_compressed_tensor_unsafe": compressed,
 }

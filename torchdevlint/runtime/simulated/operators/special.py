@@ -20,70 +20,16 @@ from torchdevlint.runtime.simulated.operators.checks import (
     dispatch_key,
     first_operand,
     free,
-    iterate,
     kernel,
     same,
     strict_iterator,
 )
+from torchdevlint.runtime.simulated.operators.convolution import CONVOLUTION_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.indexing import INDEXING
+from torchdevlint.runtime.simulated.operators.pointwise import POINTWISE, POINTWISE_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand
 from torchdevlint.runtime.simulated.operators.sparse import SPARSE, SPARSE_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.texts import mismatch
-
-_ONEDNN = ("torch.float32", "torch.bfloat16", "torch.float16")
-
-
-def _addcmul(name: str, release: tuple[int, int]) -> Check:
-    """PointwiseOps.cpp and cuda/PointwiseOpsKernel.cu: of the inputs only `tensor2` may be a CPU scalar."""
-
-    def check(call: Call) -> Any:
-        if release < texts.CPU_SCALARS_IN_ADDCMUL:
-            # The release that allowed it is not known for sure, so a CPU scalar as tensor2 is never refused.
-            ordered = call.of("out", "self", "tensor1")
-            outputs = [operand for operand in ordered if operand.written]
-            rest = [operand for operand in call.of("tensor2") if not operand.cpu_scalar]
-            return iterate(outputs, [*(operand for operand in ordered if not operand.out), *rest], scalars=0)
-        outputs = [operand for operand in call.of("out", "self") if operand.written]
-        device = iterate(outputs, call.of("self", "tensor1", "tensor2"))
-        if device is None or device.type == "cpu":
-            return device
-        for operand in call.of("self", "tensor1"):
-            if operand.cpu_scalar:
-                text = f"CPU Scalar support for {operand.name} argument is not supported when calling {name} on "
-                advice = ""
-                if operand.name == "tensor1" and name == "addcmul":
-                    advice = (
-                        " However, CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2"
-                        " terms."
-                    )
-                leader = next(other for other in call.operands() if other.device == device)
-                raise mismatch(f"{text}CUDA tensors.{advice}", leader, operand)
-        return device
-
-    return check
-
-
-def _convolution(release: tuple[int, int]) -> Check:
-    """Convolution.cpp, `check_input_same_type_as_parameters`: types first; the check of cuDNN's kernel sees ordinals.
-
-    The comparison is of types, which do not have an ordinal. The longer text belongs to oneDNN, which takes the call
-    when the input is on the CPU.
-    """
-
-    def check(call: Call) -> Any:
-        (data,) = call.of("input")
-        for parameter in call.of("weight", "bias"):
-            if parameter.device.type == data.device.type:
-                continue
-            text = f"Input type ({texts.type_name(data)}) and {parameter.name} type ({texts.type_name(parameter)})"
-            text += " should be the same"
-            if data.device.type == "cpu" and str(data.tensor.dtype) in _ONEDNN:
-                text += f" or input should be a MKLDNN tensor and {parameter.name} is a dense tensor"
-            raise mismatch(text, data, parameter)
-        same([data, *call.of("weight")], lambda key: kernel("cudnn_convolution", "", key, False, False), release)
-        return iterate([], [data, *call.of("bias")], scalars=0)
-
-    return check
 
 
 def _batch_norm(release: tuple[int, int]) -> Check:
@@ -165,17 +111,27 @@ def _randint_like(call: Call) -> Any:
     return call.of("self")[0].device
 
 
-def _grid_sampler(call: Call) -> Any:
-    """GridSamplerUtils.h, `check_grid_sampler_common`."""
-    (data,) = call.of("input")
-    (grid,) = call.of("grid")
-    agree(
-        data,
-        grid,
-        f"grid_sampler(): expected input and grid to be on same device, but input is on {data.device} and grid is on "
-        f"{grid.device}",
-    )
-    return data.device
+def _grid_sampler(release: tuple[int, int]) -> Check:
+    """GridSampler.cpp, `grid_sampler`: cuDNN's kernel where it can be used, else PyTorch's; both with torchgen's check.
+
+    MPS has no such check, but `check_grid_sampler_common` of GridSamplerUtils.h.
+    """
+
+    def check(call: Call) -> Any:
+        operands = call.of("input", "grid")
+        data, grid = operands
+        if common(operands).type == "mps":
+            text = "grid_sampler(): expected input and grid to be on same device, but input is on "
+            agree(data, grid, f"{text}{data.device} and grid is on {grid.device}")
+        plain = not call.named("interpolation_mode") and not call.named("padding_mode") and call.named("align_corners")
+        on_gpu = {data.device.type, grid.device.type} == {"cuda"}
+        if plain and on_gpu and data.tensor.dim() == 4 and data.tensor.size(1) <= 1024:
+            base, operands = "cudnn_grid_sampler", [replace(data, name="self"), grid]
+        else:
+            base = f"grid_sampler_{data.tensor.dim() - 2}d"
+        return same(operands, lambda key: kernel(base, "", key, False, False), release)
+
+    return check
 
 
 def _weight_norm(call: Call) -> Any:
@@ -254,6 +210,15 @@ def _mode(call: Call) -> Any:
     return data.device
 
 
+def _out_like_input(call: Call) -> Any:
+    """ReduceOps.cpp, `check_scalar_type_device_layout_equal`: asked before the helper that does the work."""
+    (data,) = call.of("self")
+    for out in call.operands():
+        if out.out:
+            agree(data, out, f"expected device {data.device} but found {out.device}")
+    return data.device
+
+
 def no_kernel(call: Call) -> Any:
     """No CUDA kernel, while MPS has one (aten/src/ATen/core/dispatch/OperatorEntry.cpp, `reportError`)."""
     operands = call.operands()
@@ -267,14 +232,15 @@ def no_kernel(call: Call) -> Any:
 _PLAIN: dict[str, Check] = {
     **INDEXING,
     **SPARSE,
+    **POINTWISE,
     "mkldnn_rnn_layer": _rnn_layer,
     "_pack_padded_sequence": _pack,
     "randint_like.Tensor randint_like.Tensor_generator": _randint_like,
-    "grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback": _grid_sampler,
     "_weight_norm_interface": _weight_norm,
     "block_diag": _block_diag,
     "segment_reduce": _segment_reduce,
     "mode.values": _mode,
+    "cummax.out cummin.out logcumsumexp.out": _out_like_input,
     "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
     "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
     "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
@@ -286,8 +252,8 @@ _PLAIN: dict[str, Check] = {
     "_new_zeros_with_same_feature_meta slice_inverse slice_scatter select_scatter diagonal_scatter "
     "as_strided_scatter": first_operand,
     # Composites of element-wise operators: Loss.cpp, Distance.cpp, BinaryOps.cpp.
-    "soft_margin_loss soft_margin_loss_backward huber_loss_backward smooth_l1_loss_backward binary_cross_entropy "
-    "binary_cross_entropy.out binary_cross_entropy_with_logits dist allclose ldexp.Tensor ldexp_ logical_and "
+    "soft_margin_loss soft_margin_loss_backward huber_loss_backward smooth_l1_loss_backward "
+    "binary_cross_entropy_with_logits dist allclose ldexp.Tensor ldexp_ logical_and "
     "logical_and_ logical_or logical_or_ logical_xor logical_xor_ _trilinear": composed,
     # ComplexHelper.h and Distributions.cpp build iterators without `allow_cpu_scalars`.
     "complex complex.out polar polar.out binomial": strict_iterator,
@@ -316,12 +282,12 @@ _DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
 _BY_RELEASE: dict[str, Callable[[tuple[int, int]], Check]] = {
     "_euclidean_dist": _euclidean,
     **SPARSE_BY_RELEASE,
-    "convolution _convolution": _convolution,
+    **CONVOLUTION_BY_RELEASE,
+    "grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback": _grid_sampler,
     "native_batch_norm _native_batch_norm_legit _batch_norm_with_update _batch_norm_no_update "
     "_native_batch_norm_legit_functional _native_batch_norm_legit_no_training": _batch_norm,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
-    "addcmul addcmul_ addcmul.out": lambda release: _addcmul("addcmul", release),
-    "addcdiv addcdiv_ addcdiv.out": lambda release: _addcmul("addcdiv", release),
+    **POINTWISE_BY_RELEASE,
 }
 
 

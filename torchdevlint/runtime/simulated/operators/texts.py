@@ -18,6 +18,7 @@ NEW_CHECK_TEXT = (2, 8)
 CPU_SCALARS_IN_ADDCMUL = (2, 7)
 HYPOT_WITHOUT_CHECK = (2, 10)
 SCALED_IS_STRUCTURED = (2, 14)
+MSE_LOSS_ASKS = (2, 8)
 
 
 def release_of(version: str) -> tuple[int, int]:

@@ -255,8 +255,12 @@ def _view(
 
 
 def _setitem(simulation: Simulation, original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
+    driver = simulation.driver
+
     @functools.wraps(original)
     def setitem(self: torch.Tensor, index: Any, value: Any) -> Any:
+        if driver.in_bad_fork:
+            _refuse_what_was_inherited(simulation, self)
         if type(self) in PLAIN and alone():
             indices = () if type(index) is int else indices_in(index)
             known = indices is not None and not (indices and _operators_differ())
@@ -276,8 +280,12 @@ def _setitem(simulation: Simulation, original: Callable[..., Any], alone: Callab
 
 
 def _getitem(simulation: Simulation, original: Callable[..., Any], alone: Callable[[], bool]) -> Callable[..., Any]:
+    driver = simulation.driver
+
     @functools.wraps(original)
     def getitem(self: torch.Tensor, index: Any) -> Any:
+        if driver.in_bad_fork:
+            _refuse_what_was_inherited(simulation, self)
         if type(self) in PLAIN and alone():
             indices = () if type(index) is int else indices_in(index)
             if indices is not None:
@@ -296,6 +304,12 @@ def _getitem(simulation: Simulation, original: Callable[..., Any], alone: Callab
         return original(self, index)
 
     return getitem
+
+
+def _refuse_what_was_inherited(simulation: Simulation, tensor: torch.Tensor) -> None:
+    """python_variable_indexing.cpp, `THPVariable_getitem`: its guard makes the tensor's device the current one."""
+    if device_of(tensor).type == simulation.kind:
+        simulation.driver.refuse_bad_fork()
 
 
 def _tell_of_masks(simulation: Simulation, indices: Sequence[torch.Tensor], name: str) -> None:

@@ -34,7 +34,8 @@ def _recurrent(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """aten/src/ATen/native/RNN.cpp, `check_attributes`: hidden states, then parameters, against the input.
 
     The arguments are (input, hidden, parameters, ..), or with `batch_sizes` after the input for a packed sequence; the
-    hidden state is a list for an LSTM.
+    hidden state is a list for an LSTM. Of a packed sequence it is cuDNN that asks, which takes what is on a GPU: on the
+    CPU the first product of matrices finds out.
     """
 
     @functools.wraps(original)
@@ -43,7 +44,8 @@ def _recurrent(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
             packed = isinstance(args[1 if name == "lstm" else 2], torch.Tensor)
             hidden, parameters = args[2:4] if packed else args[1:3]
             hidden = [hidden] if isinstance(hidden, torch.Tensor) else hidden
-            for what, tensors in (("hidden", hidden), ("parameter", parameters)):
+            asks = not packed or device_of(args[0]).type != "cpu"
+            for what, tensors in (("hidden", hidden), ("parameter", parameters)) if asks else ():
                 _agree(name, args[0], what, tensors)
         return original(*args, **kwargs)
 
@@ -242,12 +244,13 @@ def patches() -> Iterator[Patch]:
     attention = _attention(torch._C._nn.scaled_dot_product_attention)
     yield torch._C._nn, "scaled_dot_product_attention", attention
     yield torch.nn.functional, "scaled_dot_product_attention", attention
+    yield torch._VF, "cartesian_prod", _checked("cartesian_prod", torch._VF.cartesian_prod)
     yield torch._VF, "_pad_packed_sequence", _padded(_checked("_pad_packed_sequence", torch._VF._pad_packed_sequence))
     for name in COMPOSITE:
         space, _, function = name.rpartition(".")
         if space:
             yield torch.linalg, function, _checked(name, getattr(torch.linalg, function))
-    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid", "tensordot", "inner"):
+    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid", "tensordot", "inner", "take_along_dim"):
         yield torch, name, _checked(name, getattr(torch, name))
         if hasattr(torch.Tensor, name):
             yield torch.Tensor, name, _checked(name, getattr(torch.Tensor, name))

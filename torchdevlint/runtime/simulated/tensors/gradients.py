@@ -25,11 +25,13 @@ from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import simulation
 from torchdevlint.runtime.simulated.story import reported
-from torchdevlint.runtime.simulated.tensors.backward import HOW, within_the_mode
-from torchdevlint.runtime.simulated.tensors.claims import claim_of
+from torchdevlint.runtime.simulated.tensors.backward import HOW, gradient_of, within_the_mode
+from torchdevlint.runtime.simulated.tensors.claims import PLAIN, claim_of
 
 _Tensor = torch.Tensor
 _node_of = torch._C.TensorBase.grad_fn.__get__
+_grad = torch._C.TensorBase.grad
+_data = torch._C.TensorBase.data
 _PLACES = "_torchdevlint_places"
 _EXPECTED = "_torchdevlint_expected"
 _RETURNING = "_torchdevlint_returning"
@@ -159,8 +161,39 @@ def _checked(hook: Callable[..., Any], place: torch.device | None) -> Callable[.
     return checked
 
 
+def _set_grad(self: torch.Tensor, value: torch.Tensor | None) -> None:
+    """A gradient from another device is refused (torch/csrc/autograd/python_variable.cpp, `THPVariable_set_grad`)."""
+    if isinstance(value, torch.Tensor):
+        given, own = claim_of(value), claim_of(self)
+        if given is not None and own is not None and given.device != own.device:
+            error = RuntimeError(_grad_mismatch(given.device, own.device))
+            raise reported(simulation(), error, [("grad", value), ("self", self)], "grad")
+    _grad.__set__(self, value)
+
+
+def _grad_mismatch(given: torch.device, own: torch.device) -> str:
+    if given.type != own.type:
+        return (
+            f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
+            f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+    return (
+        f"attempting to assign a gradient located on device with index '{given.index}' to a tensor located on device "
+        f"with index '{own.index}'. Please ensure that the gradient and the tensor are on the same device"
+    )
+
+
+def _set_data(self: torch.Tensor, value: torch.Tensor) -> None:
+    """A gradient stays where it is when only the data of its tensor moves; a backward pass has not claimed it yet."""
+    if type(self) in PLAIN:
+        gradient_of(self)
+    _data.__set__(self, value)
+
+
 def patches() -> Iterator[Patch]:
-    """What replaces methods of the classes of `torch.autograd.function`."""
+    """What replaces methods of the classes of `torch.autograd.function`, and what tensors have of gradients."""
+    yield torch.Tensor, "data", property(_data.__get__, _set_data, _data.__delete__)
+    yield torch.Tensor, "grad", property(gradient_of, _set_grad, _grad.__delete__)
     in_c = vars(torch._C._FunctionBase)["apply"]
     yield _SingleLevelFunction, "apply", _remembering(in_c)
     if vars(Function).get("apply") is in_c:  # since 2.14; before, its own ends in that of its base

@@ -7,10 +7,12 @@ for `isinstance`.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation, simulation
@@ -73,7 +75,8 @@ def _tensor_type(module: str, kind: str, name: str) -> type:
             # Where every accelerator is the CPU, what is of one type is of that of any accelerator as well.
             one_place = active.flat and (args[0].dtype, args[0].layout) == (cls.dtype, cls.layout)
             if not (one_place or isinstance(args[0], cls)):
-                raise TypeError(f"expected {module}.{name} (got {args[0].type()})")
+                names = f"expected {module}.{name} (got {args[0].type()})"
+                raise TypeError(_not_of_the_type(name, kind, args[0]) or names)
             return args[0].detach()
         made = construct(*args, **kwargs)
         # torch/csrc/utils/tensor_new.cpp, `legacy_sparse_tensor_generic_ctor_new`: it is where its values are.
@@ -90,6 +93,30 @@ def _tensor_type(module: str, kind: str, name: str) -> type:
         "is_sparse": sparse,
     }
     return _TensorType(name, (), namespace)
+
+
+def _not_of_the_type(name: str, kind: str, given: torch.Tensor) -> str:
+    """torch/csrc/utils/tensor_new.cpp, `legacy_tensor_generic_ctor_new`: in the words that C++ has for options.
+
+    Those of the two types are had by giving each constructor of the CPU a tensor that it does not take.
+    """
+    own, other = (_options(one) for one in (DTYPES[name], given.dtype))
+    if given.layout is not torch.strided or not own or not other:
+        return ""
+    return f"expected {own.replace('device=cpu', f'device={kind}')} (got {other.replace('cpu', str(device_of(given)))})"
+
+
+@functools.cache
+def _options(dtype: torch.dtype) -> str:
+    """``TensorOptions(dtype=float, device=cpu, ..)``; empty for a release that has other words."""
+    name = "DoubleTensor" if dtype is torch.float32 else "FloatTensor"
+    with _disable_current_modes():
+        try:
+            REAL_TYPES[name](torch._C._VariableFunctions.empty(0, dtype=dtype))
+        except TypeError as error:
+            found = re.search(r"\(got (TensorOptions\(.*\))\)$", str(error))
+            return found[1] if found else ""
+    return ""
 
 
 @functools.wraps(_new)  # dynamo compares the signature of its own, unless there is none: of C++ nothing is known

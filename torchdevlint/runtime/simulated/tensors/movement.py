@@ -16,8 +16,7 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.patches import Patch
 from torchdevlint.runtime.simulated.state import Simulation, simulation
-from torchdevlint.runtime.simulated.story import reported
-from torchdevlint.runtime.simulated.tensors.backward import gradient_of
+from torchdevlint.runtime.simulated.story import refuse_unregistered, reported
 from torchdevlint.runtime.simulated.tensors.claims import CPU, claim_of, device_of
 from torchdevlint.runtime.simulated.tensors.factories import inheriting
 from torchdevlint.runtime.simulated.tensors.legacy import DTYPES
@@ -28,7 +27,6 @@ _Base = torch._C.TensorBase
 _to = _Base.to
 _type = _Base.type
 _numpy = _Base.numpy
-_grad = _Base.grad
 
 
 class ToDevice(torch.autograd.Function):  # type: ignore[misc]
@@ -197,7 +195,7 @@ def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
     if has_torch_function_unary(self):
         return handle_torch_function(numpy, (self,), self, force=force)
     claim = claim_of(self)
-    if claim is None or claim.device.type == "cpu":
+    if claim is None or claim.device.type == "cpu" or self.layout is not torch.strided:
         return _numpy(self, force=force)
     passed = simulation().lets_pass
     if not force and not (passed is not None and passed([self])):
@@ -231,10 +229,14 @@ def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
     return claim is not None and claim.pinned
 
 
-def record_stream(self: torch.Tensor, stream: Any) -> None:
-    """Order is not simulated below the level of streams: there is nothing to remember."""
+def record_stream(self: torch.Tensor, stream: Any) -> Any:
+    """Order is not simulated below the level of streams: there is nothing to remember. The CPU has no such kernel."""
     if has_torch_function_unary(self):
-        handle_torch_function(record_stream, (self,), self, stream)
+        return handle_torch_function(record_stream, (self,), self, stream)
+    claim = claim_of(self)
+    if claim is not None and claim.device.type == "cpu" and not simulation().flat:
+        refuse_unregistered(simulation(), "aten::record_stream", "cpu", [self])
+    return None
 
 
 def get_device(self: torch.Tensor) -> int:
@@ -242,28 +244,6 @@ def get_device(self: torch.Tensor) -> int:
         return int(handle_torch_function(get_device, (self,), self))
     device = device_of(self)
     return -1 if device.type == "cpu" else (device.index if device.index is not None else _Base.get_device(self))
-
-
-def _set_grad(self: torch.Tensor, value: torch.Tensor | None) -> None:
-    """A gradient from another device is refused (torch/csrc/autograd/python_variable.cpp, `THPVariable_set_grad`)."""
-    if isinstance(value, torch.Tensor):
-        given, own = claim_of(value), claim_of(self)
-        if given is not None and own is not None and given.device != own.device:
-            error = RuntimeError(_grad_mismatch(given.device, own.device))
-            raise reported(simulation(), error, [("grad", value), ("self", self)], "grad")
-    _grad.__set__(self, value)
-
-
-def _grad_mismatch(given: torch.device, own: torch.device) -> str:
-    if given.type != own.type:
-        return (
-            f"attempting to assign a gradient with device type '{given.type}' to a tensor with device type "
-            f"'{own.type}'. Please ensure that the gradient and the tensor are on the same device type"
-        )
-    return (
-        f"attempting to assign a gradient located on device with index '{given.index}' to a tensor located on device "
-        f"with index '{own.index}'. Please ensure that the gradient and the tensor are on the same device"
-    )
 
 
 def _attribute(get: Callable[[torch.Tensor], Any]) -> property:
@@ -319,7 +299,6 @@ def patches() -> Iterator[Patch]:
     """What replaces attributes of `torch.Tensor`."""
     tensor = torch.Tensor
     yield tensor, "device", _attribute(device_of)
-    yield tensor, "grad", property(gradient_of, _set_grad, _grad.__delete__)
     for kind in ("cuda", "cpu", "xpu", "mps"):
         yield tensor, f"is_{kind}", _is(kind)
     for name, method in {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
 from typing import Any
 
 import torch
 
 from torchdevlint.runtime.simulated.driver.generators import claimed_device, default_generator, drawing_from
 from torchdevlint.runtime.simulated.operators import Call, Rule, texts
-from torchdevlint.runtime.simulated.state import Simulation
-from torchdevlint.runtime.simulated.story import refused
+from torchdevlint.runtime.simulated.patches import Patch
+from torchdevlint.runtime.simulated.state import Simulation, simulation
+from torchdevlint.runtime.simulated.story import refused, reported
 from torchdevlint.runtime.simulated.tensors.claims import CPU, device_of
 
 Overload = Any
@@ -52,3 +54,23 @@ def check_generator(simulation: Simulation, generator: Any, device: torch.device
     own = claimed_device(generator) or CPU
     if not simulation.flat and own.type != device.type and device.type in ("cpu", simulation.kind):
         raise refused(simulation, texts.wrong_generator(device, own), operation)
+
+
+def _set_rng_state(original: Callable[[torch.Tensor], None]) -> Callable[[torch.Tensor], None]:
+    """aten/src/ATen/core/Generator.h, `check_rng_state`: a state is on the CPU."""
+
+    @wraps(original)
+    def set_rng_state(new_state: torch.Tensor) -> None:
+        if isinstance(new_state, torch.Tensor) and device_of(new_state).type != "cpu":
+            error = TypeError("RNG state must be a torch.ByteTensor")
+            raise reported(simulation(), error, [("new_state", new_state)], "set_rng_state")
+        original(new_state)
+
+    return set_rng_state
+
+
+def patches() -> Iterator[Patch]:
+    """What replaces functions of `torch.random` whose generator is of C++."""
+    set_rng_state = _set_rng_state(torch.random.set_rng_state)
+    yield torch.random, "set_rng_state", set_rng_state
+    yield torch, "set_rng_state", set_rng_state

@@ -9,7 +9,9 @@ import torch
 
 from torchdevlint.runtime.record.sites import user_line
 from torchdevlint.runtime.simulated.driver.generators import default_generator
+from torchdevlint.runtime.simulated.operators.indexing import storage_elsewhere
 from torchdevlint.runtime.simulated.state import Simulation
+from torchdevlint.runtime.simulated.story import reported
 from torchdevlint.runtime.simulated.tensors.claims import ATTRIBUTE, CPU, Claim, claim_of, real_device
 from torchdevlint.runtime.simulated.tensors.gradients import returns_to
 from torchdevlint.runtime.simulated.tensors.wrappers import moving_to_the_cpu
@@ -75,9 +77,13 @@ def _set(simulation: Simulation, func: Any) -> Any:
     call = func._op
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        storage = args[1]
-        if getattr(storage, ATTRIBUTE) is None and storage.device == CPU:
+        tensor, storage = args[:2]
+        given, own = getattr(storage, ATTRIBUTE), claim_of(tensor)
+        if given is None and storage.device == CPU:
             setattr(storage, ATTRIBUTE, Claim(CPU, "load", user_line()))
+        elif given is not None and own is not None and given.device != own.device:
+            error = RuntimeError(storage_elsewhere(own.device, given.device))
+            raise reported(simulation, error, [("self", tensor)], "set_")
         return call(*args, **kwargs)
 
     return run
