@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchdevlint.flow.callers import Callers, Leading
-from torchdevlint.flow.scope.looked_up import finds
+from torchdevlint.flow.scope.looked_up import finds, looking_names_up
 from torchdevlint.flow.scope.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
@@ -60,7 +60,7 @@ class Unreached:
         """Whether a file that leads here, or imports what does, may look up a name that leads on."""
         meant = {each.file.path: each.names for each in ways}
         files = {each.file.path: each.file for each in ways}
-        files.update({each.path: each for each in self._callers.parsed(self._callers.importers())})
+        files.update({each.path: each for each in self._callers.parsed(looking_names_up(self._callers.importers()))})
         return any(finds(each, meant, self._project) for each in files.values())
 
     def _may_be_found(self, own: str, names: set[str]) -> bool:

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.patterns import regex
-from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
@@ -41,10 +41,13 @@ Meant = Mapping[str, frozenset[str]] | frozenset[str]
 """Names that are meant in the files of these paths, or in all files that bind them."""
 
 
+def looking_names_up(texts: Iterable[ModuleText]) -> list[ModuleText]:
+    """Those of some files that may look a name up at all: only they need be parsed."""
+    return [each for each in texts if each.says(_DYNAMIC)]
+
+
 def finds(file: ModuleFile, meant: Meant, project: Project) -> bool:
     """Whether a file may look up one of the names that are `meant`."""
-    if _DYNAMIC.search(file.source.text) is None:
-        return False
     return any(_may_mean(file, each, meant, project) for each in _looked_up(file.tree))
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.looked_up import finds
+from torchdevlint.flow.scope.looked_up import finds, looking_names_up
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
@@ -102,7 +102,7 @@ class Mentions:
         if node not in self._tree.body:
             return False
         own = self._project.library.get(self._project.path)
-        read = (self._project.library.get(each.path) for each in self._importers)
+        read = (self._project.library.get(each.path) for each in looking_names_up(self._importers))
         files = [each for each in (own, *read) if each is not None]
         return own is None or any(finds(each, frozenset({node.name}), self._project) for each in files)
 
