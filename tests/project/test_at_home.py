@@ -211,10 +211,12 @@ SETUP = "from setuptools import find_packages, setup\n\nsetup(name='spreads', pa
     [
         ("README.md", "pip install -e .\n", False),
         ("README.md", "pip install -U spreads\n", True),
+        ("README.md", "!pip install -qU git+https://example.org/someone/Spreads.git@v1\n", True),
+        ("README.md", "pip install git+https://example.org/someone/transformers\n", False),
         ("setup.py", SETUP.replace("name=", "classifiers=['Topic :: Software'], name="), True),
         ("PKG-INFO", "Name: spreads\n", True),
     ],
-    ids=["for itself", "installed by name", "published", "downloaded"],
+    ids=["for itself", "installed by name", "from its repository", "from another", "published", "downloaded"],
 )
 def test_what_is_installed_for_itself_has_no_users_elsewhere(
     tmp_path: Path, name: str, text: str, is_found: bool

@@ -23,6 +23,10 @@ _PUBLISHED = regex(r"\bclassifiers?\s*=|Programming Language ::")
 """What a declaration says for an index of packages, where people look for them."""
 _NAME = regex(r"\bname\s*=\s*[\"']?([\w.-]+)")
 _INSTALLED = r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?{name}(?![\w./-])"
+_FROM_REPOSITORY = regex(
+    r"pip3?\s+install\s+(?:-\S+\s+)*[\"']?(?:[\w.-]+\s*@\s*)?git\+\w+://\S*?([\w.-]+?)(?:\.git)?(?![\w./-])"
+)
+_ADDRESS = regex(r"https?://[^\s\"']*?([\w.-]+?)(?:\.git|/)?[\"']")
 _BUILT = "PKG-INFO"
 """What is at the root of what was downloaded from an index."""
 _FOR_READERS = ("README.md", "README.rst", "README.txt", "README", "readme.md")
@@ -50,7 +54,8 @@ def is_application(project: Project) -> bool:
 
 
 def is_published(project: Project) -> bool:
-    """Whether what a project declares is for an index of packages, or people are told to install it from there.
+    """Whether what a project declares is for an index of packages, or people are told to install it, from there or from
+    its repository.
 
     What is declared for `pip install -e .` alone, as research code does to find its own modules, is not: hardly anybody
     has it but those who run its programs.
@@ -63,7 +68,15 @@ def is_published(project: Project) -> bool:
     names = {re.sub(r"[-_.]+", "[-_.]+", name) for each in declared for name in _NAME.findall(each)}
     shown = (project.text_of(os.path.join(root, each)) for each in _FOR_READERS)
     texts = [each.text for each in shown if each is not None]
-    return any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts)
+    if any(re.search(_INSTALLED.format(name=name), text, re.IGNORECASE) for name in names for text in texts):
+        return True
+    own = {_plain(name) for each in declared for name in (*_NAME.findall(each), *_ADDRESS.findall(each))}
+    return any(_plain(name) in own for text in texts for name in _FROM_REPOSITORY.findall(text))
+
+
+def _plain(name: str) -> str:
+    """The name of a project as an index compares it: ``torch_struct`` and ``Torch-Struct`` are one."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def is_shown(project: Project, root: str) -> bool:

@@ -110,10 +110,16 @@ def check(fact: DiscardedMove) -> Iterator[Report]:
         span=fact.at,
         message=f"the result of {code(move)} is thrown away: {code(fact.receiver)} {stays}",
         symptom=_symptom(fact),
-        help=f"assign it: {edit(f'{fact.receiver} = {move}')}; only modules move in place",
+        help=f"{_remedy(fact, move)}; only modules move in place",
         notes=tuple(Note(message, span) for message, span in fact.evidence),
         fix=_fix(fact),
     )
+
+
+def _remedy(fact: DiscardedMove, move: str) -> str:
+    if fact.part_of:
+        return f"make the batch anew: {edit(f'{fact.part_of} = [{move} for {fact.receiver} in {fact.part_of}]')}"
+    return f"assign it: {edit(f'{fact.receiver} = {move}')}"
 
 
 def _fix(fact: DiscardedMove) -> Fix | None:

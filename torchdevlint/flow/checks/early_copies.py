@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.checks.unmoved_models import speaks_of_places
+from torchdevlint.flow.checks.own_tensors import speaks_of_places
 from torchdevlint.flow.events import Mixed, Placed
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.copied_parameters import copies_in, meeting_in

@@ -8,13 +8,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from torchdevlint.flow.checks import dead_moves, lost_moves, made_anew
+from torchdevlint.flow.checks.receivers import loop_through_batch, tensor_evidence
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
-from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.encoded import is_encoding
-from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
-from torchdevlint.flow.kinds.moved_beside import moved_beside
-from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
+from torchdevlint.flow.kinds.model_inputs import holds_graphs
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import evaluate_arguments
 from torchdevlint.flow.run.moves import method_device, to_device
@@ -24,16 +22,9 @@ from torchdevlint.flow.state.devices import LOADER, Device, Relation, on_cpu, re
 from torchdevlint.flow.state.joins import alternatives, element_of, is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Unknown
+from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.model import Span
 from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in
-
-Evidence = tuple[tuple[str, Span], ...]
-
-_IN_PLACE_CONTAINER = frozenset(
-    "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
-)
 
 
 def _note_statement(event: Discarded) -> None:
@@ -56,7 +47,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         return
     if frame.machine.muted or not _has_a_name(frame, receiver, state):
         return
-    evidence = _tensor_evidence(frame, receiver, state)
+    evidence = tensor_evidence(frame, receiver, state)
     evidence = made_anew.told_by_method(frame, call, state) if evidence is None else evidence
     if evidence is None or _is_trial(frame, receiver, state):
         return
@@ -72,9 +63,11 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
         target = method_device(frame, method, evaluate_arguments(frame, call, state))
     if target is not None and _is_there(frame, receiver, target, state):
         return
-    machine = frame.machine
+    machine, whole = frame.machine, loop_through_batch(frame, receiver, state)
     if moves:
-        lost_moves.note_lost(machine, node, frame.evaluate(receiver, state))
+        lost_moves.note_lost(machine, node, frame.evaluate(receiver if whole is None else whole.iter, state))
+        if whole is not None:
+            _explain(frame, frame.evaluate(whole.iter, state))
     machine.record_anyway(
         ("discarded", call),
         lambda: DiscardedMove(
@@ -86,6 +79,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             evidence,
             call is node.value and _can_be_assigned(frame, node, receiver, state),
             target is not None and dead_moves.only_moves(frame, node, call, target, state),
+            "" if whole is None else machine.text_of(whole.iter),
         ),
     )
 
@@ -157,41 +151,6 @@ def _has_a_name(frame: Frame, node: ast.expr, state: State) -> bool:
     return not isinstance(frame.evaluate(node, state), Ref)
 
 
-def _tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
-    """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
-    value = frame.evaluate(node, state)
-    found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
-    if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
-        steps = found[0].steps  # type: ignore[attr-defined]
-        return frame.machine.evidence(steps[:1])
-    if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
-        return _shown(frame, node, asked_for_device(frame, node))
-    if not isinstance(value, Unknown):
-        return None
-    evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
-    if evidence is None:
-        evidence = _shown(frame, node, shown_by(frame, node, state))
-    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
-
-
-def _shown(frame: Frame, node: ast.expr, place: ast.AST | None) -> Evidence | None:
-    if place is None:
-        return None
-    text = f"`{frame.machine.text_of(node)}` is a tensor by what is done here"
-    return ((text, frame.machine.span_of(place)),)
-
-
-def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
-    scope = frame.function or frame.machine.tree
-    uses = uses_in(scope).get(node.id) or Uses()
-    if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
-        return None
-    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):
-        return None
-    first = uses.tensor_use
-    return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
-
-
 def _note_loop(event: Looped) -> None:
     """``for t in batch: t = t.to(d)`` where `t` is not used again: the container still holds the old tensors."""
     frame, node, state = event.frame, event.node, event.state
@@ -208,9 +167,13 @@ def _note_loop(event: Looped) -> None:
             dead_moves.record_in_loop(frame, node, statement, moved)
             source = _container_of(node.iter)
             for part in source.elts if isinstance(source, (ast.List, ast.Tuple)) else [source]:
-                batch = frame.evaluate(part, state)
-                if isinstance(batch, Tensor) and batch.device == LOADER and batch.steps:
-                    frame.machine.explain(("batch", batch.steps[0].node))
+                _explain(frame, frame.evaluate(part, state))
+
+
+def _explain(frame: Frame, batch: Value) -> None:
+    """That the batch is where it was has its reason in the move that is lost."""
+    if isinstance(batch, Tensor) and batch.device == LOADER and batch.steps:
+        frame.machine.explain(("batch", batch.steps[0].node))
 
 
 def _with_what_follows(
@@ -284,7 +247,7 @@ def _holds_tensors(frame: Frame, source: ast.expr, state: State) -> bool:
     if any(isinstance(each, Tensor) for each in found):
         return True
     if isinstance(source, (ast.List, ast.Tuple)):
-        return any(_tensor_evidence(frame, each, state) is not None for each in source.elts)
+        return any(tensor_evidence(frame, each, state) is not None for each in source.elts)
     scope, root = frame.function or frame.machine.tree, _container_of(source)
     uses = uses_in(scope).get(root.id) if scope is not None and isinstance(root, ast.Name) else None
     return uses is not None and not holds_graphs(frame) and _used_as_batch(frame, uses, state)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.checks.own_tensors import has_parameters, meets_own
 from torchdevlint.flow.events import LayerCalled, MethodCalled, Mixed, ModuleCalled
 from torchdevlint.flow.kinds.loaders import moves_batches
 from torchdevlint.flow.knowledge import libraries, torch_api
@@ -18,7 +19,6 @@ from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import argument_names, dotted_path, positional_names
 from torchdevlint.flow.scope.uses import Scope, asked_in, bindings_in
-from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -49,7 +49,7 @@ def _note_call(event: ModuleCalled) -> None:
     prepares = isinstance(module, Library) and libraries.holds_tensors(module.name)  # data, which is on the CPU
     is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else _was_moved
     moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if is_there(each[1])]
-    if not moved or not _has_parameters(module):
+    if not moved or not (has_parameters(module) or (isinstance(module, Obj) and meets_own(frame, module))):
         return
     if not at_once and not _stays(frame, path):
         return
@@ -65,7 +65,7 @@ def _note_method(event: MethodCalled) -> None:
     if not isinstance(node.func, ast.Attribute) or machine.default_changed or state.guarded or state.default_device:
         return
     found, path = module.info.all_methods.get(node.func.attr), dotted_path(node.func.value) or ""
-    if found is None or not path or not _has_parameters(module) or not _stays(frame, path, of_known_class=True):
+    if found is None or not path or not has_parameters(module) or not _stays(frame, path, of_known_class=True):
         return
     fed = _fed_to_layers(found[1])
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
@@ -193,29 +193,6 @@ def _is_elsewhere(value: Value) -> bool:
     if value.device.origin is Origin.ARGUMENT:
         return True
     return value.device.origin is Origin.EXPRESSION and value.moved
-
-
-def _has_parameters(module: Library | Obj) -> bool:
-    """Whether its class surely makes parameters, and brings nothing anywhere itself."""
-    if isinstance(module, Library):
-        if libraries.holds_tensors(module.name):
-            return True
-        name = module.name.rpartition(".")[2]
-        layers = (each.name.rpartition(".")[2] for each in module.children if isinstance(each, Library))
-        return name in torch_api.PARAMETER_MODULES or any(each in torch_api.PARAMETER_MODULES for each in layers)
-    return module.info.resolved and any(each.makes_layers for each in module.info.mro) and not _places(module.info)
-
-
-def _places(info: ClassInfo) -> bool:
-    return any(speaks_of_places(each.node) for each in info.mro)
-
-
-@once_a_node
-def speaks_of_places(node: ast.ClassDef) -> bool:
-    """Whether a class moves something, or asks for a device."""
-    words = {each.attr for each in nodes_in(node, ast.Attribute)} | {each.arg for each in nodes_in(node, ast.keyword)}
-    words |= {each.arg for each in nodes_in(node, ast.arg)}
-    return not words.isdisjoint({"to", "device", "cpu", *torch_api.DEVICE_METHODS})
 
 
 @once_a_node

@@ -63,7 +63,8 @@ class DiscardedMove(Fact, frozen=True):
     `method` is ``to``, ``cuda``, ``double``...; `moves` is False for a pure dtype conversion; `target` the text of
     the arguments; `evidence` says why the receiver is a tensor, with the place that shows it. `assignable` says that
     the statement is nothing but the move, and that its result can be assigned to the receiver there; `harmless` that
-    by this nothing changes but where the receiver is, and that later lines do not want it on the CPU.
+    by this nothing changes but where the receiver is, and that later lines do not want it on the CPU. `part_of` is the
+    batch of which the receiver is each part in turn.
     """
 
     receiver: str
@@ -73,6 +74,7 @@ class DiscardedMove(Fact, frozen=True):
     evidence: tuple[tuple[str, Span], ...]
     assignable: bool = False
     harmless: bool = False
+    part_of: str = ""
 
 
 class DeadLoopMove(Fact, frozen=True):

@@ -77,7 +77,46 @@ def part_shown_by(frame: Frame, node: ast.Name, state: State) -> ast.AST | None:
             return call
         if place == 1 and _is_loss(frame, call, state):
             return call
-    return next((each for name, each in _kept_moves(scope) if name in parts), None)
+    kept = next((each for name, each in _kept_moves(scope) if name in parts), None)
+    return kept if kept is not None else _left_beside(frame, scope, node.id, parts - {node.id}, state)
+
+
+def _left_beside(frame: Frame, scope: Scope, name: str, parts: frozenset[str], state: State) -> ast.AST | None:
+    """A statement that moves another part as one moves `name`, where that part is a tensor and `name` only an argument.
+
+    ``x.to(d)`` beside ``y.to(d)``: whoever writes so takes both for the same kind of thing.
+    """
+    uses = uses_in(scope)
+    only_given = uses[name].attributes <= torch_api.MOVE_METHODS and not uses[name].spread_in
+    moves = _left_moves(scope)
+    if not only_given or name not in moves:
+        return None
+    for other in sorted(parts & moves.keys()):
+        if moves[other][0] == moves[name][0] and _is_told_tensor(frame, scope, other, state):
+            return moves[other][1]
+    return None
+
+
+def _is_told_tensor(frame: Frame, scope: Scope, name: str, state: State) -> bool:
+    uses = uses_in(scope).get(name)
+    if uses is not None and any(place == 1 and _is_loss(frame, call, state) for call, place in uses.arguments):
+        return True
+    return is_tensor_by_use(frame, scope, name, frame.owner, 1)
+
+
+@once_a_node
+def _left_moves(scope: Scope) -> dict[str, tuple[str, ast.Call]]:
+    """The names that statements move without keeping the result, with how they are moved, and the first such call."""
+    found: dict[str, tuple[str, ast.Call]] = {}
+    for statement in nodes_in(scope, ast.Expr):
+        for call in dropped_by(statement.value):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            moved, method = call.func.value, call.func.attr
+            if isinstance(moved, ast.Name) and method in torch_api.MOVE_METHODS:
+                told = [ast.dump(each) for each in (*call.args, *call.keywords)]
+                found.setdefault(moved.id, (" ".join((method, *told)), call))
+    return found
 
 
 @once_a_node

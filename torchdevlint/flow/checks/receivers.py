@@ -1,0 +1,79 @@
+"""What the receiver of a move is whose result is thrown away: a tensor, and why, or something that nobody knows."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.kinds import loaders
+from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
+from torchdevlint.flow.kinds.moved_beside import moved_beside
+from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
+from torchdevlint.flow.scope.uses import Uses, uses_in
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.values import NONE, Tensor, Unknown
+from torchdevlint.model import Span
+from torchdevlint.source.nodes import inside, is_inside, nodes_in
+
+Evidence = tuple[tuple[str, Span], ...]
+_IN_PLACE_CONTAINER = frozenset(
+    "x y edge_index edge_attr batch pos num_graphs num_nodes input_ids attention_mask ndata edata".split()
+)
+
+
+def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
+    """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
+    value = frame.evaluate(node, state)
+    found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
+    if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
+        steps = found[0].steps  # type: ignore[attr-defined]
+        return frame.machine.evidence(steps[:1])
+    if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
+        return _shown(frame, node, asked_for_device(frame, node))
+    if not isinstance(value, Unknown):
+        return None
+    evidence = _used_as_tensor(frame, node) if isinstance(node, ast.Name) else None
+    if evidence is None:
+        evidence = _shown(frame, node, shown_by(frame, node, state))
+    if evidence is None and isinstance(node, ast.Name):
+        evidence = _element_of_batch(frame, node, state)
+    return evidence if evidence is not None else _shown(frame, node, moved_beside(frame, node))
+
+
+def _element_of_batch(frame: Frame, node: ast.Name, state: State) -> Evidence | None:
+    loop = loop_through_batch(frame, node, state)
+    if loop is None:
+        return None
+    text = f"`{node.id}` is each part of the batch `{frame.machine.text_of(loop.iter)}`"
+    return ((text, frame.machine.span_of(loop.target)),)
+
+
+def loop_through_batch(frame: Frame, node: ast.expr, state: State) -> ast.For | None:
+    """The loop over what a loader gave that has `node` as its target, and only moves it."""
+    if not isinstance(node, ast.Name) or holds_graphs(frame):
+        return None
+    for loop in nodes_in(frame.function or frame.machine.tree, ast.For):
+        target = loop.target
+        if isinstance(target, ast.Name) and target.id == node.id and is_inside(node, loop):
+            reads = sum(isinstance(each, ast.Name) and each.id == node.id for each in inside(loop)) - 1
+            return loop if reads == 1 and loaders.is_from_loader(frame.evaluate(loop.iter, state)) else None
+    return None
+
+
+def _shown(frame: Frame, node: ast.expr, place: ast.AST | None) -> Evidence | None:
+    if place is None:
+        return None
+    text = f"`{frame.machine.text_of(node)}` is a tensor by what is done here"
+    return ((text, frame.machine.span_of(place)),)
+
+
+def _used_as_tensor(frame: Frame, node: ast.Name) -> Evidence | None:
+    scope = frame.function or frame.machine.tree
+    uses = uses_in(scope).get(node.id) or Uses()
+    if uses.is_module or uses.attributes & _IN_PLACE_CONTAINER:
+        return None
+    if not is_tensor_by_use(frame, scope, node.id, frame.owner, 2):
+        return None
+    first = uses.tensor_use
+    return () if first is None else ((f"`{node.id}` is used as a tensor here", frame.machine.span_of(first)),)
