@@ -139,6 +139,12 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "",
                 "aten/src/ATen/native/Resize.cpp",
             ),
+            Wording(
+                rf"expected device (?P<other>{_DEVICE}) but found (?P<device>{_DEVICE})",
+                "RuntimeError: expected device cuda:0 but found cpu",
+                "",
+                "aten/src/ATen/native/ReduceOps.cpp",
+            ),
         ),
     ),
     Symptom(
@@ -146,8 +152,17 @@ SYMPTOMS: tuple[Symptom, ...] = (
         "devices",
         "A tensor of one element is wanted on the CPU here, and is on an accelerator, or the other way round.",
         "bring it where it is wanted, or use a number: `float(x)`, `x.item()`",
-        ("TDL008", "TDL004", "TDL014"),
+        ("TDL008", "TDL004", "TDL003", "TDL014"),
         (
+            Wording(
+                r"argument (?P<position>\d+): expected a (?P<other>CUDA|XPU) device but found (?P<device>\w+)",
+                "RuntimeError: iter.device(arg).is_cuda() INTERNAL ASSERT FAILED at "
+                '"/pytorch/aten/src/ATen/native/cuda/Loops.cuh":109, please report a bug to PyTorch. argument 2: '
+                "expected a CUDA device but found cpu",
+                "",
+                "a tensor of no dimensions beside those of an accelerator, where the kernel takes none: "
+                "aten/src/ATen/native/cuda/Loops.cuh",
+            ),
             Wording(
                 rf"scalar tensor (?:to be|be) (?:to be )?on (?P<other>{_DEVICE}) but is on (?P<device>{_DEVICE})"
                 rf"|scalars to be on CPU, got (?P<argument>\w+)",

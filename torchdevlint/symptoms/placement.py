@@ -168,7 +168,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "aten/src/ATen/native",
             ),
             Wording(
-                r"Expected tensor to have (?P<other>\w+) DeviceType, but got tensor with (?P<device>\w+) DeviceType",
+                r"Expected tensor to have (?P<other>[\w:]+) Device(?:Type)?, but got tensor with (?P<device>[\w:]+) "
+                r"Device(?:.*\(while checking arguments for (?:torch\.)?(?P<operation>\w+)\(\):?\))?",
                 "RuntimeError: Expected tensor to have cuda DeviceType, but got tensor with cpu DeviceType (while "
                 "checking arguments for inner())",
                 "",
@@ -226,6 +227,21 @@ SYMPTOMS: tuple[Symptom, ...] = (
                 "TypeError: expected torch.FloatTensor (got torch.cuda.FloatTensor)",
                 "",
                 "torch/csrc/utils/tensor_new.cpp",
+            ),
+            Wording(
+                rf"[Ee]xpected TensorOptions\([^)]*device=(?P<other>{_DEVICE}),.*\(got TensorOptions\([^)]*"
+                rf"device=(?P<device>(?!(?P=other)\b){_DEVICE}),",
+                "TypeError: expected TensorOptions(dtype=float, device=cpu, layout=Strided, requires_grad=false "
+                "(default)) (got TensorOptions(dtype=float, device=cuda:0, layout=Strided))",
+                "",
+                "torch/csrc/utils/tensor_new.cpp",
+            ),
+            Wording(
+                r"(?P<operation>add): expected '(?P<argument>\w+)' to be (?:a )?(?P<other>CUDA)(?: tensor)?, but got "
+                r"(?:a )?(?P<device>\w+)",
+                "RuntimeError: add: expected 'self' to be a CUDA tensor, but got a CPU tensor",
+                "",
+                "aten/src/ATen/native/sparse/cuda/SparseCUDATensorMath.cu",
             ),
             Wording(
                 r"Trying to pass too many CPU scalars to non-CPU kernel",
