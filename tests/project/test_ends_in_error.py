@@ -94,6 +94,20 @@ def test_names_that_come_from_elsewhere(tmp_path: Path, line: str) -> None:
     assert found(application(tmp_path, **files, main=line + main)) == ["loading.py:TDL201"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("builtins.gone = 3\n", ["loading.py:TDL201"]),
+        ("setattr(builtins, 'gone', 3)\n", ["loading.py:TDL201"]),
+        ("builtins.print = len\n", []),
+    ],
+)
+def test_names_that_another_file_builds_in(tmp_path: Path, line: str, expected: list[str]) -> None:
+    files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED, "building": f"import builtins\n{line}"}
+    main = MAIN.replace(RESUMES, f"    print(gone)\n{RESUMES}")
+    assert found(application(tmp_path, **files, main=main)) == expected
+
+
 def test_a_program_that_ends_at_its_imports_leads_nowhere(tmp_path: Path) -> None:
     files = {"helper": ASKING, "loading": LOADING, "trainer": TRAINED}
     broken = MAIN.replace("from helper import place", "from helper import place, gone")

@@ -25,6 +25,7 @@ _BUILT_IN = frozenset(dir(builtins)) | frozenset(
 )
 """What Python itself binds, be it Python 2, and IPython."""
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|(?<!self\.)\b__dict__\b")
+_BUILDS_IN = regex(r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -41,7 +42,14 @@ def _reads_what_is_unbound(scope: Scope, call: ast.Call) -> bool:
     if not unbound or _BINDS_OTHERWISE.search(scope.file.source.text) is not None:
         return False
     brought = _brought(scope.file, scope.project)
-    return brought is not None and not unbound <= brought
+    return brought is not None and not unbound <= brought and not _may_be_built_in(scope.project)
+
+
+def _may_be_built_in(project: Project) -> bool:
+    """Whether a file of the project may give all others a name: ``builtins.profile = profile``."""
+    paths = [project.saying((each,)) for each in ("builtins", "__builtin__")]
+    texts = [project.text_of(path) for each in paths for path in each or ()]
+    return None in paths or any(each is not None and each.says(_BUILDS_IN) for each in texts)
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
