@@ -265,6 +265,15 @@ BAD_FORK = (
         (lambda: torch.manual_seed(0), "0"),
         (lambda: torch.cuda.is_available(), BAD_FORK),
         (lambda: torch.cuda.init(), BAD_FORK),
+        *(
+            [
+                (lambda: torch.accelerator.is_available(), BAD_FORK),
+                (lambda: torch.accelerator.device_count(), "0"),
+                (lambda: torch.accelerator.current_accelerator(), "0"),
+            ]
+            if texts.installed() >= (2, 8)
+            else []
+        ),
     ],
 )
 def test_fork(before: Callable[[], object], expected: str) -> None:
@@ -272,6 +281,14 @@ def test_fork(before: Callable[[], object], expected: str) -> None:
         before()
         assert in_child(use) == expected
         assert use() == "0"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_what_nvml_answers_leaves_forks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
+    with machine():
+        assert torch.cuda.is_available()
+        assert in_child(use) == "0"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

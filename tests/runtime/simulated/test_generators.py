@@ -12,6 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.runtime.simulated.support import driver_only as machine
+from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.driver import generators
 from torchdevlint.runtime.simulated.driver.driver import Driver
 from torchdevlint.runtime.simulated.driver.generators import claimed_device, drawing_from
@@ -173,3 +174,23 @@ def test_operators_without_a_generator_draw_from_another() -> None:
     generator.manual_seed(9)
     with drawing_from(generator):
         assert torch.equal(torch.nn.functional.dropout(torch.ones(50)), first)
+
+
+def test_the_state_of_the_cpu_is_on_the_cpu() -> None:
+    with simulate(1):
+        state = torch.get_rng_state()
+        for set_rng_state in (torch.set_rng_state, torch.random.set_rng_state):
+            with pytest.raises(TypeError, match=r"RNG state must be a torch\.ByteTensor"):
+                set_rng_state(state.to("cuda"))
+            set_rng_state(state.to("cuda").cpu())
+        with torch.random.fork_rng(devices=[0]):
+            torch.rand(2)
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_generator_without_an_index_serves_all_accelerators() -> None:
+    with simulate(2):
+        generator = torch.Generator("cuda").manual_seed(1)
+        assert torch.rand(2, device="cuda:1", generator=generator).device == torch.device("cuda:1")
+        with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'cuda'"):
+            torch.rand(2, generator=generator)  # torchdevlint: ignore[TDL312]

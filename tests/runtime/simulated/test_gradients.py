@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.utils.hooks import unserializable_hook
 
+from torchdevlint.runtime.simulated import simulate
+
 pytestmark = pytest.mark.usefixtures("machine")
 CPU, FIRST = torch.device("cpu"), torch.device("cuda:0")
 
@@ -132,3 +134,32 @@ def test_undefined_gradients_come_back_as_they_are() -> None:
     scale = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     on_the_first = torch.ones(3, dtype=torch.float64, device=FIRST)
     assert torch.autograd.gradcheck(lambda scale: scale * on_the_first, (scale,))
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_gradient_stays_when_only_the_data_of_its_tensor_moves(read: bool) -> None:
+    """Whether anybody has read it before does not matter: backward has left it where the tensor was."""
+    with simulate(1):
+        weight = torch.nn.Parameter(torch.ones(2))
+        weight.sum().backward()
+        assert not read or weight.grad is not None
+        weight.data = weight.data.to("cuda")
+        assert (str(weight.device), str(weight.grad.device)) == ("cuda:0", "cpu")
+        with pytest.raises(RuntimeError, match="found at least two devices"):
+            torch.optim.SGD([weight], lr=0.1).step()
+        layer = torch.nn.Linear(2, 1)
+        layer(torch.ones(1, 2)).sum().backward()
+        layer.to("cuda")
+        assert str(layer.weight.grad.device) == "cuda:0"
+        torch.optim.SGD(layer.parameters(), lr=0.1).step()
+
+
+def test_data_of_other_tensors_is_set_as_before() -> None:
+    class Kept(torch.Tensor):
+        pass
+
+    with simulate(1):
+        for made in (torch.ones(2).as_subclass(Kept), torch.ones(2, device="cuda"), torch.ones(2)):
+            made.data = torch.zeros(2, device=made.device)
+            assert made.tolist() == [0.0, 0.0]
+            assert made.data.device == made.device

@@ -738,3 +738,60 @@ def test_a_class_with_a_function_of_its_own_is_asked_what_cuda_would_ask() -> No
         asked[name] = list(Strict.asked)
         assert not isinstance(made, torch.Tensor) or type(made) is Strict
     assert asked == {name: ["cuda", "cpu"] if name == "cpu" else [name] for name in questions}
+
+
+def test_a_storage_elsewhere_is_refused_by_set() -> None:
+    with simulate(1):
+        here, there = torch.ones(2), torch.ones(2, device="cuda")
+        for tensor, other in ((here, there), (there, here)):
+            with pytest.raises(RuntimeError, match="This is no longer allowed; the devices must match"):
+                torch.empty(0, device=tensor.device).set_(other.untyped_storage())
+            made = torch.empty(0, device=tensor.device).set_(tensor.untyped_storage())
+            assert made.device == tensor.device
+
+
+def test_streams_are_not_recorded_for_tensors_of_the_cpu() -> None:
+    with simulate(1):
+        torch.ones(1, device="cuda").record_stream(torch.cuda.Stream())
+        with pytest.raises(NotImplementedError, match="'aten::record_stream' with arguments from the 'CPU' backend"):
+            torch.ones(1).record_stream(torch.cuda.Stream())
+
+
+def test_numpy_speaks_of_the_layout_first() -> None:
+    with simulate(1):
+        for device in ("cuda", "cpu"):
+            with pytest.raises(TypeError, match="can't convert Sparse layout tensor to numpy"):
+                torch.ones(2, device=device).to_sparse().numpy()
+
+
+def test_legacy_types_name_options() -> None:
+    with simulate(1):
+        with pytest.raises(TypeError, match=r"expected TensorOptions\(dtype=float, device=cpu, .*got .*cuda:0"):
+            torch.FloatTensor(torch.ones(2, device="cuda"))
+        with pytest.raises(TypeError, match=r"expected TensorOptions\(dtype=float, device=cuda, .*got .*long int"):
+            torch.cuda.FloatTensor(torch.ones(2, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_packed_sequence_of_the_cpu_is_found_out_by_the_first_product(kind: str, bias: bool) -> None:
+    with simulate(1):
+        layer = getattr(torch.nn, kind)(2, 4, bias=bias).cuda()
+        packed = torch.nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 2), [3, 2])
+        with pytest.raises(RuntimeError, match="wrapper_CUDA_addmm" if bias else "wrapper_CUDA_mm"):
+            layer(packed)
+        assert layer(packed.to("cuda"))[0].data.device == torch.device("cuda:0")
+
+
+def test_functions_that_compare_before_they_begin() -> None:
+    with simulate(1):
+        there, here = torch.ones(2, device="cuda"), torch.ones(2)
+        with pytest.raises(RuntimeError, match="meshgrid expects all tensors to have the same device"):
+            torch.cartesian_prod(there, here)
+        index = torch.zeros(1, dtype=torch.long)
+        for take in (torch.take_along_dim, torch.Tensor.take_along_dim):
+            with pytest.raises(RuntimeError, match=r"to have cuda:0 Device, .* torch.take_along_dim\(\):"):
+                take(there, index, 0)
+            assert take(there, index.cuda(), 0).device == there.device
+        assert torch.cartesian_prod(there, there).device == there.device
+        assert torch.cartesian_prod(here).shape == (2,)

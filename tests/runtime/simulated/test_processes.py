@@ -75,6 +75,28 @@ def test_a_forked_worker_cannot_use_what_its_parent_uses() -> None:
     traceback.clear_frames(raised.tb)  # one of them has the iterator, and with it the worker
 
 
+def test_indexing_what_was_inherited_makes_its_device_the_current_one() -> None:
+    there, here = torch.ones(2, device="cuda"), torch.ones(2)
+
+    def read(tensor: torch.Tensor) -> str:
+        try:
+            return str(tensor[0].shape)
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+
+    def write(tensor: torch.Tensor) -> str:
+        try:
+            tensor[0] = 3.0
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+        return str(tensor[0].item())
+
+    for use, result in ((read, "torch.Size([])"), (write, "3.0")):
+        assert in_a_fork(lambda: use(there)) == "CUDA error: initialization error"  # noqa: B023  # called at once
+        assert in_a_fork(lambda: use(here)) == result  # noqa: B023
+        assert use(there) == result
+
+
 def test_a_fork_of_a_process_that_never_touched_cuda_may_use_it() -> None:
     assert in_a_fork(initialised) == "cuda:0"
     torch.cuda.init()
