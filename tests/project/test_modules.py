@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import weakref
 from pathlib import Path
 
 from torchdevlint.project.modules import Library, ModuleFile
@@ -44,11 +45,25 @@ def test_the_least_recently_used_file_is_given_up(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.py").write_text("x = 1\n" * 10)
     library = Library(most_bytes=130)
-    first, second = library.get(str(tmp_path / "a.py")), library.get(str(tmp_path / "b.py"))
+    first, second = library.get(str(tmp_path / "a.py")), weakref.ref(library.get(str(tmp_path / "b.py")))
     assert library.get(str(tmp_path / "a.py")) is first
     library.get(str(tmp_path / "c.py"))
     assert library.get(str(tmp_path / "a.py")) is first
-    assert library.get(str(tmp_path / "b.py")) is not second
+    assert second() is None
+
+
+def test_a_file_that_was_given_up_and_is_still_in_use_is_not_parsed_again(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    library = Library(most_bytes=1)
+    used = library.get(str(tmp_path / "a.py"))
+    library.get(str(tmp_path / "b.py"))
+    assert library.get(str(tmp_path / "a.py")) is used
+    (tmp_path / "a.py").write_text("yy = 2\n")
+    assert library.get(str(tmp_path / "a.py")) is not used
+    tree = weakref.ref(used)
+    del used
+    assert tree() is None, "nothing but its users holds it"
 
 
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:

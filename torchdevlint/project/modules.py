@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
@@ -17,8 +18,11 @@ from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
 
-MOST_BYTES = 4_000_000
-"""How much source text is held as trees at once in one process; a tree takes ten to twenty times as much."""
+MOST_BYTES = 12_000_000
+"""How much source text is held as trees at once in one process; a tree takes twenty to fifty times as much.
+
+What the files of a project import from each other should fit: else each of them parses most of it again.
+"""
 LARGEST = 2_000_000
 """A file with more bytes is not looked into: it was generated, or is data."""
 
@@ -213,6 +217,8 @@ class Library:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.most_bytes = most_bytes
         self._held: OrderedDict[str, tuple[tuple[int, int], ModuleFile | None]] = OrderedDict()
+        self._alive = WeakValueDictionary[tuple[str, tuple[int, int]], ModuleFile]()
+        """Those that were given up and that an analysis goes on using: no second tree is made of them."""
         self._bytes = 0
 
     def held(self, path: str, bytes_digest: str) -> ModuleFile | None:
@@ -240,7 +246,9 @@ class Library:
         if found is not None and found[0] == stamp:
             self._held.move_to_end(path)
             return found[1]
-        module = _read(path) if status.st_size <= LARGEST else None
+        module = self._alive.get((path, stamp))
+        if module is None and status.st_size <= LARGEST:
+            module = _read(path)
         self._put(path, stamp, module)
         return module
 
@@ -248,6 +256,8 @@ class Library:
         if path in self._held:
             self._drop(path)
         self._held[path] = (stamp, module)
+        if module is not None:
+            self._alive[path, stamp] = module
         self._bytes += stamp[1] if module is not None else 0
         while self._bytes > self.most_bytes and len(self._held) > 1:
             self._drop(next(iter(self._held)))

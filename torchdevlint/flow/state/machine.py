@@ -199,8 +199,8 @@ class Machine:
 
     def let_go(self) -> None:
         """Cut the references that run in circles; nothing is run after it."""
-        if self.others is not None:
-            self.others.let_go()
+        if self.reading.others is not None:  # `others` is None for a file of another framework
+            self.reading.others.let_go()
         for kept in (self.globals, self.memo, self._memories):
             kept.clear()
 

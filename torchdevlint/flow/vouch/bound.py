@@ -95,19 +95,24 @@ def scopes_around(tree: ast.Module, place: ast.AST) -> list[Scope]:
 
     Classes have no names for the functions inside of them.
     """
-    table, found = _scope_of(tree), []
-    scope = table.get(id(place))
-    while scope is not None:
-        found.append(scope)
-        scope = table.get(id(scope)) if scope is not tree else None
-    return found
+    table, found = _function_of(tree), list[Scope]()
+    if id(place) not in table:
+        return found
+    function = table[id(place)]
+    while function is not None:
+        found.append(function)
+        function = table[id(function)]
+    return [*found, tree]
 
 
 @once_a_node
-def _scope_of(tree: ast.Module) -> dict[int, Scope]:
-    """For each node of a file the function whose body it is in, or the module. Defaults and the like are outside."""
-    found: dict[int, Scope] = {}
-    left: list[tuple[ast.AST, Scope]] = [(each, tree) for each in tree.body]
+def _function_of(tree: ast.Module) -> dict[int, Scope | None]:
+    """For each node of a file the function whose body it is in, None for the module. Defaults and the like are outside.
+
+    What is kept with a tree must not hold it: the two would be freed when the collector comes by, and not at once.
+    """
+    found: dict[int, Scope | None] = {}
+    left: list[tuple[ast.AST, Scope | None]] = [(each, None) for each in tree.body]
     while left:
         node, scope = left.pop()
         found[id(node)] = scope
