@@ -36,7 +36,8 @@ other device is surely bound there, and none where the operation writes to what 
 Devices that come from a configuration or an argument may be the CPU, so a tensor that was moved to the CPU by name is
 only held against an accelerator by name or a model. It is silent where PyTorch takes both: a 0-dim tensor of the CPU
 in an elementwise operation, an index of the CPU into an accelerator's tensor, `copy_` and assignments to slices. Models
-that are given to a function, kept in a container, or of a class that speaks of devices may be moved there.
+that are given to a function of another file, or to one that does more with them than to call them and to ask for their
+parameters, kept in a container, or of a class that speaks of devices may be moved there.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html)

@@ -9,9 +9,10 @@ something that was made on a device that the function was given; when it is fill
 returned, or is returned with the shape and the dtype of one; when a kernel of another library gets it, empty or with
 the dtype of an argument, beside the argument that it is as large as; when a stand-in for an operator
 (`torch.library.register_fake`) gives it; when it takes the place of what a layer holds, and has its size; when an
-object keeps it beside others that `__init__` made in the same way on a device, or made it there in another branch; and
-when it is returned for a special case by content (`if not len(boxes): return torch.zeros(0, 4)`) where the other
-`return` gives what is made of an argument.
+object keeps it beside others that `__init__` made in the same way on a device, or made it there in another branch; when
+it is made as large as its partner in an operation, of which nothing but that is known, in a function or class that
+speaks of devices; and when it is returned for a special case by content (`if not len(boxes): return torch.zeros(0, 4)`)
+where the other `return` gives what is made of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,

@@ -118,3 +118,9 @@ def _assignable(frame: Frame, container: ast.expr, place: ast.stmt) -> str | Non
         return ", ".join(names) if len(names) == len(container.elts) > 1 else None
     path = dotted_path(container)
     return path if path is not None and (not path.isidentifier() or assignable(frame, path, place)) else None
+
+
+def converts(frame: Frame, call: ast.Call, state: State) -> bool:
+    """Whether a move gives another type as well, ``x.to(device, y.dtype)``: that is lost wherever `x` is."""
+    types = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "dtype")]
+    return any(isinstance(frame.evaluate(each, state), Dtype) for each in types)

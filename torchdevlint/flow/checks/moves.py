@@ -61,7 +61,7 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
             target = like.device
     elif method in torch_api.DEVICE_METHODS:
         target = method_device(frame, method, evaluate_arguments(frame, call, state))
-    if target is not None and _is_there(frame, receiver, target, state):
+    if target is not None and not dead_moves.converts(frame, call, state) and _is_there(frame, receiver, target, state):
         return
     machine, whole = frame.machine, loop_through_batch(frame, receiver, state)
     if moves:

@@ -47,13 +47,13 @@ def _note_call(event: ModuleCalled) -> None:
     if not (at_once or path) or frame.context == "forward" or moves_batches(frame):
         return
     prepares = isinstance(module, Library) and libraries.holds_tensors(module.name)  # data, which is on the CPU
-    is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else _was_moved
+    is_there = _is_elsewhere if (at_once or "." not in path) and not prepares else was_moved
     moved = [each for pair in event.arguments.pairs for each in tensor_operands(*pair) if is_there(each[1])]
     if not moved or not (has_parameters(module) or (isinstance(module, Obj) and meets_own(frame, module))):
         return
     if not at_once and not _stays(frame, path):
         return
-    _meet(frame, state, node, node.func, where_made(module), moved[0])
+    meet(frame, state, node, node.func, where_made(module), moved[0])
 
 
 def _note_method(event: MethodCalled) -> None:
@@ -70,12 +70,12 @@ def _note_method(event: MethodCalled) -> None:
     fed = _fed_to_layers(found[1])
     given = zip(positional_names(found[1])[1:], event.arguments.positional, strict=False)
     by_name = [*given, *event.arguments.keywords.items()]
-    moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if _was_moved(each[1])]
+    moved = [each for name, pair in by_name if name in fed for each in tensor_operands(*pair) if was_moved(each[1])]
     if moved:
-        _meet(frame, state, node, node.func.value, where_made(module), moved[0])
+        meet(frame, state, node, node.func.value, where_made(module), moved[0])
 
 
-def _meet(
+def meet(
     frame: Frame, state: State, node: ast.Call, model: ast.expr, steps: tuple[Step, ...], moved: tuple[ast.expr, Value]
 ) -> None:
     """The parameters of a model that stayed on the CPU meet what was moved, in the call of `node`."""
@@ -99,7 +99,7 @@ def _note_unknown(event: LayerCalled) -> None:
     path, machine = dotted_path(node.func) or "", frame.machine
     if not path or state.guarded or machine.default_changed or frame.context == "forward" or moves_batches(frame):
         return
-    moved = [each for each in event.operands if _was_moved(each[1])]
+    moved = [each for each in event.operands if was_moved(each[1])]
     if not moved or not _stays(frame, path):
         return
     copied, twin, ready = _copied(frame, path), _made_like(frame, path), _made_ready(frame, path)
@@ -111,7 +111,7 @@ def _note_unknown(event: LayerCalled) -> None:
     elif twin is not None:
         step = Step(f"made here, as what `{machine.text_of(twin[1])}` moves", twin[0], of_module=True)
     if step is not None:
-        _meet(frame, state, node, node.func, (step,), moved[0])
+        meet(frame, state, node, node.func, (step,), moved[0])
 
 
 def _copied(frame: Frame, path: str) -> tuple[ast.Call, ast.expr] | None:
@@ -179,7 +179,7 @@ def _makes(values: list[ast.expr], maker: str) -> bool:
     return len(values) == 1 and isinstance(values[0], ast.Call) and dotted_path(values[0].func) == maker
 
 
-def _was_moved(value: Value) -> bool:
+def was_moved(value: Value) -> bool:
     """Whether it is a tensor that the code around has put on an accelerator."""
     return _is_elsewhere(value) and isinstance(value, Tensor) and value.device.origin is not Origin.ARGUMENT
 
@@ -198,16 +198,16 @@ def _is_elsewhere(value: Value) -> bool:
 @once_a_node
 def _kept_here(scope: Scope) -> frozenset[str]:
     """The names of a scope that are bound once, called, and asked only for what leaves a model where it is."""
-    return _kept_names(scope, _left_alone(scope))
+    return kept_names(scope, left_alone(scope))
 
 
 @once_a_node
 def _asked_here(scope: Scope) -> frozenset[str]:
     """The same, where methods that are called leave a model where it is, unless they are those that move."""
-    return _kept_names(scope, _left_alone(scope) | _asked_for_methods(scope))
+    return kept_names(scope, left_alone(scope) | asked_for_methods(scope))
 
 
-def _left_alone(scope: ast.AST) -> set[ast.AST]:
+def left_alone(scope: ast.AST) -> set[ast.AST]:
     """The expressions in a scope that are called, or asked for what leaves a model where it is."""
     found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
     found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
@@ -216,7 +216,7 @@ def _left_alone(scope: ast.AST) -> set[ast.AST]:
     return found
 
 
-def _asked_for_methods(scope: ast.AST) -> set[ast.AST]:
+def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
     """The receivers of calls, but for those that move, and those whose result is asked for something in turn."""
     asked = {each.value for each in nodes_in(scope, ast.Attribute)}
     methods = (call.func for call in nodes_in(scope, ast.Call) if call not in asked)
@@ -224,7 +224,7 @@ def _asked_for_methods(scope: ast.AST) -> set[ast.AST]:
     return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
 
 
-def _kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
+def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
     attributes = nodes_in(scope, ast.Attribute)
     if any(each.attr in _REPLACES and isinstance(each.ctx, ast.Store) for each in attributes):
         return frozenset()
@@ -265,13 +265,13 @@ def _stays(frame: Frame, path: str, of_known_class: bool = False) -> bool:
 @once_a_node
 def _kept_by(node: ast.ClassDef) -> frozenset[str]:
     """The attributes of `self` that a class assigns once, calls, and asks only for what leaves a model where it is."""
-    return _kept_attributes(node, _left_alone(node))
+    return _kept_attributes(node, left_alone(node))
 
 
 @once_a_node
 def _asked_by(node: ast.ClassDef) -> frozenset[str]:
     """The same, where methods that are called leave a model where it is, unless they are those that move."""
-    return _kept_attributes(node, _left_alone(node) | _asked_for_methods(node))
+    return _kept_attributes(node, left_alone(node) | asked_for_methods(node))
 
 
 def _kept_attributes(node: ast.ClassDef, left_alone: set[ast.AST]) -> frozenset[str]:

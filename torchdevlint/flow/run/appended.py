@@ -1,4 +1,4 @@
-"""Lists that an object keeps: what its methods append to one is what another method finds in it."""
+"""Lists and dicts that an object keeps: what its methods put into one is what another method finds in it."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import blurred, join_all
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Seq, Value
+from torchdevlint.flow.state.values import MAX_MEMBERS, UNKNOWN, Map, Seq, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
 def note(frame: Frame, node: ast.expr, value: Value) -> None:
-    """``self.outputs.append(x)``, where `node` is the list."""
+    """``self.outputs.append(x)`` and ``self.outputs[name] = x``, where `node` is the list or dict."""
     name = _own(node)
     if name is not None and frame.owner is not None:
         frame.owner.appended.setdefault(name, {})[node] = value
 
 
 def begins_empty(value: Value | None) -> bool:
-    """Whether every method that assigns the list makes it an empty one."""
-    return isinstance(value, Seq) and value.items == ()
+    """Whether every method that assigns the list or dict makes it an empty one."""
+    empty = isinstance(value, Map) and value.closed and not value.items
+    return empty or (isinstance(value, Seq) and value.items == ())
 
 
 def appenders(info: ClassInfo, name: str) -> tuple[ast.AST, ...]:
-    """The methods of a class that append to the list ``self.name``."""
+    """The methods of a class that put something into the list or dict ``self.name``."""
     return _appenders(info.node).get(name, ())
 
 
 def filled(info: ClassInfo, name: str, empty: Value) -> Value:
-    """The list with what was appended to it, if that is one kind of thing."""
+    """The list or dict with what was put into it, if that is one kind of thing."""
     values = list(info.appended.get(name, {}).values())
     element = blurred(join_all(values))
-    return empty if element == UNKNOWN else Seq(None, element, tuple(dict.fromkeys(values))[:MAX_MEMBERS])
+    if element == UNKNOWN:
+        return empty
+    if isinstance(empty, Map):
+        return Map((), element)
+    return Seq(None, element, tuple(dict.fromkeys(values))[:MAX_MEMBERS])
 
 
 @once_a_node
@@ -44,6 +49,10 @@ def _appenders(node: ast.ClassDef) -> dict[str, tuple[ast.AST, ...]]:
             for call in nodes_in(method, ast.Call):
                 appends = isinstance(call.func, ast.Attribute) and call.func.attr == "append"
                 name = _own(call.func.value) if appends else None  # type: ignore[attr-defined]
+                if name is not None:
+                    found.setdefault(name, {})[method] = None
+            for item in nodes_in(method, ast.Subscript):
+                name = _own(item.value) if isinstance(item.ctx, ast.Store) else None
                 if name is not None:
                     found.setdefault(name, {})[method] = None
     return {name: tuple(methods) for name, methods in found.items()}

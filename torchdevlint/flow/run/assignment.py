@@ -11,6 +11,7 @@ from torchdevlint.flow.events import AttributeAssigned, AttributeRefused, ItemAs
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.held_modules import held_in
 from torchdevlint.flow.kinds.tensor_uses import is_taken_by_torch
+from torchdevlint.flow.run import appended
 from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
@@ -174,6 +175,7 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             if isinstance(each, Tensor):
                 assign_index(frame, state, target, each, position, value_node, value)
     if isinstance(base, Map) and root is not None:
+        appended.note(frame, target.value, UNKNOWN if isinstance(position, Const) else value)
         if isinstance(position, Const):
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
         else:

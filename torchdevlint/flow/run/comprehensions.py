@@ -52,11 +52,16 @@ def dict_comprehension(frame: Frame, node: ast.DictComp, state: State) -> Value:
 
 
 def _leave(node: ast.expr, inner: State, state: State) -> None:
-    """The names of a comprehension are its own, except those that a walrus binds."""
+    """The names of a comprehension are its own, except those that a walrus binds; what it calls may fill containers."""
     state.touched = inner.touched
     for each in inside(node):
         if isinstance(each, ast.NamedExpr) and each.target.id in inner.env:
             state.env[each.target.id] = inner.env[each.target.id]
+    held = [(name, value) for name, value in inner.env.items() if isinstance(value, (Seq, Map))]
+    filled = [name for name, value in held if name in state.env and value is not state.env[name]]
+    if filled:
+        own = {each.id for each in inside(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        state.env.update((name, inner.env[name]) for name in filled if name not in own)
 
 
 def _bind_generators(frame: Frame, generators: list[ast.comprehension], state: State) -> None:

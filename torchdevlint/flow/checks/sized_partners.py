@@ -1,0 +1,95 @@
+"""Operands that were made as large as their partner, of which nothing but that is known: ``x + torch.randn(x.shape)``.
+
+What has a shape and meets a tensor is one, wherever it came from. Code that speaks of devices expects it anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.events import Mixed, Operated
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.knowing_devices import knows_devices
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import is_told_device
+from torchdevlint.flow.state.values import Ref, Site, Step, Tensor, Unknown, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import inside
+
+_OF_DATA = regex(r"data|batch|sample|image|img|frame|audio|wave|collate|augment|transform|preprocess|init|load|read")
+"""Words of what is prepared on the CPU, or before anything moves."""
+_OF_THE_HOST = frozenset({"numpy", "cv2", "PIL", "pandas", "scipy", "skimage", "sklearn", "librosa", "torchaudio"})
+
+
+def _note_operands(event: Operated) -> None:
+    made = [each for each in event.operands if _is_made(each[1])]
+    if not made or len(event.operands) < 2:
+        return
+    frame = event.frame
+    for at, value in event.operands:
+        name = dotted_path(at)
+        if name is None or not _is_unknown(value) or not _may_be_elsewhere(frame, event.state, name):
+            continue
+        for stayed_at, stayed in made:
+            if all(_is_sized_after(site, name) for site in stayed.creations):  # type: ignore[attr-defined]
+                step = Step(f"`{name}` is asked for its shape, so that both go together", at)
+                other = Tensor(Device(Origin.ARGUMENT, name), None, (), (step,))
+                pair = (stayed_at, stayed), (at, other)
+                frame.machine.emit(Mixed(frame, event.state, event.node, event.operation, *pair))  # type: ignore[arg-type]
+                return
+
+
+def _is_made(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.device == DEFAULT and bool(value.creations) and value.ndim != 0
+
+
+def _is_unknown(value: Value) -> bool:
+    """Whether nothing says what it is; or that it is a tensor, and not where."""
+    plain = isinstance(value, Unknown) and value.given is None and not value.made_by
+    return plain or (isinstance(value, Tensor) and value.device == TOP and not value.creations)
+
+
+def _may_be_elsewhere(frame: Frame, state: State, name: str) -> bool:
+    """Whether it is no argument, which others judge, comes from nothing of the host, and its code speaks of devices."""
+    function, root = frame.function, name.partition(".")[0]
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or frame.depth:
+        return False
+    if function in frame.machine.pipeline or root in argument_names(function) - {"self"} or is_bookkeeping(name):
+        return False
+    if _OF_DATA.search(frame.scope.lower()) or _OF_DATA.search(name.lower()):
+        return False
+    if any(_is_of_the_host(frame, state, each) for each in values_by_path(function).get(name, [])):
+        return False
+    owner = frame.owner.node if frame.owner is not None else None
+    return knows_devices(function) or (owner is not None and knows_devices(owner))
+
+
+def _is_of_the_host(frame: Frame, state: State, made: ast.expr) -> bool:
+    """Whether a library of the host made it, or it was brought there: ``x.cpu()``, ``np.f(y)``."""
+    for each in (call for call in inside(made) if isinstance(call, ast.Call)):
+        if isinstance(each.func, ast.Attribute) and each.func.attr in ("cpu", "numpy", "tolist", "from_numpy"):
+            return True
+        called = frame.evaluate(each.func, state) if isinstance(each.func, (ast.Name, ast.Attribute)) else None
+        if isinstance(called, Ref) and called.name.partition(".")[0] in _OF_THE_HOST:
+            return True
+    return False
+
+
+def _is_sized_after(site: Site, name: str) -> bool:
+    if not isinstance(site.node, ast.Call) or is_told_device(site) or site.drawn:
+        return False
+    return any(each == name for each in _sizes_taken(site.node))
+
+
+def _sizes_taken(call: ast.Call) -> Iterator[str]:
+    for each in (node for argument in call.args for node in inside(argument)):
+        if isinstance(each, ast.Attribute) and each.attr in ("shape", "size"):
+            yield dotted_path(each.value) or ""
+
+
+EVENTS = {Operated: _note_operands}
