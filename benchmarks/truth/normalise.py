@@ -28,6 +28,7 @@ _ADVICE = re.compile(
 _FRAMES = re.compile(r"^[ \t]+.*\n", re.MULTILINE)
 _PLACES = (
     (re.compile(r"\s*'[\w:.]+' is only available for these backends: .*", re.DOTALL), ""),
+    (re.compile(r"at \"[^\"]*?([\w.]+)\":\d+"), r"at \1"),
     (re.compile(r"(Tried to allocate) .*", re.DOTALL), r"\1"),
     (re.compile(r"\s*\(?at [\"']?(?:/|\.\./)[^\s\"']+:\d+[\"']?\)?"), ""),
     (re.compile(r"\s*in [\"'](?:/|\.\./)[^\"']+[\"']"), ""),
