@@ -45,6 +45,7 @@ class Loss(nn.Module):
         weights = torch.ones(3).cuda()
         return ((x - y) * mask * weights).sum()
 """
+HERE = "DEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
 CHOSEN = "    net.to(device)\n    y = torch.ones(3, 3, device=device)\n"
 
 
@@ -63,7 +64,7 @@ def test_what_is_written_for_cuda(tmp_path: Path) -> None:
         ("main", "torch.device(", "torch.device('cuda:1') if len(sys.argv) > 2 else torch.device("),
         ("nets", ".cuda()", ".to(DEVICE)"),
         ("nets", 'to("cuda")', "to(choose())"),
-        ("loading", "    net.", "    net.to(DEVICE)\n    net."),
+        ("loading", "\n\ndef read(net, path):\n", "\n\n" + HERE + "\ndef read(net, path):\n    net.to(DEVICE)\n"),
     ],
     ids=["chosen elsewhere", "several GPUs", "a constant", "chosen as often", "the file chooses"],
 )

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from torchdevlint.files import blake2b, content
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignment_of, nodes_in
 from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
 from torchdevlint.syntax.parse import ParseError, parse
@@ -112,8 +112,9 @@ class ModuleFile:
     def exported(self) -> frozenset[str] | None:
         """What ``__all__`` lists, if it is a plain list."""
         for node in self.bindings.get("__all__", ()):
-            if isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
-                return frozenset(str(each.value) for each in node.value.elts if isinstance(each, ast.Constant))
+            listed = assignment_of(node)
+            if listed is not None and isinstance(listed.value, (ast.List, ast.Tuple)):
+                return frozenset(str(each.value) for each in listed.value.elts if isinstance(each, ast.Constant))
         return None
 
     @cached_property

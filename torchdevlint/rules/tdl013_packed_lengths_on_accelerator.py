@@ -75,7 +75,7 @@ from torchdevlint.model import Applicability, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import call_added, fix
 from torchdevlint.rules.wording import code, edit, operand
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignments_in, inside
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -133,7 +133,7 @@ def _sum_of_mask(frame: Frame, node: ast.expr) -> ast.expr | None:
     """``mask.sum(1)``: a mask that `forward` takes is one of its inputs, and so are the lengths that it says."""
     for _ in range(_MAX_HOPS):
         if isinstance(node, ast.Name) and frame.function is not None:
-            places = [each for each in nodes_in(frame.function, ast.Assign) if _binds(each, node.id)]
+            places = [each for each in assignments_in(frame.function) if _binds(each, node.id)]
             if len(places) != 1:
                 return None
             node = places[0].value
@@ -162,7 +162,7 @@ def _holder(frame: Frame, node: ast.expr) -> str | None:
                 return None
             node = node.args[0] if of_torch else node.func.value
         elif isinstance(node, ast.Name) and frame.function is not None:
-            places = [each for each in nodes_in(frame.function, ast.Assign) if _binds(each, node.id)]
+            places = [each for each in assignments_in(frame.function) if _binds(each, node.id)]
             if len(places) != 1:
                 return None
             node = places[0].value
@@ -174,7 +174,7 @@ def _holder(frame: Frame, node: ast.expr) -> str | None:
     return dotted_path(node.value) if isinstance(node, ast.Subscript) and keyed else None
 
 
-def _binds(node: ast.Assign, name: str) -> bool:
+def _binds(node: Assignment, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in node.targets)
 
 

@@ -75,7 +75,7 @@ from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import argument_removed, call_added, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "exception"
@@ -186,11 +186,11 @@ def _listed(frame: Frame, node: ast.expr) -> Iterator[ast.expr]:
             yield from _listed(frame, each) if isinstance(each, ast.Dict) else (each,)
 
 
-def _assignments(frame: Frame, path: str) -> list[ast.Assign]:
+def _assignments(frame: Frame, path: str) -> list[Assignment]:
     """The assignments to a name in the function that is run, in source order."""
     scope = frame.function or frame.machine.tree
     mine = [
-        each for each in nodes_in(scope, ast.Assign) if len(each.targets) == 1 and dotted_path(each.targets[0]) == path
+        each for each in assignments_in(scope) if len(each.targets) == 1 and dotted_path(each.targets[0]) == path
     ]
     return sorted(mine, key=lambda each: each.lineno)
 

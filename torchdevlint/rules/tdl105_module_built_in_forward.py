@@ -75,7 +75,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -217,7 +217,8 @@ def _is_made_each_time(function: FunctionNode, made: ast.Call) -> bool:
     """Whether every call of the function comes to the assignment: it is under no condition, and behind no return."""
     body = [] if isinstance(function, ast.Lambda) else function.body
     for statement in body:
-        if isinstance(statement, ast.Assign) and statement.value is made:
+        assigned = assignment_of(statement)
+        if assigned is not None and assigned.value is made:
             return True
         if nodes_in(statement, ast.Return):
             return False

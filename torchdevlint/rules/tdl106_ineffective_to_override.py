@@ -99,7 +99,7 @@ from torchdevlint.flow.state.joins import alternatives, is_number
 from torchdevlint.flow.state.machine import FunctionNode, Machine
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Obj, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
-from torchdevlint.source.nodes import below, nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, below, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "override"
@@ -269,8 +269,8 @@ def _check_kept_devices(machine: Machine, info: ClassInfo) -> None:
         return
     if {"to", "cuda", "_apply"} & info.all_methods.keys():
         return
-    for statement in init.body:
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    for statement in map(assignment_of, init.body):
+        if statement is None or len(statement.targets) != 1:
             continue
         path = dotted_path(statement.targets[0]) or ""
         attribute = path.removeprefix("self.")
@@ -280,9 +280,11 @@ def _check_kept_devices(machine: Machine, info: ClassInfo) -> None:
         if used is None or _is_written_again(machine, attribute, statement.targets[0]):
             continue
         fact = partial(
-            IneffectiveMove, machine.span_of(statement), "kept", info.name, attribute, machine.span_of(used), attribute
+            IneffectiveMove,
+            machine.span_of(statement.node),
+            *("kept", info.name, attribute, machine.span_of(used), attribute),
         )
-        machine.record_anyway(("override", "kept", statement), fact)
+        machine.record_anyway(("override", "kept", statement.node), fact)
 
 
 def _is_placed(init: FunctionNode) -> bool:
@@ -327,7 +329,7 @@ def _makes_all_layers(info: ClassInfo) -> bool:
     if len(info.mro) > 1 or not info.makes_layers:
         return False
     given = {each.arg for each in (*init.args.args, *init.args.kwonlyargs)}
-    for statement in nodes_in(init, ast.Assign):
+    for statement in assignments_in(init):
         attribute = (dotted_path(statement.targets[0]) or "").removeprefix("self.")
         held = info.attributes.get(attribute)
         if isinstance(statement.value, ast.Name) and statement.value.id in given and not is_number(held or UNKNOWN):

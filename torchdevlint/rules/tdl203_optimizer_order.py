@@ -76,7 +76,7 @@ from torchdevlint.model import Applicability, Note, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, reordered
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import Assignment, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = None
@@ -206,7 +206,7 @@ def _speaks_of_devices(made: ast.expr) -> bool:
     return not isinstance(made, ast.Call) or bool(moves) or any(map(mentions_device, words + attributes))
 
 
-def _assignments(frame: Frame, path: str) -> list[ast.Assign]:
+def _assignments(frame: Frame, path: str) -> list[Assignment]:
     scope = frame.function or frame.machine.tree
     return [each for each in assignments_by_path(scope).get(path, ()) if len(each.targets) == 1]
 

@@ -64,7 +64,7 @@ from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import attribute_renamed, fix
 from torchdevlint.rules.wording import code, edit
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -197,12 +197,9 @@ def _written(frame: Frame, node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _assigned(scope: ast.AST, path: str) -> Iterator[ast.expr]:
-    for each in nodes_in(scope, ast.Assign):
+    for each in assignments_in(scope):
         if any(dotted_path(target) == path for target in each.targets):
             yield each.value
-    for annotated in nodes_in(scope, ast.AnnAssign):
-        if annotated.value is not None and dotted_path(annotated.target) == path:
-            yield annotated.value
 
 
 def _options(tree: ast.Module, path: str) -> Iterator[ast.expr]:

@@ -67,7 +67,7 @@ from torchdevlint.flow.vouch.names import means_the_same
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import call_added, fix, replaced
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 SEVERITY = Severity.ERROR
 EXECUTION = "operation"
@@ -262,7 +262,7 @@ def _places(info: ClassInfo) -> bool:
 def _names_of(tree: ast.Module, call: ast.Call) -> frozenset[str]:
     """The last parts of the names for a wrapped model and its wrapper, and of what holds it inside."""
     names = {_last(call.args[0]), "module"}
-    for assign in nodes_in(tree, ast.Assign):
+    for assign in assignments_in(tree):
         if assign.value is call or call in nodes_in(assign.value, ast.Call):
             names.update(_last(target) for target in assign.targets)
     return frozenset(names - {""})

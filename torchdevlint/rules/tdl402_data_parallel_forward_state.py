@@ -88,7 +88,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Dev, Library, Obj, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, inside, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = "exception"
@@ -266,7 +266,7 @@ def _meets_layers(method: ast.AST, call: ast.Call) -> bool:
     """Whether what `call` gives, or a name for it, is an argument of a layer of ``self``."""
     names = {
         target.id
-        for assign in nodes_in(method, ast.Assign)
+        for assign in assignments_in(method)
         if assign.value is call
         for target in assign.targets
         if isinstance(target, ast.Name)
@@ -281,7 +281,7 @@ def _meets_layers(method: ast.AST, call: ast.Call) -> bool:
 
 def _writes(frame: Frame, info: ClassInfo, methods: list[ast.AST]) -> Iterator[_Lost]:
     """Attributes of ``self`` that forward writes and that are read after it: the next call, or other code, reads."""
-    stores: dict[str, list[tuple[ast.AST, ast.stmt]]] = {}
+    stores: dict[str, list[tuple[ast.AST, ast.stmt | ast.expr]]] = {}
     for method in methods:
         for target, statement in _stores(method):
             stores.setdefault(target.attr, []).append((method, statement))
@@ -289,8 +289,9 @@ def _writes(frame: Frame, info: ClassInfo, methods: list[ast.AST]) -> Iterator[_
         method, statement = found[0]
         if any(_is_under_test(each, at, name) for each, at in found):
             continue
-        if isinstance(statement, ast.Assign):
-            carried = len(found) == 1 and _feeds_itself(info, statement, name)
+        assigned = assignment_of(statement)
+        if assigned is not None:
+            carried = len(found) == 1 and _feeds_itself(info, assigned.value, name)
         elif _starts_as_number(info, name):
             carried = _is_read(info, name)
         else:
@@ -299,13 +300,13 @@ def _writes(frame: Frame, info: ClassInfo, methods: list[ast.AST]) -> Iterator[_
             yield _Lost("write", f"self.{name}", statement, info)
 
 
-def _stores(method: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt]]:
+def _stores(method: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt | ast.expr]]:
     """The attributes of ``self`` that a method assigns, with the statements, in their order."""
-    found: list[tuple[ast.Attribute, ast.stmt]] = []
-    for assign in nodes_in(method, ast.Assign):
+    found: list[tuple[ast.Attribute, ast.stmt | ast.expr]] = []
+    for assign in assignments_in(method):
         for target in assign.targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
-            found += [(each, assign) for each in parts if isinstance(each, ast.Attribute)]
+            found += [(each, assign.node) for each in parts if isinstance(each, ast.Attribute)]
     for update in nodes_in(method, ast.AugAssign):
         if isinstance(update.target, ast.Attribute):
             found.append((update.target, update))
@@ -313,7 +314,7 @@ def _stores(method: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt]]:
     return (each for each in found if dotted_path(each[0].value) == "self")
 
 
-def _is_under_test(method: ast.AST, statement: ast.stmt, name: str) -> bool:
+def _is_under_test(method: ast.AST, statement: ast.stmt | ast.expr, name: str) -> bool:
     """Whether a test that asks for the attribute decides about the write: a cache is made anew where it is lost."""
     for test in nodes_in(method, ast.If):
         asks = any(dotted_path(each) == f"self.{name}" for each in inside(test.test))
@@ -327,7 +328,7 @@ def _starts_as_number(info: ClassInfo, name: str) -> bool:
     init = info.all_methods.get("__init__")
     values = [
         assign.value
-        for assign in (nodes_in(init[1], ast.Assign) if init is not None else [])
+        for assign in (assignments_in(init[1]) if init is not None else [])
         if any(dotted_path(target) == f"self.{name}" for target in assign.targets)
     ]
     return len(values) == 1 and isinstance(values[0], ast.Constant) and isinstance(values[0].value, (int, float))
@@ -342,12 +343,12 @@ def _is_read(info: ClassInfo, name: str) -> bool:
     )
 
 
-def _feeds_itself(info: ClassInfo, statement: ast.Assign, name: str) -> bool:
+def _feeds_itself(info: ClassInfo, value: ast.expr, name: str) -> bool:
     """``self.h = f(x, self.h)``: each call goes on where the one before it ended.
 
     What is only brought to where the input is (``self.mean = self.mean.type_as(x)``) is brought there by each call.
     """
-    path, value = f"self.{name}", statement.value
+    path = f"self.{name}"
     moved = value.func if isinstance(value, ast.Call) else None
     if isinstance(moved, ast.Attribute) and moved.attr in torch_api.CONVERSIONS and dotted_path(moved.value) == path:
         return False

@@ -71,7 +71,7 @@ from torchdevlint.flow.state.values import Cls, Const, Map, Ref, Unknown, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import cut_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 SEVERITY = Severity.WARNING
 EXECUTION = None
@@ -165,7 +165,7 @@ def _is_part(frame: Frame, move: ast.Call, model: ast.expr) -> bool:
     """Whether a move is a part of a statement that still does something without it."""
     scope, path = frame.function or frame.machine.tree, dotted_path(model)
     alone = any(each.value is move for each in nodes_in(scope, ast.Expr))
-    back = (each.targets for each in nodes_in(scope, ast.Assign) if each.value is move)
+    back = (each.targets for each in assignments_in(scope) if each.value is move)
     return not alone and not any(path is not None and path == dotted_path(one) for each in back for one in each)
 
 
@@ -177,7 +177,7 @@ def _load_of(frame: Frame, node: ast.Call, model: ast.expr) -> ast.Call | None:
     scope = frame.function or frame.machine.tree
     before = [
         assign
-        for assign in nodes_in(scope, ast.Assign)
+        for assign in assignments_in(scope)
         if assign.lineno < node.lineno and any(_binds(target, path) for target in assign.targets)
     ]
     if not before:
@@ -185,9 +185,9 @@ def _load_of(frame: Frame, node: ast.Call, model: ast.expr) -> ast.Call | None:
     last = max(before, key=lambda each: each.lineno)
     tests = [test for kind in (ast.If, ast.IfExp) for test in nodes_in(scope, kind)]
     for test in tests:
-        if _is_within(test, last) and not _is_same_arm(test, last, node):
+        if _is_within(test, last.node) and not _is_same_arm(test, last.node, node):
             return None
-        if _is_within(test, node) and not _is_within(test, last) and not _asks_for_accelerator(test):
+        if _is_within(test, node) and not _is_within(test, last.node) and not _asks_for_accelerator(test):
             return None
     return _load_in(last.value)
 
@@ -256,7 +256,7 @@ def _is_8bit(frame: Frame, node: ast.expr) -> bool:
     """``BitsAndBytesConfig(load_in_8bit=True)``, here or under a name that is bound once."""
     if isinstance(node, ast.Name):
         scope = frame.function or frame.machine.tree
-        bound = [each.value for each in nodes_in(scope, ast.Assign) if any(_binds(t, node.id) for t in each.targets)]
+        bound = [each.value for each in assignments_in(scope) if any(_binds(t, node.id) for t in each.targets)]
         return len(bound) == 1 and not isinstance(bound[0], ast.Name) and _is_8bit(frame, bound[0])
     if not isinstance(node, ast.Call) or (dotted_path(node.func) or "").rpartition(".")[2] != "BitsAndBytesConfig":
         return False

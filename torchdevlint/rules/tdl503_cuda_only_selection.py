@@ -64,7 +64,7 @@ from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, nodes_in
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -140,8 +140,8 @@ def _note_branches(event: Branched) -> None:
     """``if torch.cuda.is_available(): device = "cuda"``, with ``else: device = "cpu"``, or with that before it."""
     frame, state, node = event.frame, event.state, event.node
     for one in node.body:
-        if isinstance(one, ast.Assign):
-            _note_built(frame, state, node.test, one.value, one)
+        if (assigned := assignment_of(one)) is not None:
+            _note_built(frame, state, node.test, assigned.value, one)
     if frame.machine.words & _OTHERS or len(node.body) != 1 or len(node.orelse) > 1:
         return
     name, value = _bound(node.body[0])
@@ -153,8 +153,9 @@ def _note_branches(event: Branched) -> None:
 
 
 def _bound(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        return dotted_path(statement.targets[0]), statement.value
+    assigned = assignment_of(statement)
+    if assigned is not None and len(assigned.targets) == 1:
+        return dotted_path(assigned.targets[0]), assigned.value
     if isinstance(statement, ast.Return) and statement.value is not None:
         return "return", statement.value
     return None, None
@@ -211,7 +212,7 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
 
 def _is_bound_to_question(frame: Frame, path: str) -> bool:
     for scope in (frame.function, frame.machine.tree):
-        found = [] if scope is None else nodes_in(scope, ast.Assign)
+        found = [] if scope is None else assignments_in(scope)
         values = [each.value for each in found if dotted_path(each.targets[0]) == path]
         if values:
             calls = [*nodes_in(values[0], ast.Call), *([values[0]] if isinstance(values[0], ast.Call) else ())]

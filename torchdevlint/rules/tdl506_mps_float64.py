@@ -58,7 +58,7 @@ from torchdevlint.flow.state.values import Ref, Tensor, Value
 from torchdevlint.model import Applicability, Fix, Note, Report, Severity, Span
 from torchdevlint.rules.edits import fix, replaced
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -185,7 +185,7 @@ def _bound(frame: Frame, path: str) -> ast.expr | None:
     """What the only assignment to a name binds it to."""
     scopes = (frame.owner.node,) if path.startswith("self.") and frame.owner is not None else ()
     for scope in (*scopes, frame.function, frame.machine.tree):
-        found = [] if scope is None else nodes_in(scope, ast.Assign)
+        found = [] if scope is None else assignments_in(scope)
         values = [each.value for each in found if dotted_path(each.targets[0]) == path]
         if values:
             return values[0] if len(values) == 1 else None

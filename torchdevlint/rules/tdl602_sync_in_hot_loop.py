@@ -68,7 +68,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Tensor, Unknown, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, below, inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ADVICE
 EXECUTION = None
@@ -185,7 +185,8 @@ def _tests(loop: _Loop) -> Iterator[ast.expr]:
 
 
 def _bound_by(statement: ast.stmt) -> set[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    assigned = assignment_of(statement)
+    targets = assigned.targets if assigned is not None else []
     return {each.id for target in targets for each in inside(target) if isinstance(each, ast.Name)}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 _PLAIN = frozenset(
     "arg attr conversion ctx is_async kwd_attrs level module name op ops rest simple str type_comment "
@@ -111,6 +111,48 @@ def is_below(node: ast.AST, scope: ast.AST) -> bool:
 def own_nodes_in(scope: ast.AST, kind: type[Node]) -> list[Node]:
     """The same without what is inside of functions and classes that are defined in `scope`."""
     return _walked_alone(scope).get(kind, [])
+
+
+class Assignment(NamedTuple):
+    """What binds targets to a value: ``a = b = v``, ``a: T = v``, ``(a := v)``."""
+
+    targets: list[ast.expr]
+    value: ast.expr
+    node: ast.Assign | ast.AnnAssign | ast.NamedExpr
+
+    @property
+    def lineno(self) -> int:
+        return self.node.lineno
+
+
+def assignment_of(node: ast.AST | None) -> Assignment | None:
+    """What a node assigns, where it does; an annotation alone (``a: T``) assigns nothing."""
+    if isinstance(node, ast.Assign):
+        return Assignment(node.targets, node.value, node)
+    if isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        return Assignment([node.target], node.value, node)
+    return None
+
+
+@once_a_node
+def assignments_in(scope: ast.AST) -> list[Assignment]:
+    """The assignments below `scope`, whichever way they are written, nearer ones first."""
+    return _assignments(_walked(scope)[0], scope)
+
+
+@once_a_node
+def own_assignments_in(scope: ast.AST) -> list[Assignment]:
+    """The same without what is inside of functions and classes that are defined in `scope`."""
+    return _assignments(_walked_alone(scope), scope)
+
+
+def _assignments(nodes: dict[type, list[Any]], scope: ast.AST) -> list[Assignment]:
+    found = nodes.get(ast.Assign, [])
+    other = [*nodes.get(ast.AnnAssign, ()), *nodes.get(ast.NamedExpr, ())]
+    if other:
+        wanted = {id(each) for each in (*found, *other)}
+        found = [each for each in inside(scope) if id(each) in wanted and each is not scope]
+    return [made for each in found if (made := assignment_of(each)) is not None]
 
 
 @once_a_node

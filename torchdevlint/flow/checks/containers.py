@@ -33,7 +33,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
 
 
 def _note_assignment(event: AttributeAssigned) -> None:
@@ -138,7 +138,7 @@ def _kind(info: ClassInfo, place: ast.AST, value: Value) -> str:
 
 
 def _assigned_at(info: ClassInfo, place: ast.AST) -> ast.expr | None:
-    assigned = (each for one in info.mro for each in nodes_in(one.node, ast.Assign) if each.targets[0] is place)
+    assigned = (each for one in info.mro for each in assignments_in(one.node) if each.targets[0] is place)
     return next((each.value for each in assigned), None)
 
 
@@ -201,7 +201,7 @@ _MADE = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
 def _replaceable(machine: Machine, info: ClassInfo, attribute: str, value: Value, holds: str) -> ast.expr | None:
     """What is assigned to the attribute, if it is made there and used in no way that only a list or dict can be."""
     assign = only_assignment(info, attribute)
-    made = None if assign is None else assign.value
+    made = assign.value if assign and isinstance(assign.node, ast.Assign) else None  # an annotation asks for a list
     if not isinstance(made, _MADE) or holds != held_in(value, 1):
         return None
     if isinstance(value, Map) and not (isinstance(made, ast.Dict) and made.keys and all(map(_is_name, made.keys))):
@@ -263,9 +263,9 @@ def _wraps_what_is_none(info: ClassInfo, attribute: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id in wrapped for each in values)
 
 
-def _assignments(info: ClassInfo, attribute: str) -> list[ast.Assign]:
+def _assignments(info: ClassInfo, attribute: str) -> list[Assignment]:
     """All assignments to an attribute in the class and its bases."""
-    assigns = (each for one in info.mro for each in nodes_in(one.node, ast.Assign))
+    assigns = (each for one in info.mro for each in assignments_in(one.node))
     return [each for each in assigns if dotted_path(each.targets[0]) == f"self.{attribute}"]
 
 
@@ -319,7 +319,7 @@ def _lists_members(value: ast.expr, info: ClassInfo) -> bool:
     )
     kept = {
         node.value.id
-        for node in nodes_in(info.node, ast.Assign)
+        for node in assignments_in(info.node)
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Attribute)
     }
     return bool(parts) and all(
@@ -331,7 +331,7 @@ def _mentions(node: ast.expr, attribute: str, info: ClassInfo, place: ast.AST) -
     local = next(
         (
             contents.source_of(each.value)
-            for each in nodes_in(info.node, ast.Assign)
+            for each in assignments_in(info.node)
             if each.targets[0] is place
         ),
         None,

@@ -19,7 +19,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import NO_MODULE, ClassInfo, is_module_class
 from torchdevlint.flow.state.values import Cls
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _LAYER_WORDS = tuple(
     "Attention Block Cell Conv Decoder Embedding Encoder Generator Kernel LSTM Linear MLP Network Net".split()
@@ -57,7 +57,7 @@ class Built(Struct, frozen=True):
                 if more is None:
                     return None
                 found += more
-        for node in nodes_in(self.method, ast.Assign):
+        for node in assignments_in(self.method):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and dotted_path(target.value) == path:
                     found.append(node.value)

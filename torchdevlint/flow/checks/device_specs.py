@@ -17,7 +17,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Library, Obj, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import is_read_otherwise
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 CONTEXT = "torch.cuda.device"
 _STRING = regex(r"([A-Za-z_]+)(?::(?:0|[1-9][0-9]*))?", re.ASCII)
@@ -253,7 +253,7 @@ def _written(frame: Frame, node: ast.expr) -> ast.expr:
             continue
         values = [
             each.value
-            for each in nodes_in(scope, ast.Assign)
+            for each in assignments_in(scope)
             if any(dotted_path(target) == path for target in each.targets)
         ]
         if values:

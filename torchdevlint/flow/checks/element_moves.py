@@ -10,7 +10,7 @@ from torchdevlint.flow.kinds.element_calls import bound_by
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignment_of, assignments_in, nodes_in
 
 _GIVES_NO_ELEMENT = frozenset("append insert extend update keys".split())
 _DEFERRED = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -54,7 +54,7 @@ class _Method:
                 inside = set(ast.walk(loop.iter))
                 self.sources.update(each for each in mentions if each in inside)
             self.names |= bound
-        for assignment in nodes_in(node, ast.Assign):
+        for assignment in assignments_in(node):
             value = _moved_by(assignment.value) or assignment.value
             if isinstance(value, ast.Subscript) and dotted_path(value.value) == self.path:
                 self.names.update(each.id for each in assignment.targets if isinstance(each, ast.Name))
@@ -91,7 +91,8 @@ class _Method:
         parent = self.parents[use]
         if isinstance(parent, ast.Attribute) and parent.attr in torch_api.MOVE_METHODS:
             return self.is_receiver(use)
-        named = isinstance(parent, ast.Assign) and all(isinstance(each, ast.Name) for each in parent.targets)
+        assigned = assignment_of(parent)
+        named = assigned is not None and all(isinstance(each, ast.Name) for each in assigned.targets)
         if named and isinstance(use, ast.Subscript):
             return True
         return self._comes_after_a_move(use)
@@ -126,10 +127,11 @@ class _Method:
         return []
 
     def _moves(self, statement: ast.stmt, spelled: str) -> bool:
-        if not isinstance(statement, (ast.Expr, ast.Assign)):
+        assigned = assignment_of(statement)
+        value = statement.value if isinstance(statement, ast.Expr) else assigned.value if assigned is not None else None
+        if value is None:
             return False
-        value = statement.value
-        targets = [ast.unparse(each) for each in getattr(statement, "targets", [])]
+        targets = [ast.unparse(each) for each in (assigned.targets if assigned is not None else ())]
         moved = _moved_by(value)
         if moved is not None:
             return spelled in targets or spelled == ast.unparse(moved)

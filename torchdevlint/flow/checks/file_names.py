@@ -14,7 +14,7 @@ from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
 
 Scopes = Sequence[ast.AST]
 """A function with all that are around it and the module, nearest first."""
@@ -291,11 +291,9 @@ def _row(node: ast.AST) -> int:
 def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     """What names of a scope are assigned or opened as; None for what else they are bound to."""
     bound: list[tuple[ast.expr, ast.expr | None]] = []
-    bound += [(target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets]
-    bound += [(each.target, each.value) for each in own_nodes_in(scope, ast.AnnAssign) if each.value is not None]
+    bound += [(target, each.value) for each in own_assignments_in(scope) for target in each.targets]
     bound += [(each.target, value) for each in own_nodes_in(scope, ast.For) for value in _rounds(each.iter)]
     bound += [(each.target, None) for each in own_nodes_in(scope, ast.AugAssign)]
-    bound += [(each.target, None) for each in own_nodes_in(scope, ast.NamedExpr)]
     items = [item for each in own_nodes_in(scope, ast.With) for item in each.items]
     bound += [(item.optional_vars, item.context_expr) for item in items if item.optional_vars is not None]
     found: dict[str, list[ast.expr | None]] = {}

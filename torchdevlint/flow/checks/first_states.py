@@ -24,7 +24,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Map, Seq, Site, Step, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
 _STATE = regex(
     r"_?(?:(?:get|make|create|build)_)?(?:init|initial|initiali[sz]e|zero|start|begin|empty)_?"
@@ -103,7 +103,7 @@ def _is_meant_there(frame: Frame, owner: ClassInfo, function: ast.FunctionDef) -
 def _known_place(owner: ClassInfo) -> ast.expr | None:
     """An expression of the class for one of its parameters or layers, or for its device."""
     for info in owner.mro:
-        for call in nodes_in(info.node, ast.Assign):
+        for call in assignments_in(info.node):
             target = call.targets[0]
             made = info.public_name(call.value.func) if isinstance(call.value, ast.Call) else None
             if (dotted_path(target) or "").startswith("self.") and (made or "").startswith("torch.nn."):

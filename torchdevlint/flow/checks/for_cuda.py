@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name, mentions_cuda
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node, own_nodes_in
 
 _SETS_UP = frozenset({"setUp", "setUpClass", "setUpModule", "setup_method", "setup_class", "setup_module", "setup"})
 _SKIPS = regex(r"(?:^|\.)(?:skip|skipTest|SkipTest)$")
@@ -64,7 +64,7 @@ def _is_skipped(scope: ast.Module | ast.ClassDef) -> bool:
 
 
 def _assigned_on_top(scope: ast.Module | ast.ClassDef) -> list[ast.expr]:
-    return [each.value for each in scope.body if isinstance(each, ast.Assign)]
+    return [each.value for each in map(assignment_of, scope.body) if each is not None]
 
 
 def _skips(body: Iterable[ast.stmt]) -> bool:

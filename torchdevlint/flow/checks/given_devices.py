@@ -20,7 +20,17 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Dev, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import (
+    Assignment,
+    assignment_of,
+    assignments_in,
+    inside,
+    is_inside,
+    nodes_in,
+    once_a_node,
+    own_assignments_in,
+    own_nodes_in,
+)
 
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
@@ -85,18 +95,18 @@ def _in_a_name(frame: Frame, state: State) -> Iterator[Given]:
         if _FOR_SOMETHING_ELSE.search(name) or name in _on_the_cpu_by_default(frame.function):
             continue
         if isinstance(value, Choice) and mentions_device(name) and _is_chosen([each for _, each in value.alternatives]):
-            bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
+            bound = next((each for each in assignments_in(frame.function) if _binds(each, name)), None)
             if bound is not None:
-                yield Given(name, f"`{name}` is chosen here", bound)
+                yield Given(name, f"`{name}` is chosen here", bound.node)
         if not isinstance(value, Dev) or value.device.origin is Origin.LITERAL:
             continue
         if value.device == Device(Origin.EXPRESSION, name):
             yield Given(name, f"the function is given `{name}`", frame.function)
         if mentions_device(name):
-            bound = next((each for each in nodes_in(frame.function, ast.Assign) if _binds(each, name)), None)
+            bound = next((each for each in assignments_in(frame.function) if _binds(each, name)), None)
             taken = bound is not None and isinstance(bound.value, ast.Attribute) and bound.value.attr == "device"
             if bound is not None and (taken or value.device.origin in _KNOWN):
-                yield Given(name, f"`{name}` is the device here", bound)
+                yield Given(name, f"`{name}` is the device here", bound.node)
 
 
 def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
@@ -109,7 +119,7 @@ def _on_the_cpu_by_default(function: FunctionNode) -> frozenset[str]:
     )
 
 
-def _binds(node: ast.Assign, name: str) -> bool:
+def _binds(node: Assignment, name: str) -> bool:
     return any(dotted_path(target) == name for target in node.targets)
 
 
@@ -148,8 +158,8 @@ def _is_kept_on_cpu(frame: Frame, path: str) -> bool:
         return False
     names = _on_the_cpu_by_default(init)
     return bool(names) and any(
-        dotted_path(node.targets[0]) == path and bool(names & {each.id for each in nodes_in(node, ast.Name)})
-        for node in nodes_in(init, ast.Assign)
+        dotted_path(node.targets[0]) == path and bool(names & {each.id for each in nodes_in(node.node, ast.Name)})
+        for node in assignments_in(init)
     )
 
 
@@ -171,10 +181,10 @@ def _of_self(frame: Frame, state: State) -> Iterator[Given]:
                 and not _is_kept_on_cpu(frame, path)
             ):
                 yield Given(path, "the object knows its device", each)
-        for node in nodes_in(info.node, ast.Assign):
+        for node in assignments_in(info.node):
             path = dotted_path(node.targets[0]) or ""
             if path.startswith("self.") and mentions_device(path[5:]) and _is_choice(node.value):
-                yield Given(path, "the object has chosen its device", node)
+                yield Given(path, "the object has chosen its device", node.node)
         yield from _given_to(frame, info)
 
 
@@ -182,12 +192,12 @@ def _given_to(frame: Frame, info: ClassInfo) -> Iterator[Given]:
     """``self.device = device`` of an argument of ``__init__``."""
     init = info.methods.get("__init__")
     parameters = set() if init is None else set(argument_names(init)) - _on_the_cpu_by_default(init)
-    for node in () if init is None else nodes_in(init, ast.Assign):
+    for node in () if init is None else assignments_in(init):
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name in parameters and name.rpartition("_")[2] == "device" and not _FOR_SOMETHING_ELSE.search(name):
             path = dotted_path(node.targets[0]) or ""
             if path in ("self.device", "self._device"):
-                yield Given(path, "the object is given its device", node)
+                yield Given(path, "the object is given its device", node.node)
 
 
 def _is_of_a_part(info: ClassInfo, path: str) -> bool:
@@ -248,21 +258,21 @@ def _chosen(frame: Frame, scope: ast.AST) -> Iterator[Given]:
 
 @once_a_node
 def _chosen_in(scope: ast.AST) -> tuple[Given, ...]:
-    return tuple(_choices(own_nodes_in(scope, ast.Assign)))
+    return tuple(_choices(own_assignments_in(scope)))
 
 
 @once_a_node
 def _chosen_on_top(module: ast.Module) -> tuple[Given, ...]:
-    return tuple(_choices(module.body))
+    return tuple(_choices(each for each in map(assignment_of, module.body) if each is not None))
 
 
-def _choices(statements: Iterable[ast.stmt]) -> Iterator[Given]:
-    for node in statements:
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
+def _choices(assignments: Iterable[Assignment]) -> Iterator[Given]:
+    for node in assignments:
+        if not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
             continue
         name = node.targets[0].id
         if mentions_device(name):
-            yield Given(name, f"`{name}` is chosen here", node)
+            yield Given(name, f"`{name}` is chosen here", node.node)
 
 
 @once_a_node
@@ -284,8 +294,8 @@ def _bound_in(body: list[ast.stmt]) -> dict[str, ast.expr]:
     """What the statements of a block assign to plain names."""
     return {
         each.targets[0].id: each.value
-        for each in body
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+        for each in map(assignment_of, body)
+        if each is not None and isinstance(each.targets[0], ast.Name)
     }
 
 
@@ -324,11 +334,11 @@ def _of_kept_model(frame: Frame, state: State) -> Iterator[Given]:
     if owner is None or init is None or owner.is_module or not _is_visible(frame, state, "self"):
         return
     parameters = argument_names(init)
-    for node in nodes_in(init, ast.Assign):
+    for node in assignments_in(init):
         path = dotted_path(node.targets[0]) or ""
         if not path.startswith("self.") or not isinstance(node.value, ast.Name) or node.value.id not in parameters:
             continue
         names = (path, node.value.id)
         uses = {each.attr for each in nodes_in(owner.node, ast.Attribute) if dotted_path(each.value) in names}
         if uses & _OF_MODULES and not uses & {"to", "cuda", "device", "module"}:
-            yield Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node)
+            yield Given(f"next({path}.parameters()).device", f"the object is given `{path}`", node.node)

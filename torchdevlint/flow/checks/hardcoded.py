@@ -20,7 +20,7 @@ from torchdevlint.flow.state.machine import Frame, Machine
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _CUDA = regex(r"cuda(?::(\d{1,3}))?")
 _PLACES = frozenset({"device", "map_location", "device_map"})
@@ -147,7 +147,7 @@ def _record(frame: Frame, state: State, named: Named) -> None:
 
 @once_a_node
 def _assigned(tree: ast.Module) -> frozenset[ast.expr]:
-    return frozenset(each.value for each in nodes_in(tree, ast.Assign))
+    return frozenset(each.value for each in assignments_in(tree))
 
 
 def _chosen(tree: ast.Module, at: ast.AST) -> ast.expr | None:

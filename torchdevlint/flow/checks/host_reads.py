@@ -32,7 +32,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import is_inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in
 
 _LIBRARIES = ("numpy.", "matplotlib.", "sklearn.", "scipy.", "cv2.", "PIL.", "pandas.", "skimage.", "seaborn.")
 """What reads a tensor through NumPy."""
@@ -239,7 +239,7 @@ def _is_array(frame: Frame, node: ast.expr, state: State) -> bool:
         return False
     values = [
         each.value
-        for each in nodes_in(scope, ast.Assign)
+        for each in assignments_in(scope)
         if any(isinstance(target, ast.Name) and target.id == node.id for target in each.targets)
     ]
     return bool(values) and all(_makes_array(frame, each, state) for each in values)

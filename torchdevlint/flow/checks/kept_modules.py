@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
     "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
@@ -27,7 +27,7 @@ def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
     else:
         owners = (each for each in nodes_in(tree, ast.ClassDef) if is_inside(scopes[0], each))
         around = next(owners, tree)
-        bound = (each for each in nodes_in(around, ast.Assign) if path in tuple(map(dotted_path, each.targets)))
+        bound = (each for each in assignments_in(around) if path in tuple(map(dotted_path, each.targets)))
         values = [each.value for each in bound]
     given = (one for each in nodes_in(around, ast.Call) for one in (*each.args, *(key.value for key in each.keywords)))
     makes = all(isinstance(each, ast.Call) and last_name(each.func)[:1].isupper() for each in values)
@@ -99,7 +99,7 @@ def _modules(tree: ast.Module) -> frozenset[str]:
     """The names that a file asks for parameters and modes, or binds to what a class makes."""
     callees = (each.func for each in nodes_in(tree, ast.Call))
     found = [each.value for each in callees if isinstance(each, ast.Attribute) and each.attr in _OF_MODULES]
-    for each in nodes_in(tree, ast.Assign):
+    for each in assignments_in(tree):
         made = last_name(each.value.func) if isinstance(each.value, ast.Call) else ""
         if made[:1].isupper() and not made.endswith("Tensor"):
             found += each.targets

@@ -21,7 +21,7 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import FunctionNode
 from torchdevlint.flow.state.values import Ref, Tensor, Unknown, Value
-from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, own_nodes_in
 
 
 def _note_placed(event: Placed) -> None:
@@ -93,7 +93,7 @@ def is_as_large(function: ast.AST, place: ast.AST, name: str) -> bool:
     used = _names_in(place)
     if name in used:
         return True
-    for assignment in nodes_in(function, ast.Assign):
+    for assignment in assignments_in(function):
         bound = {each for target in assignment.targets for each in _names_in(target)}
         if bound & used and name in _names_in(assignment.value):
             return True

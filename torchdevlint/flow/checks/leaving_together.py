@@ -18,7 +18,7 @@ from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside
 
 _FILLED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "eye"})
 """Factories of what is calculated with; ranges and drawn numbers are as often indices."""
@@ -91,7 +91,7 @@ def _is_sized(function: FunctionNode, node: ast.AST) -> bool:
     sizes = {each.id for argument in node.args for each in inside(argument) if isinstance(each, ast.Name)}
     if any(_asks_for_size(argument) for argument in node.args):
         return True
-    bound = (each for each in nodes_in(function, ast.Assign) if _asks_for_size(each.value))
+    bound = (each for each in assignments_in(function) if _asks_for_size(each.value))
     targets = (target for each in bound for target in each.targets)
     names = {one.id for target in targets for one in inside(target) if isinstance(one, ast.Name)}
     return not names.isdisjoint(sizes)

@@ -16,7 +16,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import DATASET_FILE, Ref
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
@@ -93,7 +93,7 @@ def _bindings(scope: ast.AST) -> tuple[dict[ast.expr, set[str]], dict[str, list[
     """The names that each value is assigned to, and the lines on which each name is assigned to."""
     names: dict[ast.expr, set[str]] = {}
     lines: dict[str, list[int]] = {}
-    for node in nodes_in(scope, ast.Assign):
+    for node in assignments_in(scope):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 names.setdefault(node.value, set()).add(target.id)
@@ -226,7 +226,7 @@ def _is_plain_data(saved: ast.expr, method: ast.AST) -> bool:
 def _assigned(scope: ast.AST, name: str) -> list[ast.expr]:
     return [
         node.value
-        for node in nodes_in(scope, ast.Assign)
+        for node in assignments_in(scope)
         if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
     ]
 

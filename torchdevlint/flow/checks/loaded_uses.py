@@ -16,7 +16,7 @@ from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Ref
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _OF_TEXT = frozenset("split strip lower upper startswith endswith encode".split())
 _TAKES_HOST_DATA = frozenset({"torch.from_numpy", "builtins.open", "os.path.join", "builtins.set", "builtins.sorted"})
@@ -83,7 +83,7 @@ def _bindings_by_source(scope: ast.AST) -> dict[Source, list[_Binding]]:
         source = _source_of(value)
         if isinstance(target, ast.Name) and source is not None:
             first, last = place.lineno, place.end_lineno or place.lineno
-            if isinstance(place, ast.Assign):
+            if isinstance(place, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
                 first, last = first + 1, sys.maxsize - 1
             found.setdefault(source, []).append(_Binding(target.id, target.lineno, first, last))
     return found
@@ -91,7 +91,7 @@ def _bindings_by_source(scope: ast.AST) -> dict[Source, list[_Binding]]:
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, ast.stmt | ast.expr]]:
     """Targets with what they are bound to, and the statement or comprehension that does it."""
-    yield from ((each.targets[0], each.value, each) for each in nodes_in(scope, ast.Assign))
+    yield from ((each.targets[0], each.value, each.node) for each in assignments_in(scope))
     yield from ((each.target, each.iter, each) for each in nodes_in(scope, ast.For))
     made: list[ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp] = []
     made += [*nodes_in(scope, ast.ListComp), *nodes_in(scope, ast.SetComp)]

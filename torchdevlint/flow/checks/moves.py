@@ -24,7 +24,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Cls, Dev, Library, Obj, Ref, Seq, Tensor, Value
 from torchdevlint.flow.vouch.names import assignable
-from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in
+from torchdevlint.source.nodes import assignment_of, dropped_by, inside, is_inside, nodes_in
 
 
 def _note_statement(event: Discarded) -> None:
@@ -206,13 +206,10 @@ def _asks_for_tensor(test: ast.expr) -> bool:
 
 def _self_move(statement: ast.stmt) -> ast.Call | None:
     """The call in ``t = t.to(d)``, else None."""
-    if (
-        not isinstance(statement, ast.Assign)
-        or len(statement.targets) != 1
-        or not isinstance(statement.value, ast.Call)
-    ):
+    assigned = assignment_of(statement)
+    if assigned is None or len(assigned.targets) != 1 or not isinstance(assigned.value, ast.Call):
         return None
-    target, call = statement.targets[0], statement.value
+    target, call = assigned.targets[0], assigned.value
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
         return None
     same = isinstance(target, ast.Name) and isinstance(call.func.value, ast.Name) and call.func.value.id == target.id

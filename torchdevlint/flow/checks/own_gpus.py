@@ -19,7 +19,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Obj, Step, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _SETTERS_OF_TORCH = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 _SETTERS = frozenset({"set_device", "set_device_index"})
@@ -97,9 +97,9 @@ def _meets_on_this_machine(tree: ast.Module) -> bool:
     """Whether the processes meet at an address that only those of this machine reach, whatever a launcher says."""
     tested = [each for each in nodes_in(tree, ast.If) if "environ" in ast.dump(each.test)]
     left_out = {id(each) for test in tested for part in (*test.body, *test.orelse) for each in inside(part)}
-    for each in nodes_in(tree, ast.Assign):
+    for each in assignments_in(tree):
         target, value = each.targets[0], each.value
-        if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Constant) or id(each) in left_out:
+        if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Constant) or id(each.node) in left_out:
             continue
         named = isinstance(target.slice, ast.Constant) and target.slice.value == "MASTER_ADDR"
         if named and (dotted_path(target.value) or "").endswith("environ") and value.value in _THIS_MACHINE:

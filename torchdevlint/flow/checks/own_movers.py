@@ -18,7 +18,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Step, Tensor, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _MOVERS = ("to", "cuda", "_apply")
 _GOES_ON = frozenset().union(torch_api.METHOD_TENSOR, torch_api.TENSOR_ATTRIBUTES).difference(torch_api.CONVERSIONS)
@@ -99,7 +99,7 @@ def _movers(owner: ast.ClassDef) -> list[ast.FunctionDef]:
 def _moved_in(owner: ast.ClassDef) -> dict[str, ast.AST]:
     """The attributes that the class itself moves, with the moves: ``self.a = self.a.to(device)``."""
     found: dict[str, ast.AST] = {}
-    for assign in (each for mover in _movers(owner) for each in nodes_in(mover, ast.Assign)):
+    for assign in (each for mover in _movers(owner) for each in assignments_in(mover)):
         call, path = assign.value, dotted_path(assign.targets[0])
         if path is None or not path.startswith("self.") or path.count(".") > 1 or not isinstance(call, ast.Call):
             continue

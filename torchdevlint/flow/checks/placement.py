@@ -32,7 +32,7 @@ from torchdevlint.flow.vouch.devices import device_at, known_at, remember, remem
 from torchdevlint.flow.vouch.elsewhere import is_given_around, scope_of, stands_here
 from torchdevlint.flow.vouch.names import asked_before, means_the_same
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 _OF_OTHERS = regex(r"\b(?:mps|xpu|npu|hpu)\.is_available")
 _MODEL = regex(r"model|net|module", re.IGNORECASE)
@@ -82,8 +82,8 @@ def _is_made_by(frame: Frame, found: Given, node: ast.Call) -> bool:
     scope = frame.function or frame.machine.tree
     name = first_name(found.text)
     return scope is not None and any(
-        dotted_path(each.targets[0]) == name and (each.value is node or node in nodes_in(each, ast.Call))
-        for each in nodes_in(scope, ast.Assign)
+        dotted_path(each.targets[0]) == name and (each.value is node or node in nodes_in(each.node, ast.Call))
+        for each in assignments_in(scope)
     )
 
 
@@ -179,7 +179,7 @@ def literal_place(frame: Frame, placed: Tensor) -> ast.expr | None:
     scope = scope_of(frame, place)
     if isinstance(scope, ast.Module) or not names:
         return None
-    values = [each.value for each in nodes_in(scope, ast.Assign) if dotted_path(each.targets[0]) == names[0]]
+    values = [each.value for each in assignments_in(scope) if dotted_path(each.targets[0]) == names[0]]
     return values[0] if len(values) == 1 and names_cuda(values[0]) is not None else None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.machine import Machine
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, inside, nodes_in, once_a_node
 
 _PREFIXES = ("module.", "_orig_mod.")
 _LENGTHS = frozenset(map(len, _PREFIXES))
@@ -57,7 +57,7 @@ def is_read_without_prefix(machine: Machine) -> bool:
 @once_a_node
 def _wraps_all(tree: ast.Module) -> bool:
     """Whether a file wraps a model in any case: ``net = nn.DataParallel(net)`` at the top level."""
-    made = (each.value for each in tree.body if isinstance(each, ast.Assign))
+    made = (each.value for each in map(assignment_of, tree.body) if each is not None)
     calls = (inner for each in made for inner in inside(each) if isinstance(inner, ast.Call))
     return any(last_name(each.func) == "DataParallel" for each in calls)
 

@@ -11,10 +11,10 @@ from torchdevlint.flow.state.machine import Machine
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Site, Tensor
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, assignments_in, nodes_in, once_a_node
 
 
-def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
+def only_assignment(info: ClassInfo, attribute: str) -> Assignment | None:
     """The assignment to an attribute, if it is the only one, and the Module is ready for it.
 
     The class has no other attribute of that name, which would be in the way, and has called ``__init__`` of its base.
@@ -24,9 +24,9 @@ def only_assignment(info: ClassInfo, attribute: str) -> ast.Assign | None:
         return None
     for one in info.mro:
         for name, method in one.methods.items():
-            for assign in nodes_in(method, ast.Assign):
+            for assign in assignments_in(method):
                 if assign.targets == written:
-                    return assign if name != "__init__" or _is_ready(method, assign) else None
+                    return assign if name != "__init__" or _is_ready(method, assign.node) else None
     return None
 
 
@@ -47,7 +47,7 @@ def _names(info: ClassInfo, attribute: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == attribute for each in targets)
 
 
-def _is_ready(init: ast.AST, statement: ast.stmt) -> bool:
+def _is_ready(init: ast.AST, statement: ast.stmt | ast.expr) -> bool:
     """Whether ``super().__init__()``, or ``Base.__init__(self)``, stands before a statement."""
     called = (each for each in nodes_in(init, ast.Call) if isinstance(each.func, ast.Attribute))
     return any(each.func.attr == "__init__" and each.lineno < statement.lineno for each in called)  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def kept_by(machine: Machine, attribute: str, site: Site) -> tuple[str, Span] | 
         held = [each for _, each in alternatives(value)]
         if all(each == NONE or (isinstance(each, Tensor) and not each.parameter) for each in held):
             assign = only_assignment(info, attribute)
-            return None if assign is None else (machine.text_of(assign), machine.span_of(assign))
+            return None if assign is None else (machine.text_of(assign.node), machine.span_of(assign.node))
     return None
 
 

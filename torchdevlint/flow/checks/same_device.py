@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.names import dotted_path, first_name
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node, own_nodes_in
 
 _MAX_HOPS = 3
 """How many assignments a device is followed through."""
@@ -41,7 +41,7 @@ def _is_bound_between(scope: ast.AST, node: ast.Call, text: str, shown_at: ast.A
     asked, end = _asked(text), getattr(shown_at, "lineno", 0)
     if asked == text:
         return False
-    own = (each for each in nodes_in(scope, ast.Assign) if is_inside(node, each.value))
+    own = (each for each in assignments_in(scope) if is_inside(node, each.value))
     if any(dotted_path(part) == asked for each in own for target in each.targets for part in _parts(target)):
         return True
     return any(_is_part_of(asked, path) for path, line in _stores(scope) if node.lineno <= line <= end)
@@ -101,7 +101,7 @@ def _sent_to_cuda(scope: ast.AST) -> frozenset[str]:
 
 
 def _sent(scope: ast.AST) -> Iterator[str]:
-    for each in nodes_in(scope, ast.Assign):
+    for each in assignments_in(scope):
         for target in each.targets:
             values = each.value.elts if isinstance(each.value, (ast.Tuple, ast.List)) else [each.value]
             parts = _parts(target)

@@ -9,7 +9,15 @@ from msgspec import Struct
 
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.source.nodes import ids_below, inside, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import (
+    assignment_of,
+    ids_below,
+    inside,
+    nodes_in,
+    once_a_node,
+    own_assignments_in,
+    own_nodes_in,
+)
 
 _COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 WITH_ARGUMENTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -50,10 +58,8 @@ def _bindings(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     if isinstance(scope, _COMPREHENSIONS):
         yield from ((each.target, each.iter) for each in scope.generators)
         return
-    yield from ((target, each.value) for each in own_nodes_in(scope, ast.Assign) for target in each.targets)
-    yield from ((each.target, each.value) for each in own_nodes_in(scope, ast.AnnAssign) if each.value is not None)
+    yield from ((target, each.value) for each in own_assignments_in(scope) for target in each.targets)
     yield from ((each.target, each.value) for each in own_nodes_in(scope, ast.AugAssign))
-    yield from ((each.target, each.value) for each in own_nodes_in(scope, ast.NamedExpr))
     yield from ((each.target, each.iter) for each in own_nodes_in(scope, ast.For))
     for block in own_nodes_in(scope, ast.With):
         yield from ((item.optional_vars, None) for item in block.items if item.optional_vars is not None)
@@ -108,8 +114,9 @@ def bound_before(scope: ast.AST, read: ast.expr) -> ast.expr | None:
     if path is None:
         return None
     for statement in before(scope, read):
-        if isinstance(statement, ast.Assign) and any(dotted_path(each) == path for each in statement.targets):
-            return statement.value if len(statement.targets) == 1 else None
+        bound = assignment_of(statement)
+        if bound is not None and any(dotted_path(each) == path for each in bound.targets):
+            return bound.value if len(bound.targets) == 1 else None
         if _may_bind(statement, path):
             return None
     return None

@@ -27,7 +27,7 @@ from torchdevlint.flow.checks.saved_names import (
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
 from torchdevlint.flow.scope.spelling import spelled
-from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node, own_nodes_in
 
 _TO_HOST = frozenset("cpu numpy tolist item size dim numel nelement keys".split())
 _ELSEWHERE = frozenset("to cuda xpu mps npu type state_dict".split())
@@ -160,7 +160,7 @@ class _Judge(Struct):
 
     def _puts(self, scopes: Scopes, name: str) -> bool:
         """Whether what is put into a container, or set as an attribute of it, is of the CPU."""
-        bound = [(target, each.value) for each in nodes_in(scopes[0], ast.Assign) for target in each.targets]
+        bound = [(target, each.value) for each in assignments_in(scopes[0]) for target in each.targets]
         bound += [(each.target, each.value) for each in nodes_in(scopes[0], ast.AugAssign)]
         put = (value for target, value in bound if dotted_path(target) != name and _root(target, name) == name)
         return self.all(scopes, put) and all(

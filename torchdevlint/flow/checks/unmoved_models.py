@@ -23,7 +23,7 @@ from torchdevlint.flow.state.devices import DEFAULT, VALUELESS_TYPES, Origin, on
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import AT_LEAST_1, Library, Obj, Ref, Step, Tensor, Value
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in, once_a_node
 
 _KEEPS_PLACE = frozenset(
     "parameters named_parameters modules named_modules state_dict load_state_dict zero_grad training forward".split()
@@ -232,13 +232,13 @@ def kept_names(scope: Scope, left_alone: set[ast.AST]) -> frozenset[str]:
         each.id for each in nodes_in(scope, ast.Name) if not isinstance(each.ctx, ast.Store) and each not in left_alone
     }
     alone = {name for name, places in bindings_in(scope).items() if sum(bound for _, bound, _ in places) == 1}
-    bound = [pair for each in nodes_in(scope, ast.Assign) for pair in _pairs(each)]
+    bound = [pair for each in assignments_in(scope) for pair in _pairs(each)]
     plain = {target.id for target, value in bound if isinstance(target, ast.Name) and isinstance(value, ast.Call)}
     shared = {name for each in inside(scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
     return frozenset((alone & plain) - given_away - shared)
 
 
-def _pairs(statement: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _pairs(statement: Assignment) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The targets of an assignment, each with its value: ``student, teacher = Net(), Net()`` is two."""
     for target in statement.targets:
         if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):

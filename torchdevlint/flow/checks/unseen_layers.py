@@ -15,7 +15,7 @@ from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.values import AT_LEAST_1, Cls, Ref, Step, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in
 
 _FILLED = frozenset("torch." + name for name in "zeros ones rand randn eye linspace empty arange randint".split())
 """Factories of values that are not data: lengths and other facts about a batch are made of data, and may stay."""
@@ -70,7 +70,7 @@ def _writers(info: ClassInfo, name: str) -> Iterator[ast.FunctionDef]:
 
 
 def _assigned(method: ast.FunctionDef, name: str) -> Iterator[tuple[ast.FunctionDef, ast.expr]]:
-    for each in nodes_in(method, ast.Assign):
+    for each in assignments_in(method):
         if any(dotted_path(target) == f"self.{name}" for target in each.targets):
             yield method, each.value
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
 _WRAPS_LOOPS = frozenset({"enumerate", "zip", "reversed", "tqdm", "list", "tuple", "sorted", "iter"})
 
@@ -53,7 +53,7 @@ def _names_of_elements(method: ast.AST, path: str) -> set[str]:
     loops: list[ast.For | ast.comprehension] = [*nodes_in(method, ast.For), *nodes_in(method, ast.comprehension)]
     for loop in loops:
         found |= set(bound_by(loop.target, loop.iter, path))
-    for node in nodes_in(method, ast.Assign):
+    for node in assignments_in(method):
         if isinstance(node.value, ast.Subscript) and _container_path(node.value) == path:
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return found

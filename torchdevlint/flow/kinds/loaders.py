@@ -35,7 +35,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
-from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _LOADER_NAMES = ("loader", "loaders", "dataloader", "dl")
@@ -100,7 +100,7 @@ def _is_whole(frame: Frame, node: ast.expr, value: Tensor, state: State) -> bool
         taken = taken.elts[-1]
     if not isinstance(taken, ast.Name) and isinstance(taken, ast.expr):
         scope = frame.function or frame.machine.tree
-        taken = next((each.targets[0] for each in nodes_in(scope, ast.Assign) if is_inside(taken, each.value)), None)
+        taken = next((each.targets[0] for each in assignments_in(scope) if is_inside(taken, each.value)), None)
     name = taken.arg if isinstance(taken, ast.arg) else taken.id if isinstance(taken, ast.Name) else None
     return isinstance(node, ast.Name) and node.id == name
 
@@ -165,7 +165,7 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
     names = {node.id for node in inside(loop.target) if isinstance(node, ast.Name)}
     unpacked = {
         each.id
-        for node in nodes_in(loop, ast.Assign)
+        for node in assignments_in(loop)
         if isinstance(node.value, (ast.Name, ast.Subscript)) and _root(node.value) in names
         for target in node.targets
         for each in inside(target)
@@ -179,7 +179,7 @@ def _moves_a_part(loop: ast.For | ast.AsyncFor) -> bool:
 @once_a_node
 def _moved_in(loop: ast.For | ast.AsyncFor) -> list[ast.expr]:
     """What a loop moves: ``x = x.to(d)``, and ``model(x.to(device))``, where it is said that `device` is one."""
-    assigned = {id(node.value) for node in nodes_in(loop, ast.Assign)}
+    assigned = {id(node.value) for node in assignments_in(loop)}
     dropped = {id(each) for node in nodes_in(loop, ast.Expr) for each in dropped_by(node.value)}
     return [
         call.func.value
@@ -202,7 +202,7 @@ def part_moved(frame: Frame, function: FunctionNode, parameter: ast.arg) -> Tens
     if tree is not None and not gets_batches(tree, function, parameter.arg):
         return None
     names, name = {parameter.arg}, parameter.arg
-    for node in nodes_in(function, ast.Assign):
+    for node in assignments_in(function):
         targets = {each.id for target in node.targets for each in inside(target) if isinstance(each, ast.Name)}
         if name in targets:
             return None

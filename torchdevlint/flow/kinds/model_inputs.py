@@ -22,7 +22,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Ref
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import dropped_by, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _RUNS_IT = frozenset({"forward", "generate"})
 _ONLY_CALLED_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES | {"to", "cuda"}
@@ -43,7 +43,7 @@ def entry_shown_by(frame: Frame, node: ast.expr, state: State) -> ast.AST | None
         return None
     if uses.is_module or uses.item_attributes & (torch_api.MODULE_ONLY_ATTRIBUTES | {"()"}):
         return None
-    made = [each.value for each in nodes_in(scope, ast.Assign) if name in tuple(map(dotted_path, each.targets))]
+    made = [each.value for each in assignments_in(scope) if name in tuple(map(dotted_path, each.targets))]
     if made and all(_gives_tensors(each) for each in made):
         return made[0]
     if holds_graphs(frame):
@@ -178,7 +178,7 @@ def parts_beside(scope: Scope, name: str) -> frozenset[str]:
     pairs += [
         each.target.elts[1] for each in nodes_in(scope, ast.For) if _is_numbered(each.iter) and _is_pair(each.target)
     ]
-    pairs += [each.targets[0] for each in nodes_in(scope, ast.Assign) if not isinstance(each.value, ast.Tuple)]
+    pairs += [each.targets[0] for each in assignments_in(scope) if not isinstance(each.value, ast.Tuple)]
     taken = (tuple(map(dotted_path, each.elts)) for target in pairs for each in _tuples(target))
     return frozenset(path for paths in taken if name in paths for path in paths if path is not None)
 
@@ -213,7 +213,7 @@ def _is_tensor(frame: Frame, made: ast.Call, state: State) -> bool:
         return True
     if any(made in call.args[:1] and _is_loss(frame, call, state) for call in nodes_in(scope, ast.Call)):
         return True
-    for each in nodes_in(scope, ast.Assign):
+    for each in assignments_in(scope):
         target = each.targets[0]
         if each.value is not made or not isinstance(target, ast.Name) or scope is None:
             continue
@@ -233,7 +233,7 @@ def _is_loss(frame: Frame, call: ast.Call, state: State) -> bool:
     if isinstance(callee, Library):
         return callee.name.startswith("torch.nn.")
     scope = frame.function or frame.machine.tree
-    for each in nodes_in(scope, ast.Assign):
+    for each in assignments_in(scope):
         target = each.targets[0]
         if each.value is call and isinstance(target, ast.Name) and scope is not None:
             return "backward" in (uses_in(scope).get(target.id) or Uses()).attributes

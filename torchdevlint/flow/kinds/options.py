@@ -10,7 +10,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NUMBER, NUMBERS, Const, Guard, Unknown, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 _COUNTS = ("cpu_count", "device_count")
 
@@ -53,7 +53,7 @@ def as_parsed(frame: Frame, node: ast.expr | None, value: Value) -> Value:
 def _parsed_in(tree: ast.Module) -> set[str | None]:
     """What is given the name of the outcome of a parser: ``args = parser.parse_args()``."""
     found: set[str | None] = set()
-    for each in nodes_in(tree, ast.Assign):
+    for each in assignments_in(tree):
         function = each.value.func if isinstance(each.value, ast.Call) else None
         if isinstance(function, ast.Attribute) and function.attr in ("parse_args", "parse_known_args"):
             for target in each.targets:

@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, mentions_device, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.values import Cls, Value
-from torchdevlint.source.nodes import below, inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignments_in, below, inside, nodes_in
 
 _SAY_NOTHING = frozenset({"shape", "size", "device", "dtype", "ndim", "dim"})
 """What is read of a tensor without being a part of it."""
@@ -34,13 +34,13 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
     made_of: dict[str, set[str]] = {each: {each} for each in positional_names(method)[1:]}
     made_of.update({each.arg: {each.arg} for each in method.args.kwonlyargs})
     found: set[str] = set()
-    steps: list[ast.For | ast.Assign | ast.Call] = [*nodes_in(method, ast.For), *nodes_in(method, ast.Assign)]
+    steps: list[ast.For | Assignment | ast.Call] = [*nodes_in(method, ast.For), *assignments_in(method)]
     steps += nodes_in(method, ast.Call)
     for step in sorted(steps, key=_when):
         if isinstance(step, ast.For):
             parts = _made_of(info, step.iter, made_of)
             made_of.update({each.id: parts for each in _names(step.target)})
-        elif isinstance(step, ast.Assign):
+        elif isinstance(step, Assignment):
             parts = _made_of(info, step.value, made_of)
             made_of.update({each.id: parts for target in step.targets for each in _names(target)})
             made_of.update({each: made_of.get(each, set()) | parts for each in map(_filled, step.targets) if each})
@@ -55,9 +55,10 @@ def moved_inputs(info: ClassInfo, resolve: Resolve, name: str = "forward", calls
     return found
 
 
-def _when(step: ast.For | ast.Assign | ast.Call) -> tuple[int, bool]:
+def _when(step: ast.For | Assignment | ast.Call) -> tuple[int, bool]:
     """Loops bind before their body is run, and assignments after their value."""
-    end = step.iter.end_lineno if isinstance(step, ast.For) else step.end_lineno
+    whole = step.iter if isinstance(step, ast.For) else step.node if isinstance(step, Assignment) else step
+    end = whole.end_lineno
     return end or 0, not isinstance(step, ast.Call)
 
 

@@ -18,7 +18,7 @@ from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Closure, Cls, Func, Library, Obj, Ref, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 MAX_HOPS, _MAX_LOOKUPS = 4, 8
 """How many steps a name is followed through attributes, items and loops; a loop may go over its own variable."""
@@ -122,7 +122,7 @@ def _is_moved_as_module(function: Scope, name: str) -> bool:
 def _moved_in_place(function: Scope) -> frozenset[str]:
     """The names whose move is a statement, and those that the move of something with another name is bound to."""
     found = [_moved(each.value) for each in nodes_in(function, ast.Expr)]
-    for each in nodes_in(function, ast.Assign):
+    for each in assignments_in(function):
         moved, target = _moved(each.value), each.targets[0]
         if isinstance(moved, ast.Attribute) and dotted_path(moved) is not None:
             found.append(target)

@@ -13,7 +13,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Seq, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignment_of, nodes_in
 
 _CHANGES = frozenset("append extend insert add appendleft clear pop popleft remove update setdefault popitem".split())
 
@@ -41,8 +41,8 @@ def keep_wrapped(info: ClassInfo, target: ast.Attribute, held: Value) -> None:
     if not isinstance(held, Library) or held.inner is None or len(info.writers.get(target.attr, ())) != 1:
         return
     init = info.methods.get("__init__")
-    plain = () if init is None else (each for each in init.body if isinstance(each, ast.Assign))
-    if any(target in each.targets for each in plain):
+    plain = () if init is None else map(assignment_of, init.body)
+    if any(each is not None and target in each.targets for each in plain):
         info.attributes[target.attr] = held
 
 

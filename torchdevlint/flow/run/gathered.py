@@ -11,7 +11,7 @@ from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Step, Tensor, Value
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in, nodes_in
 
 GATHERED = "gathered from the GPUs here, one number from each"
 """The step in the life of such a vector that says so."""
@@ -70,7 +70,7 @@ def _assigned(function: ast.AST, name: str) -> list[ast.expr]:
     """The values that a name is bound to in `function`, a name that is a target of anything else among them."""
     values: list[ast.expr] = []
     plain = set()
-    for assign in nodes_in(function, ast.Assign):
+    for assign in assignments_in(function):
         for target in assign.targets:
             if isinstance(target, ast.Name) and target.id == name:
                 values.append(assign.value)
@@ -109,7 +109,7 @@ def _keeps_loss(info: ClassInfo, attribute: str) -> bool:
     made = [
         assign.value
         for each in info.mro
-        for assign in nodes_in(each.node, ast.Assign)
+        for assign in assignments_in(each.node)
         if any(dotted_path(target) == f"self.{attribute}" for target in assign.targets)
     ]
     return bool(made) and all(isinstance(each, ast.Call) and _makes_loss(info, each) for each in made)

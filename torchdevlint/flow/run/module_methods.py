@@ -25,7 +25,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import OF_A_MODEL_ELSEWHERE
 from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library, Obj, Seq, Step, Super, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in
+from torchdevlint.source.nodes import assignments_in
 
 _IN_PLACE_MODULE_METHODS = frozenset(
     "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
@@ -85,7 +85,7 @@ def _loss(frame: Frame, node: ast.Call, device: Device) -> Value:
     """What ``head.forward_loss(batch)`` gives: a loss, or several values of which the first one is."""
     loss = Tensor(device, None, (), (Step("a loss that a module gave", node),), opaque=True)
     scope = frame.function or frame.machine.tree
-    unpacked = (each.targets[0] for each in nodes_in(scope, ast.Assign) if each.value is node)
+    unpacked = (each.targets[0] for each in assignments_in(scope) if each.value is node)
     parts = next((len(each.elts) for each in unpacked if isinstance(each, (ast.Tuple, ast.List))), 0)
     return sequence([loss, *[UNKNOWN] * (parts - 1)]) if parts else loss
 

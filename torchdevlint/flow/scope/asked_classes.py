@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.names import last_name
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import Assignment, assignments_in, inside, nodes_in
 
 
 def is_asked_for_its_class(scope: ast.AST, call: ast.Call) -> bool:
     """Whether `scope` asks by `isinstance` for what a call in it gives, be it by way of other names."""
-    assigned = nodes_in(scope, ast.Assign)
+    assigned = assignments_in(scope)
     names: set[str] = set()
     found = {name for each in assigned if call in inside(each.value) for name in _bound_by(each)}
     while found - names:
@@ -20,7 +20,7 @@ def is_asked_for_its_class(scope: ast.AST, call: ast.Call) -> bool:
     return any(_reads(each, names) for each in asked)
 
 
-def _bound_by(assign: ast.Assign) -> set[str]:
+def _bound_by(assign: Assignment) -> set[str]:
     return {each.id for target in assign.targets for each in inside(target) if isinstance(each, ast.Name)}
 
 

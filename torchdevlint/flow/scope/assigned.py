@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import Assignment, assignments_in, once_a_node
 
 
 @once_a_node
-def assignments_by_path(scope: ast.AST) -> dict[str, list[ast.Assign]]:
+def assignments_by_path(scope: ast.AST) -> dict[str, list[Assignment]]:
     """The assignments in a scope, nearer ones first, by the path of their first target."""
-    found: dict[str, list[ast.Assign]] = {}
-    for node in nodes_in(scope, ast.Assign):
+    found: dict[str, list[Assignment]] = {}
+    for node in assignments_in(scope):
         path = dotted_path(node.targets[0])
         if path is not None:
             found.setdefault(path, []).append(node)
@@ -21,9 +21,8 @@ def assignments_by_path(scope: ast.AST) -> dict[str, list[ast.Assign]]:
 
 @once_a_node
 def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
-    """The values of all assignments in a scope by the paths of their targets, plain ones before annotated ones."""
-    bound = [(target, node.value) for node in nodes_in(scope, ast.Assign) for target in node.targets]
-    bound += [(node.target, node.value) for node in nodes_in(scope, ast.AnnAssign) if node.value is not None]
+    """The values of all assignments in a scope by the paths of their targets."""
+    bound = ((target, each.value) for each in assignments_in(scope) for target in each.targets)
     found: dict[str, list[ast.expr]] = {}
     for target, value in bound:
         path = dotted_path(target)
@@ -37,6 +36,6 @@ def targets_by_value(scope: ast.AST) -> dict[ast.expr, ast.expr]:
     """The name or attribute that each value of an assignment to one alone goes to."""
     return {
         node.value: node.targets[0]
-        for node in nodes_in(scope, ast.Assign)
+        for node in assignments_in(scope)
         if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Name, ast.Attribute))
     }

@@ -14,7 +14,7 @@ from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _OF_A_PLACE = regex(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
@@ -65,7 +65,7 @@ def _is_of_data(name: str) -> bool:
 
 def _unpacked_with(function: Scope, name: str) -> Iterator[ast.Name]:
     """The other names that the call which gives `name` is unpacked into."""
-    for node in nodes_in(function, ast.Assign):
+    for node in assignments_in(function):
         target = node.targets[0]
         if not isinstance(node.value, ast.Call) or not isinstance(target, (ast.Tuple, ast.List)):
             continue

@@ -10,7 +10,7 @@ import ast
 from torchdevlint.flow.knowledge.torch_api import MOVE_METHODS
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.source.nodes import inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in
 
 _PARTS = frozenset({"parameters", "named_parameters", "state_dict", "buffers", "named_buffers"})
 _COPIES = frozenset({"clone", "deepcopy"})
@@ -28,7 +28,7 @@ def copies_in(method: ast.AST, live: set[str]) -> set[str]:
     """The names and attributes that a function fills with copies of the parameters of what stands under `live`."""
     kinds = _kinds_in(method, set(), live)
     found = {path for path, values in values_by_path(method).items() if any(_is_copy(each, kinds) for each in values)}
-    for assign in nodes_in(method, ast.Assign):
+    for assign in assignments_in(method):
         for target in assign.targets:
             path = dotted_path(target.value) if isinstance(target, ast.Subscript) else None
             if path is not None and _is_copy(assign.value, kinds):
@@ -82,7 +82,7 @@ def _kind_of(node: ast.AST, kinds: Kinds) -> str:
 def _kinds_in(function: ast.AST, copies: set[str], live: set[str]) -> Kinds:
     """Which names stand for copies, and which for parameters."""
     kinds = {**dict.fromkeys(copies, COPY), **dict.fromkeys(live, LIVE)}
-    for assign in nodes_in(function, ast.Assign):
+    for assign in assignments_in(function):
         target, value = assign.targets[0], assign.value
         asked = not _called_in(value).isdisjoint(_PARTS)
         if isinstance(target, ast.Name) and asked and _called_in(value).isdisjoint(_COPIES):

@@ -100,7 +100,7 @@ def _imported(statement: ast.stmt) -> Iterator[tuple[str, int, tuple[str, ...]]]
 
 def _builds_kernels(tree: ast.Module, statement: ast.stmt) -> bool:
     """``load("name", ["kernels.cu"])`` of PyTorch's extensions, run where a file is imported."""
-    if not isinstance(statement, (ast.Assign, ast.Expr)):
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return False
     calls = [each for each in nodes_in(statement, ast.Call) if (dotted_path(each.func) or "") in _builders(tree)]
     constants = [part.value for call in calls for part in nodes_in(call, ast.Constant)]

@@ -15,7 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path, last_name, places_in
 from torchdevlint.flow.scope.programs import functions_of_program, is_program
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
-from torchdevlint.source.nodes import below, ids_below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, below, ids_below, inside, nodes_in, once_a_node
 
 _CUDA = regex(r"cuda(?::\d+)?")
 _ANOTHER = regex(r"cpu|mps|xpu|npu|xla|device|auto")
@@ -180,9 +180,9 @@ def _asks_of_gpus(tree: ast.Module) -> bool:
     """Whether what is called after GPUs says more than which one is visible, or the current one."""
     numbering = {
         below_it
-        for assign in nodes_in(tree, ast.Assign)
+        for assign in assignments_in(tree)
         if all(_holds_number(target) for target in assign.targets)
-        for below_it in ids_below(assign)
+        for below_it in ids_below(assign.node)
     }
     calls = (each for each in nodes_in(tree, ast.Call) if last_name(each.func) in _NUMBERING)
     numbering.update(below_it for call in calls for below_it in ids_below(call))

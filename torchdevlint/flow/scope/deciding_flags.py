@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, mentions_cuda
-from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node, own_nodes_in
+from torchdevlint.source.nodes import assignment_of, ids_below, nodes_in, once_a_node, own_nodes_in
 
 
 @once_a_node
@@ -47,8 +47,9 @@ def _moved(move: ast.Call) -> str | None:
 
 def _wrapped_by(statement: ast.stmt) -> Iterator[str]:
     """What a statement hands to a call that gives it back under its name: ``net = nn.DataParallel(net)``."""
-    target = dotted_path(statement.targets[0]) if isinstance(statement, ast.Assign) else None
-    if target is None or not isinstance(statement, ast.Assign):
+    assigned = assignment_of(statement)
+    target = dotted_path(assigned.targets[0]) if assigned is not None else None
+    if target is None:
         return
     for call in nodes_in(statement, ast.Call):
         first = call.args[0] if call.args else None
@@ -70,14 +71,15 @@ def _before(scope: ast.AST, test: ast.If) -> Iterator[ast.stmt]:
             if id(test) in ids_below(each):
                 yield from _before(each, test)
                 return
-            if isinstance(each, (ast.Assign, ast.Expr)):
+            if isinstance(each, (ast.Assign, ast.AnnAssign, ast.Expr)):
                 yield each
 
 
 def _moved_by(statement: ast.stmt) -> Iterator[str]:
     """What a statement moves to CUDA: ``net.cuda()``, ``net = Net().cuda()``."""
-    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    assigned = assignment_of(statement)
+    value = statement.value if isinstance(statement, ast.Expr) else assigned.value if assigned is not None else None
     if not isinstance(value, ast.Call) or not _is_bare_move(value):
         return
-    moved = [_moved(value)] if isinstance(statement, ast.Expr) else map(dotted_path, statement.targets)  # type: ignore[attr-defined]
+    moved = [_moved(value)] if assigned is None else map(dotted_path, assigned.targets)
     yield from (path for path in moved if path is not None)

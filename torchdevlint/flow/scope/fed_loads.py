@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 _TAKES_PARTS = frozenset({"get", "pop"})
 
@@ -32,7 +32,7 @@ def _copies(call: ast.Call) -> bool:
 
 def _assigned_and_fed(function: ast.AST, fed: set[ast.AST]) -> list[ast.expr]:
     """The values of names of a function each of whose uses feeds `load_state_dict`, at least by way of another name."""
-    given = [(each.targets[0], each.value) for each in nodes_in(function, ast.Assign) if len(each.targets) == 1]
+    given = [(each.targets[0], each.value) for each in assignments_in(function) if len(each.targets) == 1]
     assigned = [(target.id, value) for target, value in given if isinstance(target, ast.Name)]
     uses = _uses(function)
     names = {name for name, _ in assigned if uses.get(name)} - _of_others(function)

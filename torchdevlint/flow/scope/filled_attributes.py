@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
@@ -31,7 +31,7 @@ def _put(method: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     for call in nodes_in(method, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS and call.args:
             yield dotted_path(call.func.value) or "", call.args[-1]
-    for node in nodes_in(method, ast.Assign):
+    for node in assignments_in(method):
         for target in node.targets:
             if isinstance(target, ast.Subscript):
                 yield dotted_path(target.value) or "", node.value

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
 
 
 @once_a_node
@@ -81,7 +81,7 @@ def is_placed_by_callers(tree: ast.Module, name: str) -> bool:
     held = {id(each.value) for each in moves if each.attr in torch_api.CONVERSIONS}
     if any(id(each) in held for each in calls):
         return True
-    bound = [each for each in nodes_in(tree, ast.Assign) if any(one in nodes_in(each, ast.Call) for one in calls)]
+    bound = [each for each in assignments_in(tree) if any(one in nodes_in(each.node, ast.Call) for one in calls)]
     targets = (one for each in bound for target in each.targets for one in inside(target))
     return any((dotted_path(each) or "") in _moved_names(tree) for each in targets if isinstance(each, ast.expr))
 

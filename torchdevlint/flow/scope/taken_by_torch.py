@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import Scope
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, once_a_node
 
 
 def is_converted(function: Scope, name: str) -> bool:
@@ -22,7 +22,7 @@ def _converted(function: Scope) -> frozenset[str]:
 
 
 def _each_converted(function: Scope) -> Iterator[str]:
-    for node in nodes_in(function, ast.Assign):
+    for node in assignments_in(function):
         call, target = _first_call(node.value), node.targets[0]
         if not isinstance(target, ast.Name) or call is None or not call.args:
             continue

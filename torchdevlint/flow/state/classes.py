@@ -20,7 +20,7 @@ from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.point import Touch
@@ -183,7 +183,7 @@ class ClassInfo:
         """`self`, and names for copies of it: ``new = deepcopy(self)``."""
         return frozenset(
             node.targets[0].id
-            for node in nodes_in(self.node, ast.Assign)
+            for node in assignments_in(self.node)
             if isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Call)
             and (self.public_name(node.value.func) or "") in ("copy.copy", "copy.deepcopy")
@@ -213,7 +213,7 @@ class ClassInfo:
     @cached_property
     def _holds_parameters(self) -> bool:
         """Whether a method assigns a `torch.nn.Parameter` to an attribute of `self`, which only a Module registers."""
-        for node in nodes_in(self.node, ast.Assign):
+        for node in assignments_in(self.node):
             if not isinstance(node.targets[0], ast.Attribute):
                 continue
             value = node.value

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.scope.names import argument_names, last_name
-from torchdevlint.source.nodes import below, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, below, inside, nodes_in, once_a_node
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _MOST_HOPS = 4
@@ -68,7 +68,7 @@ def _made_of(loop: ast.AST, names: set[str]) -> set[str]:
         known = names | found
         new = {
             name
-            for each in nodes_in(loop, ast.Assign)
+            for each in assignments_in(loop)
             if any(one.id in known for one in inside(each.value) if isinstance(one, ast.Name))
             for name in _names(*each.targets)
         }

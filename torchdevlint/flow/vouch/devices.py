@@ -23,7 +23,7 @@ from torchdevlint.flow.vouch.bound import Scope, scopes_around, steady
 from torchdevlint.flow.vouch.kinds import may_be_no_tensor, may_be_none
 from torchdevlint.flow.vouch.names import is_written, means_the_same
 from torchdevlint.model import Frozen
-from torchdevlint.source.nodes import is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, is_inside, nodes_in, once_a_node
 
 _WITH_WEIGHT = frozenset(
     f"torch.nn.{name}"
@@ -284,7 +284,8 @@ def _of_layer(owner: ClassInfo) -> str | None:
     for info in owner.mro:
         init = info.methods.get("__init__")
         for statement in init.body if init is not None else ():
-            path = dotted_path(statement.targets[0]) if isinstance(statement, ast.Assign) else None
+            assigned = assignment_of(statement)
+            path = dotted_path(assigned.targets[0]) if assigned is not None else None
             if path is None or not path.startswith("self.") or path.count(".") > 1 or path not in _read(owner.node):
                 continue
             value = owner.attributes.get(path[5:])

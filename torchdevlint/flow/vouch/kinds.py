@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path, given_by_default, last_name, positional_names
 from torchdevlint.flow.vouch.bound import LEAVING, Scope, bound_anew
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import (
+    Assignment,
+    assignment_of,
+    assignments_in,
+    inside,
+    is_inside,
+    nodes_in,
+    once_a_node,
+)
 
 _NUMBERS = frozenset({"float", "int", "bool", "complex", "Number"})
 _TESTS = frozenset({"isinstance", "is_tensor", "hasattr"})
@@ -79,7 +87,7 @@ def _calls(tree: ast.Module) -> dict[str, list[ast.Call]]:
 def _names_of_lambdas(tree: ast.Module) -> dict[ast.Lambda, list[str]]:
     return {
         each.value: [(dotted_path(target) or "").rpartition(".")[2] for target in each.targets]
-        for each in nodes_in(tree, ast.Assign)
+        for each in assignments_in(tree)
         if isinstance(each.value, ast.Lambda)
     }
 
@@ -185,8 +193,9 @@ def _assigns(body: list[ast.stmt], name: str) -> bool:
     return any(dotted_path(target) == name for part in body for each in _assignments(part) for target in each.targets)
 
 
-def _assignments(node: ast.stmt) -> list[ast.Assign]:
-    return [node] if isinstance(node, ast.Assign) else nodes_in(node, ast.Assign)
+def _assignments(node: ast.stmt) -> list[Assignment]:
+    own = assignment_of(node)
+    return [own] if own is not None else assignments_in(node)
 
 
 def _ifs(scope: Scope, test: ast.expr) -> Iterator[ast.If]:

@@ -17,7 +17,7 @@ from torchdevlint.flow.vouch.bound import (
     times_bound,
 )
 from torchdevlint.flow.vouch.kinds import may_be_none
-from torchdevlint.source.nodes import is_inside, nodes_in
+from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in
 
 
 def assignable(frame: Frame, name: str, place: ast.AST) -> bool:
@@ -34,7 +34,7 @@ def is_rebound(function: Scope, parameter: str) -> bool:
 
 def is_read_otherwise(tree: ast.Module, node: ast.expr) -> bool:
     """Whether a name that is assigned `node` may be read elsewhere than where a device is taken: ``pair[0]``."""
-    targets = [target for each in nodes_in(tree, ast.Assign) if each.value is node for target in each.targets]
+    targets = [target for each in assignments_in(tree) if each.value is node for target in each.targets]
     taken = {id(each.value) for call in nodes_in(tree, ast.Call) for each in call.keywords if each.arg == "device"}
     moves = (call for call in nodes_in(tree, ast.Call) if isinstance(call.func, ast.Attribute) and call.args)
     taken.update(id(call.args[0]) for call in moves if call.func.attr in ("to", "cuda"))  # type: ignore[attr-defined]
