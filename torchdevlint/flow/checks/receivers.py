@@ -8,13 +8,15 @@ from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import asked_for_device, holds_graphs, shown_by
 from torchdevlint.flow.kinds.moved_beside import moved_beside
 from torchdevlint.flow.kinds.tensor_uses import is_tensor_by_use
-from torchdevlint.flow.scope.uses import Uses, uses_in
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.uses import Scope, Uses, uses_in
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Tensor, Unknown
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, is_inside, nodes_in
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 Evidence = tuple[tuple[str, Span], ...]
 _IN_PLACE_CONTAINER = frozenset(
@@ -23,12 +25,18 @@ _IN_PLACE_CONTAINER = frozenset(
 
 
 def tensor_evidence(frame: Frame, node: ast.expr, state: State) -> Evidence | None:
-    """Why `node` is a tensor, as related places; None if it is not, or nobody knows."""
+    """Why `node` is a tensor, as related places; None if it is not, or nobody knows.
+
+    Of a tensor nobody asks whether it has a ``to``.
+    """
     value = frame.evaluate(node, state)
     found = [each for _, each in alternatives(value, state.conditions) if each != NONE]
     if found and all(isinstance(each, Tensor) and not each.opaque for each in found):
         steps = found[0].steps  # type: ignore[attr-defined]
         return frame.machine.evidence(steps[:1])
+    scope = frame.function or frame.machine.tree
+    if scope is not None and ast.dump(node) in _asked_for_methods(scope):
+        return None
     if isinstance(node, ast.Subscript) and found and all(map(loaders.is_from_loader, found)):
         return _shown(frame, node, asked_for_device(frame, node))
     if not isinstance(value, Unknown):
@@ -59,6 +67,17 @@ def loop_through_batch(frame: Frame, node: ast.expr, state: State) -> ast.For | 
             reads = sum(isinstance(each, ast.Name) and each.id == node.id for each in inside(loop)) - 1
             return loop if reads == 1 and loaders.is_from_loader(frame.evaluate(loop.iter, state)) else None
     return None
+
+
+@once_a_node
+def _asked_for_methods(scope: Scope) -> frozenset[str]:
+    """The expressions, dumped, that a scope asks for a method by name: ``hasattr(batch, "to")``."""
+    calls = (call for call in nodes_in(scope, ast.Call) if dotted_path(call.func) == "hasattr" and len(call.args) == 2)
+    return frozenset(
+        ast.dump(call.args[0])
+        for call in calls
+        if isinstance(call.args[1], ast.Constant) and call.args[1].value in torch_api.MOVE_METHODS
+    )
 
 
 def _shown(frame: Frame, node: ast.expr, place: ast.AST | None) -> Evidence | None:

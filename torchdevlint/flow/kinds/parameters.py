@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Callable
 
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.targets import target_beside
@@ -16,6 +17,7 @@ from torchdevlint.flow.scope.annotations import (
     contained_tensor,
     element_annotation,
     named_in,
+    tuple_parts,
 )
 from torchdevlint.flow.scope.brought_reads import brought_by_another
 from torchdevlint.flow.scope.followed_devices import is_for_numpy
@@ -30,6 +32,7 @@ from torchdevlint.flow.scope.uses import Uses, bindings_in, uses_in
 from torchdevlint.flow.state.classes import ClassInfo, is_module_class
 from torchdevlint.flow.state.devices import CPU, DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.entries import Entry
+from torchdevlint.flow.state.joins import sequence
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.records import by_annotation
@@ -145,10 +148,9 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return Dev(Device(Origin.EXPRESSION, parameter.arg))
     if annotated_tensor(annotation):
         return _tensor(frame, parameter, entry)
-    contained = contained_tensor(annotation)
-    if contained is not None:
-        element = _tensor(frame, parameter, entry)
-        return Map((), element) if contained == "dict" else Seq(None, element)
+    held = _held_tensors(frame, annotation, lambda: _tensor(frame, parameter, entry))
+    if held is not None:
+        return held
     inside = element_annotation(annotation)
     if annotation_name(inside) in _NUMBER_ANNOTATIONS:
         return NUMBERS
@@ -162,6 +164,30 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)
     return Library(named.name) if in_place else None
+
+
+def _held_tensors(frame: Frame, annotation: ast.expr | None, tensor: Callable[[], Tensor]) -> Value | None:
+    """What an annotation says that holds tensors: a list or mapping of them, a tuple with some; else None."""
+    contained = contained_tensor(annotation)
+    if contained is not None:
+        return Map((), tensor()) if contained == "dict" else Seq(None, tensor())
+    parts = tuple_parts(annotation)
+    if not any(map(annotated_tensor, (name for part in parts for name in named_in(part)))):
+        return None
+    return sequence([_part(frame, each, tensor) for each in parts])
+
+
+def _part(frame: Frame, annotation: ast.expr, tensor: Callable[[], Tensor]) -> Value:
+    if annotated_tensor(annotation):
+        return tensor()
+    name = annotation_name(annotation)
+    if name in _NUMBER_ANNOTATIONS:
+        return NUMBER
+    if name == "str":
+        return TEXT
+    held = _held_tensors(frame, annotation, tensor)
+    kind = frame.evaluate(annotation, State({})) if held is None else UNKNOWN
+    return Library(kind.info.name) if isinstance(kind, Cls) else held or UNKNOWN
 
 
 def _may_hold_tensors(frame: Frame, annotation: ast.expr) -> bool:

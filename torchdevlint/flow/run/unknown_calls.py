@@ -280,6 +280,18 @@ def _is_copied(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Attribute) and each.attr == "cpu" for each in inside(node))
 
 
+def _is_given_of_cpu(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether a call in it is given what is made there on the CPU: a model elsewhere would have refused that.
+
+    What ``torch.tensor`` makes of something unknown is there too, unless that is a tensor itself.
+    """
+    given = (each for call in inside(node) if isinstance(call, ast.Call) for each in call.args)
+    values = (frame.evaluate(each, state) for each in given)
+    tensors = [each for each in values if isinstance(each, Tensor) and each.ndim != 0]
+    made = (each.device == TOP and any(step.made_by for step in each.steps) for each in tensors)
+    return any(on_cpu(each.device) for each in tensors) or any(made)
+
+
 def _held_by_layer(frame: Frame, state: State, node: ast.expr) -> Value:
     """What ``self.layer.weights.detach()`` asks: a tensor that a layer of a class of another file holds.
 
@@ -307,7 +319,7 @@ def _note_detached(frame: Frame, state: State, node: ast.Call, detached: ast.Cal
     Also ``a.x.f().detach().numpy()`` beside ``y.detach().cpu().numpy()``.
     """
     root, function = root_of(detached), frame.function
-    if function is None or root in (None, "self") or _is_copied(detached):
+    if function is None or root in (None, "self") or _is_copied(detached) or _is_given_of_cpu(frame, state, detached):
         return
     if root not in argument_names(function):
         made = values_by_path(function).get(root or "", []) if is_detached(node) else []

@@ -82,6 +82,14 @@ def element_annotation(annotation: ast.expr | None) -> ast.expr | None:
     return inside if name in ("List", "list", "Sequence", "Iterable", "Set", "set") else None
 
 
+def tuple_parts(annotation: ast.expr | None) -> list[ast.expr]:
+    """The annotations of the parts of a tuple of a known length, ``Tuple[A, B]``; of anything else none."""
+    if not isinstance(annotation, ast.Subscript) or annotation_name(annotation.value) not in ("Tuple", "tuple"):
+        return []
+    parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+    return [] if any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in parts) else parts
+
+
 def without_none(annotation: ast.expr | None) -> ast.expr | None:
     """`T` of ``Optional[T]``, ``T | None`` and ``Union[T, None]``; what is no such union as it is."""
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
