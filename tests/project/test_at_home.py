@@ -231,6 +231,34 @@ def test_what_is_installed_for_itself_has_no_users_elsewhere(
     assert found(root) == (["metric.py:TDL014"] if is_found else [])
 
 
+BY_RANK = """import torch.distributed as dist
+
+def spread(model):
+    return model.cuda(dist.get_rank())
+"""
+MEETING = """import os
+import torch
+import torch.multiprocessing as mp
+from spread import spread
+
+def work(rank, world):
+    os.environ["MASTER_ADDR"] = "localhost"
+    torch.distributed.init_process_group("nccl", rank=rank, world_size=world)
+    spread(torch.nn.Linear(2, 2))
+
+if __name__ == "__main__":
+    mp.spawn(work, args=(torch.cuda.device_count(),), nprocs=torch.cuda.device_count())
+"""
+
+
+@pytest.mark.parametrize(("address", "expected"), [("localhost", []), ("10.0.0.1", ["spread.py:TDL404"])])
+def test_ranks_of_processes_that_meet_on_one_machine(tmp_path: Path, address: str, expected: list[str]) -> None:
+    main = MEETING.replace("localhost", address)
+    root = application(tmp_path, spread=BY_RANK, reading=READING, main=main)
+    assert found(root) == expected
+    assert found(root, "TDL404") == ["spread.py:TDL404"]
+
+
 ASKED = """import torch
 
 def masked(x):

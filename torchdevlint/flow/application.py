@@ -27,6 +27,7 @@ from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, ow
 from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
+from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_group
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
 from torchdevlint.patterns import regex
@@ -123,6 +124,12 @@ class Application:
     def _begins_on_gpu(self) -> bool:
         """Whether all programs that come here say first which GPU is the current one."""
         return bool(self._programs) and all(map(begins_on_gpu, self._programs))
+
+    @cached_property
+    def meets_on_one_machine(self) -> bool:
+        """Whether those programs that come here and have several processes let them meet where only one machine can."""
+        starting = [each for each in self._programs if starts_a_group(each)]
+        return bool(starting) and all(map(meets_on_this_machine, starting))
 
     @cached_property
     def _programs(self) -> list[ast.Module]:

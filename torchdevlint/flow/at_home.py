@@ -19,6 +19,7 @@ from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
+from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_habit import named_in
@@ -81,6 +82,8 @@ class Home:
             return is_there or self._needs_cuda_at(fact.at)
         if isinstance(fact, DeviceNumber):
             return self._needs_cuda_at(fact.at)
+        if isinstance(fact, RankMismatch):
+            return fact.kind == "global" and self._application.meets_on_one_machine
         if isinstance(fact, DiscardedMove):
             return not fact.moves or self._is_moved_by_callers(fact)
         if isinstance(fact, ReadOnHost):

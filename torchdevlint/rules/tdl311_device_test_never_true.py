@@ -68,7 +68,7 @@ from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import added_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "test"
@@ -122,7 +122,7 @@ def _note_comparison(event: Compared) -> None:
         kind = _kind(event.frame, event.state, asked, value, wanted, isinstance(symbol, (ast.In, ast.NotIn)))
         if kind == "number" and not (isinstance(symbol, ast.Eq) and _is_made_of_name(event, wanted_node)):
             continue  # what follows ``!=`` is a move, which does nothing to what is there
-        if kind and not _asks_more(event.frame, node, asked):
+        if kind and not _asks_more(event.frame, node, asked) and not _only_tunes(event.frame, event.state, node):
             _record_comparison(event, kind, asked, wanted_node, wanted)
             return
 
@@ -221,6 +221,19 @@ def _asks_more(frame: Frame, node: ast.Compare, asked: ast.expr) -> bool:
         if node in others and any(text in frame.machine.text_of(one) and not _alike(one, node) for one in others):
             return True
     return False
+
+
+def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:
+    """Whether all that depends on it are switches of a backend, which do nothing where that is not used.
+
+    ``if device != "cpu": torch.backends.cudnn.benchmark = True``.
+    """
+    tests = [each for each in nodes_in(frame.function or frame.machine.tree, ast.If) if is_inside(node, each.test)]
+    if len(tests) != 1 or tests[0].orelse:
+        return False
+    made = [each.targets[0] if isinstance(each, ast.Assign) else None for each in tests[0].body]
+    held = [frame.evaluate(each.value, state) if isinstance(each, ast.Attribute) else None for each in made]
+    return all(isinstance(each, Ref) and each.name.startswith("torch.backends.") for each in held)
 
 
 def _alike(one: ast.Compare, other: ast.Compare) -> bool:

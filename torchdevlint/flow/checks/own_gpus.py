@@ -11,6 +11,7 @@ from torchdevlint.flow.kinds.options import default_of
 from torchdevlint.flow.kinds.ranks import asked_at
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.meeting import meets_on_this_machine
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
@@ -19,7 +20,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import NONE, Choice, Const, Library, Obj, Step, Tensor, Value
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _SETTERS_OF_TORCH = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 _SETTERS = frozenset({"set_device", "set_device_index"})
@@ -27,8 +28,6 @@ _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 _DISTRIBUTED = frozenset({"init_process_group", "DistributedDataParallel"})
 _ON_ONE_MACHINE = frozenset({"spawn", "start_processes", "Process", "MultiProcessTestCase"})
 """Words of files that start their processes themselves: all are on this machine."""
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-"""Addresses that mean, on each machine, that machine itself."""
 _CHOICES = frozenset({*_SETTERS, "CUDA_VISIBLE_DEVICES", "device_of", "device_id"})
 """Words of files that choose the GPU of a process in a way that may hold wherever it is used."""
 _OF_MACHINES = ("device_count", "node", "local_")
@@ -73,7 +72,7 @@ def _look(frame: Frame, state: State, node: ast.Call, given: tuple[ast.expr, Val
     machine = frame.machine
     if asked is None or given is None or machine.words & _ON_ONE_MACHINE or backends(frame) == {"gloo"}:
         return
-    if _meets_on_this_machine(machine.tree):
+    if meets_on_this_machine(machine.tree):
         return
     if any(word in key for key, _ in state.conditions for word in _OF_MACHINES) or "device_count" in _sizes(frame):
         return
@@ -90,28 +89,6 @@ def _look(frame: Frame, state: State, node: ast.Call, given: tuple[ast.expr, Val
         ),
         state,
     )
-
-
-@once_a_node
-def _meets_on_this_machine(tree: ast.Module) -> bool:
-    """Whether the processes meet at an address that only those of this machine reach, whatever a launcher says."""
-    tested = [each for each in nodes_in(tree, ast.If) if "environ" in ast.dump(each.test)]
-    left_out = {id(each) for test in tested for part in (*test.body, *test.orelse) for each in inside(part)}
-    for each in assignments_in(tree):
-        target, value = each.targets[0], each.value
-        if not isinstance(target, ast.Subscript) or not isinstance(value, ast.Constant) or id(each.node) in left_out:
-            continue
-        named = isinstance(target.slice, ast.Constant) and target.slice.value == "MASTER_ADDR"
-        if named and (dotted_path(target.value) or "").endswith("environ") and value.value in _THIS_MACHINE:
-            return True
-    return any(_is_local_url(each.value) for each in nodes_in(tree, ast.keyword) if each.arg == "init_method")
-
-
-def _is_local_url(node: ast.expr) -> bool:
-    """``"tcp://localhost:29500"``, or an f-string that begins so."""
-    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
-    text = first.value if isinstance(first, ast.Constant) else None
-    return isinstance(text, str) and text.startswith(tuple(f"tcp://{host}:" for host in _THIS_MACHINE))
 
 
 def _chosen(frame: Frame, state: State, node: ast.Call, index: Value) -> None:
