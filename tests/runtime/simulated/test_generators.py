@@ -193,4 +193,4 @@ def test_a_generator_without_an_index_serves_all_accelerators() -> None:
         generator = torch.Generator("cuda").manual_seed(1)
         assert torch.rand(2, device="cuda:1", generator=generator).device == torch.device("cuda:1")
         with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'cuda'"):
-            torch.rand(2, generator=generator)  # torchdevlint: ignore[TDL312]
+            torch.rand(2, generator=generator)
