@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.uses import bound_in_loops
+from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
+from torchdevlint.flow.state.conditions import Compared
 from torchdevlint.flow.state.machine import Frame, FunctionNode
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in
 
 
 def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
@@ -18,16 +20,28 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     known = test.__dict__.get(_ASKED)
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes = known
-    return f"{frame.activation}.{frame.loop_round if changes else 0}:{text}", positive
+    _, text, positive, changes, compared = known
+    at = f"{frame.activation}.{frame.loop_round if changes else 0}:"
+    if compared is None:
+        return at + text, positive
+    key = Compared(at + text)
+    key.asked, key.values = at + compared[0], compared[1]
+    return key, positive
 
 
 _ASKED = f"{__name__}.asked"
 """What `_asked` gives is kept with the test, for all analyses that run it, as `once_a_node` does."""
 
 
-def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tuple[str, bool, bool]:
-    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome."""
+_SAME = {ast.IsNot: "is", ast.NotEq: "==", ast.NotIn: "in"}
+"""What an operator denies."""
+
+
+def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tuple[str, bool, bool, _Literals | None]:
+    """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
+
+    Last, what it compares with literals.
+    """
     positive, text_of = True, frame.machine.reading.text_here
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, positive = test.operand, not positive
@@ -35,13 +49,41 @@ def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tu
     if flag is not None:
         test, positive = flag[0], positive is flag[1]
         text = text_of(test)
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _SAME:
         positive = not positive
-        right = text_of(test.comparators[0])
-        text = f"{text_of(test.left)} {'is' if isinstance(test.ops[0], ast.IsNot) else '=='} {right}"
+        text = f"{text_of(test.left)} {_SAME[type(test.ops[0])]} {text_of(test.comparators[0])}"
     else:
         text = text_of(test)
-    return text, positive, _changes_in_loops(test, scope)
+    return text, positive, _changes_in_loops(test, scope), _compared(test, scope)
+
+
+_Literals = tuple[str, frozenset[object]]
+
+
+def _compared(test: ast.expr, scope: FunctionNode | ast.Module) -> _Literals | None:
+    """`kind` and the literals of ``kind == "a"``, or of ``kind in ("a", "b")``, where `kind` is bound but once.
+
+    What is bound anew between two tests may be ``"a"`` in one and ``"b"`` in the other.
+    """
+    path = dotted_path(test.left) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if path is None or not isinstance(test, ast.Compare) or _is_bound_anew(path, scope):
+        return None
+    right = test.comparators[0]
+    among = isinstance(test.ops[0], (ast.In, ast.NotIn))
+    if not among and not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        return None
+    values = right.elts if among and isinstance(right, (ast.Tuple, ast.List, ast.Set)) else [] if among else [right]
+    known = frozenset(each.value for each in values if isinstance(each, ast.Constant))
+    return (path, known) if values and all(isinstance(each, ast.Constant) for each in values) else None
+
+
+def _is_bound_anew(path: str, scope: FunctionNode | ast.Module) -> bool:
+    """Whether a function binds a name or attribute, one that it has from elsewhere, or more than once."""
+    root, dot, _ = path.partition(".")
+    given = isinstance(scope, ast.Module) or root not in argument_names(scope)
+    bound = sum(stored for _, stored, _ in bindings_in(scope).get(root, ()))
+    stored = (each for each in nodes_in(scope, ast.Attribute) if isinstance(each.ctx, ast.Store))
+    return bound > given or (bool(dot) and any(dotted_path(each) == path for each in stored))
 
 
 def _flag_asked(test: ast.expr) -> tuple[ast.expr, bool] | None:

@@ -22,6 +22,7 @@ from torchdevlint.flow.state.values import (
     Const,
     Dev,
     Guard,
+    Seq,
     Tensor,
     Unknown,
     Value,
@@ -44,13 +45,22 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(left, Dev) or isinstance(right, Dev):
         return device_test(left, right, isinstance(symbol, (ast.NotEq, ast.NotIn)))
     if isinstance(symbol, (ast.In, ast.NotIn)):
-        return UNKNOWN
+        return _membership(left, right, isinstance(symbol, ast.NotIn))
     if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
         operands = told_by_other(frame, [(node.left, left), (node.comparators[0], right)])
         return operations.combine(frame, state, node, f"`{operations.SYMBOLS[type(symbol)]}`", operands)
     if isinstance(left, Const) and isinstance(right, Const):
         return _constants(left, right, symbol)
     return operations.of_unknown([left, right])
+
+
+def _membership(left: Value, right: Value, negated: bool) -> Value:
+    """Whether a literal is one of others."""
+    among = right.items if isinstance(right, Seq) else None
+    if not isinstance(left, Const) or among is None:
+        return UNKNOWN
+    values = [each.value for each in among if isinstance(each, Const)]
+    return Const((left.value in values) is not negated) if len(values) == len(among) else UNKNOWN
 
 
 def _constants(left: Const, right: Const, symbol: ast.cmpop) -> Value:

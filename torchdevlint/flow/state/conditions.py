@@ -5,12 +5,35 @@ from __future__ import annotations
 from torchdevlint.flow.state.values import Conditions
 
 
+class Compared(str):
+    """The key of a test whether something is one of some literals: ``kind == "a"``, ``kind in ("a", "b")``."""
+
+    __slots__ = ("asked", "values")
+    asked: str
+    """What is compared, in the activation and round of the test."""
+    values: frozenset[object]
+
+    def excludes(self, arm: bool, other: Compared, other_arm: bool) -> bool:
+        """Whether one outcome of this test and one of another cannot both be: nothing is ``"a"`` and ``"b"``."""
+        if self.asked != other.asked:
+            return False
+        if arm and other_arm:
+            return self.values.isdisjoint(other.values)
+        if arm:
+            return self.values <= other.values
+        return other_arm and other.values <= self.values
+
+
 def compatible(one: Conditions, other: Conditions) -> bool:
     """Whether both sets of branch conditions can hold together."""
     if one and other:
         for key, arm in one:
             if (key, not arm) in other:
                 return False
+            if type(key) is Compared:
+                for other_key, other_arm in other:
+                    if type(other_key) is Compared and key.excludes(arm, other_key, other_arm):
+                        return False
     return True
 
 
