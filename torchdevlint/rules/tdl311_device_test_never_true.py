@@ -68,7 +68,7 @@ from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import added_after, fix
 from torchdevlint.rules.wording import code
-from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in, once_a_node
 
 SEVERITY = Severity.ERROR
 EXECUTION = "test"
@@ -231,7 +231,7 @@ def _only_tunes(frame: Frame, state: State, node: ast.Compare) -> bool:
     tests = [each for each in nodes_in(frame.function or frame.machine.tree, ast.If) if is_inside(node, each.test)]
     if len(tests) != 1 or tests[0].orelse:
         return False
-    made = [each.targets[0] if isinstance(each, ast.Assign) else None for each in tests[0].body]
+    made = [each.targets[0] if each is not None else None for each in map(assignment_of, tests[0].body)]
     held = [frame.evaluate(each.value, state) if isinstance(each, ast.Attribute) else None for each in made]
     return all(isinstance(each, Ref) and each.name.startswith("torch.backends.") for each in held)
 
