@@ -9,7 +9,7 @@ from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.devices import TOP, Device, Origin
 from torchdevlint.flow.state.machine import Frame
@@ -25,14 +25,15 @@ _GIVE_NO_TENSORS = frozenset(
 def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> bool:
     """Emit the read of `node` if it is brought to the CPU elsewhere, or came from a Module that is an argument.
 
-    Also if it is a part of something that was moved, or that a model gave for what was.
+    Also if it is a part of something that was moved, or that a model gave for what was: what a function gives for that
+    may be anywhere.
     """
     function = frame.function
     if function is None:
         return False
     value = frame.evaluate(read, state)
     place = value.given if isinstance(value, Unknown) else None
-    if place is not None and place.origin is Origin.EXPRESSION:  # what a model gave for what was moved there
+    if place is not None and place.origin is Origin.EXPRESSION and not _is_of_function(frame, function, read):
         frame.machine.emit(ReadByHost(frame, state, node, (read, given_tensor(place, read))))
         return True
     brought = brought_elsewhere(function, node) or brought_with(function, node)
@@ -47,13 +48,29 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     return True
 
 
-def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call | None:
-    """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it, for an argument."""
+def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
+    """Whether it is what something gives that is called, and is neither a local name nor used as a module is."""
+    call = _making_call(function, read)
+    root = first_name(dotted_path(call.func) or "") if call is not None else ""
+    if not root or root in argument_names(function) or root in values_by_path(function):  # type: ignore[arg-type]
+        return False
+    uses = uses_in(frame.machine.tree).get(root)
+    return root != "self" and (uses is None or not uses.is_module)
+
+
+def _making_call(function: Scope, read: ast.expr) -> ast.Call | None:
+    """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it."""
     call: ast.expr | None = _first_call(read)
     if isinstance(call, ast.Name):
         values = values_by_path(function).get(call.id, [])
         call = _first_call(values[0]) if len(values) == 1 else None
-    if not isinstance(call, ast.Call):
+    return call if isinstance(call, ast.Call) else None
+
+
+def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call | None:
+    """The call of a Module that is an argument, or of one of its methods, which made what is read."""
+    call = _making_call(function, read)
+    if call is None:
         return None
     path = dotted_path(call.func) or ""
     root, _, rest = path.partition(".")
