@@ -335,6 +335,33 @@ def test_a_file_that_nothing_runs_or_imports_is_left_over(tmp_path: Path) -> Non
     assert found(root) == ["old.py:TDL201"]
 
 
+VERSION = """import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def load(self):
+        self.load_state_dict(torch.load("encoder.pt"))
+
+class Decoder(nn.Module):
+    pass
+"""
+USING = """from helper import place
+from current import Decoder, Encoder
+
+Encoder().to(place()).load()
+print(Decoder())
+"""
+
+
+def test_another_version_of_a_file_that_is_imported_is_left_over(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=ASKING, module=NET, main=USING, current=VERSION)
+    (root / "tried").mkdir()
+    (root / "tried" / "second.py").write_text(VERSION)
+    assert found(root) == ["current.py:TDL201"]
+    (root / "tried" / "second.py").write_text(VERSION.replace("class Decoder", "class Reader"))
+    assert found(root) == ["current.py:TDL201", "second.py:TDL201"]
+
+
 LAYERS = """import torch
 from torch import nn
 

@@ -8,6 +8,7 @@ many; or a function does not know of devices, and no call shows that its argumen
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property, partial
 from pathlib import PurePath
 
@@ -43,6 +44,8 @@ from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_BESIDE = 12
+_CLASSES_OF_A_VERSION = 2
+"""So many classes of the same names make two files versions of one; fewer may have their names by chance."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -282,7 +285,7 @@ class Home:
     def _is_left_over(self) -> bool:
         """Whether nothing in an application runs or imports the file, or says its name, as others beside it are.
 
-        Where none of these is imported, what would import them may not be there.
+        Where none of these is imported, what would import them may not be there, unless another version of the file is.
         """
         if self._project is None or not is_application(self._project) or self._callers.importers():
             return False
@@ -290,11 +293,24 @@ class Home:
         if not self._application.is_of_several or own.endswith(NOTEBOOK) or is_program(self._tree):
             return False
         beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
-        if not any(map(self._project.importers, beside[:_MOST_BESIDE])):
+        if not any(map(self._project.importers, beside[:_MOST_BESIDE])) and not self._has_another_version():
             return False
         stem = (PurePath(own).stem,)
         said = self._project.saying(stem) or self._project.saying(stem, beside_code=True)
         return not any(map(is_main_guard, self._tree.body)) and said == ()
+
+    def _has_another_version(self) -> bool:
+        """Whether a file that is imported defines all classes that this one does, of which there are several."""
+        assert self._project is not None
+        names = tuple(each.name for each in self._tree.body if isinstance(each, ast.ClassDef))
+        if len(names) < _CLASSES_OF_A_VERSION:
+            return False
+        defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
+        for path in (self._project.saying(names) or ())[:_MOST_BESIDE]:
+            text = self._project.text_of(path) if path.endswith(".py") else None
+            if text is not None and all(each.search(text.text) for each in defined) and self._project.importers(path):
+                return True
+        return False
 
     @cached_property
     def _needing(self) -> Ways:
