@@ -268,6 +268,8 @@ def test_an_observation_has_no_addresses_and_is_json():
 
 NOT_ABOUT_PLACES = {
     "generators/rng-state-on-cuda": "the state of a generator has to be bytes",
+    "generators/cpu-rng-state-on-cuda": "the state of a generator has to be bytes",
+    "streams/record-stream/cpu": "a tensor of the CPU is used on no stream",
     "streams/event/elapsed-without-timing": "events",
     "streams/event/elapsed-unrecorded": "events",
     "streams/graph-capture": "what the simulation cannot do",

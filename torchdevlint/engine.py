@@ -180,7 +180,8 @@ def _check_bytes(
     data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None
 ) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
-    module = HELD.library.held(path, digest)
+    # What is held of a notebook is the module of its cells, which does not say where they are.
+    module = None if filename.endswith(NOTEBOOK) else HELD.library.held(path, digest)
     codes = rules.usable(select.selected_for(settings, filename))
     try:
         if module is None:

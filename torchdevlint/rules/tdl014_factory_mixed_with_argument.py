@@ -1,18 +1,15 @@
 """A function makes a tensor on the default device and combines it with an argument, which may be anywhere.
 
 ## What it does
-Finds `torch.arange(...)`, `torch.ones(...)`, `torch.tensor(...)` and every other factory without `device=` in code
-outside of `forward`: losses, metrics, masks, index helpers, samplers, methods that are not part of the forward pass,
-and constants of the module. It reports the factory when its tensor is combined with a tensor argument of the function,
-with what comes out of an argument (`prediction["boxes"]`, or an attribute that is asked for its shape), or with
-something that was made on a device that the function was given; when it is filled from an argument, slice by slice, and
-returned, or is returned with the shape and the dtype of one; when a kernel of another library gets it, empty or with
-the dtype of an argument, beside the argument that it is as large as; when a stand-in for an operator
-(`torch.library.register_fake`) gives it; when it takes the place of what a layer holds, and has its size; when an
-object keeps it beside others that `__init__` made in the same way on a device, or made it there in another branch; when
-it is made as large as its partner in an operation, of which nothing but that is known, in a function or class that
-speaks of devices; and when it is returned for a special case by content (`if not len(boxes): return torch.zeros(0, 4)`)
-where the other `return` gives what is made of an argument.
+Finds `torch.arange(...)`, `torch.tensor(...)` and every other factory without `device=` in code outside of `forward`:
+losses, metrics, masks, index helpers, samplers, and constants of the module. It reports the factory when its tensor
+meets a tensor argument of the function, what comes out of one (`prediction["boxes"]`), or something that was made on a
+device that the function was given; when it is filled from an argument and returned, or returned with the shape and the
+dtype of one; when a kernel of another library gets it beside an argument that it is as large as; when a stand-in for an
+operator (`torch.library.register_fake`) gives it; when it takes the place of what a layer holds; when an object keeps
+it beside others that were made on a device; when it is made as large as its partner in an operation, in code that
+speaks of devices; and when it is returned for a special case (`if not len(boxes): return torch.zeros(0, 4)`) beside
+what is made of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,

@@ -10,7 +10,7 @@ from torchdevlint.flow.state.joins import element_of, sequence, unpacked
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Map, Seq, Value
-from torchdevlint.source.nodes import inside
+from torchdevlint.source.nodes import inside, nodes_in
 
 _MAX_ITEMS = 4
 """Up to how many items a comprehension is evaluated for each of them."""
@@ -57,8 +57,10 @@ def _leave(node: ast.expr, inner: State, state: State) -> None:
     for each in inside(node):
         if isinstance(each, ast.NamedExpr) and each.target.id in inner.env:
             state.env[each.target.id] = inner.env[each.target.id]
-    held = [(name, value) for name, value in inner.env.items() if isinstance(value, (Seq, Map))]
-    filled = [name for name, value in held if name in state.env and value is not state.env[name]]
+    if not nodes_in(node, ast.Call):
+        return
+    changed = [name for name, value in inner.env.items() if value is not state.env.get(name)]
+    filled = [name for name in changed if name in state.env and isinstance(inner.env[name], (Seq, Map))]
     if filled:
         own = {each.id for each in inside(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         state.env.update((name, inner.env[name]) for name in filled if name not in own)
