@@ -115,16 +115,23 @@ def _does_not_take(scope: Scope, call: ast.Call) -> bool:
 def _is_bound_in_function(scope: Scope, name: str) -> bool:
     """Whether a function around a place binds the name itself."""
     around = scope.function
-    if around is None or isinstance(around, ast.ClassDef):
-        return False
-    named = (each for each in inside(around) if each is not around)
-    return any(
-        (isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load))
-        or (isinstance(each, ast.arg) and each.arg == name)
-        or (isinstance(each, ast.alias) and (each.asname or each.name) == name)
-        or (isinstance(each, (*_FUNCTIONS, ast.ClassDef)) and each.name == name)
-        for each in named
-    )
+    return around is not None and not isinstance(around, ast.ClassDef) and name in _bound_below(around)
+
+
+@once_a_node
+def _bound_below(function: ast.AST) -> frozenset[str]:
+    """The names that are bound in a function, in those inside of it too."""
+    found: set[str] = set()
+    for each in inside(function):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            found.add(each.id)
+        elif isinstance(each, ast.arg):
+            found.add(each.arg)
+        elif isinstance(each, ast.alias):
+            found.add(each.asname or each.name)
+        elif isinstance(each, (*_FUNCTIONS, ast.ClassDef)) and each is not function:
+            found.add(each.name)
+    return frozenset(found)
 
 
 def _defined_as(scope: Scope, name: str) -> ast.stmt | None:
