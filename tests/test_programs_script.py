@@ -181,8 +181,10 @@ def test_a_gpu_is_held_against_what_was_simulated(script: Any, tmp_path: Path) -
         "network": ["failed", 0.1, "ConnectionError: no route to host"],
         "fine": ["passed", 0.1, ""],
     }
-    told = {"torch": "2.11.0", "gpu": "A GPU", "outcomes": outcomes}
-    (tmp_path / "lib-1.0.machine.json").write_text(json.dumps(told), encoding="utf-8")
+    ran = {"cpu": 1.0, "paths": [], "files": [], "among": 1, "outcomes": outcomes}
+    (tmp_path / "lib-1.0.real.json").write_text(json.dumps(ran), encoding="utf-8")
+    machine = {"torch": "2.11.0", "gpu": "A GPU"}
+    (tmp_path / "lib-1.0.machine.json").write_text(json.dumps(machine), encoding="utf-8")
     of = partial(script.StoredSuite, "lib", torch="2.13.0", run=6, gained=0, both=0)
     alarmed = {"both": moved, "jit": "limit", "away": "limit"}
     rows = [of("1.0", alarmed=alarmed), of("0.9", alarmed={"fine": "old"})]

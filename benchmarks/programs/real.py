@@ -35,19 +35,20 @@ def run(suite: Suite, folder: Path, python: str, results: Path, repository: Path
         raise CorpusError(f"torch finds no accelerator here: {done.stderr.strip().splitlines()[-1:]}")
     torch, gpu = done.stdout.splitlines()
     ran = suites.run(suite, folder, python, suites.REAL, results, repository)
-    told = {test: [one.result, one.seconds, one.text] for test, one in ran.outcomes.items()}
-    path = results / f"{suite.label}.machine.json"
-    path.write_text(json.dumps({"torch": torch, "gpu": gpu, "outcomes": told}, indent=0) + "\n", encoding="utf-8")
+    _machine(suite, results).write_text(json.dumps({"torch": torch, "gpu": gpu}) + "\n", encoding="utf-8")
     return RealRun(torch, gpu, ran.outcomes)
 
 
 def load(suite: Suite, results: Path) -> RealRun | None:
-    """What `run` has left in `results`, on this machine or on another one."""
-    path = results / f"{suite.label}.machine.json"
-    if not path.is_file():
+    """What `run` has left in `results`, on this machine or on another one: the outcomes, and what machine it was."""
+    ran = suites.load(suite, suites.REAL, results)
+    if ran is None:
         return None
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return RealRun(told["torch"], told["gpu"], {test: Outcome(*one) for test, one in told["outcomes"].items()})
+    return RealRun(**json.loads(_machine(suite, results).read_text(encoding="utf-8")), outcomes=ran.outcomes)
+
+
+def _machine(suite: Suite, results: Path) -> Path:
+    return results / f"{suite.label}.machine.json"
 
 
 def compare(suite: Suite, real: RealRun, simulated: Iterable[StoredSuite]) -> StoredReal:

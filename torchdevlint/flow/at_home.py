@@ -70,7 +70,7 @@ class Home:
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
-        if not (self._is_seen or self._stands_alone):
+        if not self._is_known_where_it_runs:
             return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
             return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
@@ -92,6 +92,10 @@ class Home:
         if isinstance(fact, ReadOnHost):
             return fact.as_given
         return self._is_of_tensors_of_the_cpu(fact)
+
+    @property
+    def _is_known_where_it_runs(self) -> bool:
+        return self._is_seen or self._stands_alone
 
     @property
     def _is_for_cuda(self) -> bool:
@@ -176,7 +180,7 @@ class Home:
 
     def _ends_before(self, at: Span) -> bool:
         """Whether each program that comes to a place ends in an error before it or right after, on every machine."""
-        if not (self._is_seen or self._stands_alone):
+        if not self._is_known_where_it_runs:
             return False
         place, names, programs, _ = self._leading_to(at)
         if place is not None and self._is_so_within(self._ending, place):
