@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from typing import Any
 
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in, once_a_node
 from torchdevlint.source.notebook import NOTEBOOK
 
 _MOST_HOPS = 4
@@ -27,6 +28,8 @@ _BUILT_IN = frozenset(dir(builtins)) | frozenset(
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|(?<!self\.)\b__dict__\b")
 _BUILDS_IN = regex(r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+"""What binds its `name`, if it has one."""
 
 
 def ends_in_error(scope: Scope, call: ast.Call) -> bool:
@@ -62,24 +65,14 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 
 
 @once_a_node
-def _bound_in(tree: ast.Module) -> frozenset[str]:
-    """All names that anything in a file binds, in whatever scope."""
-    found: set[str] = set()
-    for node in inside(tree):
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            found.add(node.name)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.alias):
-            found.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            found.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            found.add(node.rest)
-        elif isinstance(node, ast.Global):
-            found.update(node.names)
+def _bound_in(around: ast.AST) -> frozenset[str]:
+    """All names that anything below a function or a file binds, in whatever scope."""
+    found = {each.name for kind in _NAMED for each in nodes_in(around, kind) if each.name}
+    found.update(each.id for each in nodes_in(around, ast.Name) if not isinstance(each.ctx, ast.Load))
+    found.update(each.arg for each in nodes_in(around, ast.arg))
+    found.update(each.asname or each.name.partition(".")[0] for each in nodes_in(around, ast.alias))
+    found.update(each.rest for each in nodes_in(around, ast.MatchMapping) if each.rest)
+    found.update(name for each in nodes_in(around, ast.Global) for name in each.names)
     return frozenset(found)
 
 
@@ -115,23 +108,7 @@ def _does_not_take(scope: Scope, call: ast.Call) -> bool:
 def _is_bound_in_function(scope: Scope, name: str) -> bool:
     """Whether a function around a place binds the name itself."""
     around = scope.function
-    return around is not None and not isinstance(around, ast.ClassDef) and name in _bound_below(around)
-
-
-@once_a_node
-def _bound_below(function: ast.AST) -> frozenset[str]:
-    """The names that are bound in a function, in those inside of it too."""
-    found: set[str] = set()
-    for each in inside(function):
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-            found.add(each.id)
-        elif isinstance(each, ast.arg):
-            found.add(each.arg)
-        elif isinstance(each, ast.alias):
-            found.add(each.asname or each.name)
-        elif isinstance(each, (*_FUNCTIONS, ast.ClassDef)) and each is not function:
-            found.add(each.name)
-    return frozenset(found)
+    return around is not None and not isinstance(around, ast.ClassDef) and name in _bound_in(around)
 
 
 def _defined_as(scope: Scope, name: str) -> ast.stmt | None:

@@ -70,6 +70,11 @@ _SETS_CURRENT = regex(r"\bcuda\.(?:set_device|device)\(")
 _PROCESSES = regex(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
 _CUDA = regex(r"\.cuda\(|['\"]cuda(?::0)?['\"]")
 
+_WORDS = (
+    "cuda gpu cpu device accelerat available mps xpu npu xla hpu tpu rank process_group spawn distributeddataparallel"
+).split()
+"""What is looked for holds one of these, in small letters."""
+
 
 class GpuChoice(Struct, frozen=True):
     """What one file, or several together, say: `chooses` among devices, by a question, a switch or an option."""
@@ -124,12 +129,17 @@ def gpu_choice(texts: Iterable[str]) -> GpuChoice:
 
 def offered_choice(texts: Iterable[str]) -> GpuChoice:
     """What the texts of files that programs import say together: it is the programs that send something to CUDA."""
-    return replace(gpu_choice(_MOVES_IF_AVAILABLE.sub("", each) for each in texts), cuda=False)
+    plain = (_MOVES_IF_AVAILABLE.sub("", each) if "is_available" in each else each for each in texts)
+    return replace(gpu_choice(plain), cuda=False)
 
 
 @lru_cache(maxsize=512)
 def _said_in(text: str) -> GpuChoice:
-    text = _without_settled(_CHOOSES_NOTHING.sub("", _COMMENT.sub("", text)))
+    text = _COMMENT.sub("", text)
+    told = _of_interest(text)
+    if _CONSTANT.search(told) is not None:
+        told = _of_interest(_without_constants(text))
+    text = _without_settled(_CHOOSES_NOTHING.sub("", told))
     return GpuChoice(
         chooses=_CHOOSES.search(text) is not None,
         by_option=_CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
@@ -141,13 +151,39 @@ def _said_in(text: str) -> GpuChoice:
     )
 
 
-def _without_settled(text: str) -> str:
-    """A text without the options for a device that it sets to CUDA, and to nothing else, and without such constants."""
+def _of_interest(text: str) -> str:
+    """The lines with a word of what is looked for, and those beside them; a line of dots stands for what is left out.
+
+    Words are found a hundred times faster than patterns, and most lines have none.
+    """
+    lower, lines = text.lower(), set[int]()
+    for word in _WORDS:
+        line = at = 0
+        while (found := lower.find(word, at)) >= 0:
+            line += lower.count("\n", at, found)
+            lines.update((line - 1, line, line + 1))
+            at = found + len(word)
+    kept: list[str] = []
+    end = 0
+    for number, line_text in enumerate(text.split("\n")):
+        if number in lines:
+            kept += ["...", line_text] if number > end else [line_text]
+            end = number + 1
+    return "\n".join(kept)
+
+
+def _without_constants(text: str) -> str:
+    """A text without reads of what a class of constants sets to CUDA, and nothing sets otherwise."""
     for found in _CLASS.finditer(text):
         for name in _CONSTANT.findall(found[2]):
             path = rf"\b{re.escape(found[1])}\.{re.escape(name)}\b"
             if re.search(rf"{path}\s*=(?!=)", text) is None:
                 text = re.sub(path, "", text)
+    return text
+
+
+def _without_settled(text: str) -> str:
+    """A text without the options for a device that it sets to CUDA, and to nothing else."""
     for path in sorted(set(_SETTLED.findall(text))):
         read = re.escape(path)
         if len(re.findall(rf"\b{read}\s*=(?!=)", text)) == _SETTLED.findall(text).count(path):
