@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +117,9 @@ def test_a_text_is_searched_once_for_the_same_words() -> None:
         def __init__(self, word: str) -> None:
             self.word = word
 
-        def search(self, given: str) -> Any:
+        def is_in(self, given: str) -> bool:
             searched.append(self.word)
-            return re.search(self.word, given)
+            return self.word in given
 
     started, distributed = Counted("argparse"), Counted("torchrun")
     assert [text.says(each) for each in (started, started, distributed, distributed)] == [True, True, False, False]  # type: ignore[arg-type]

@@ -30,14 +30,14 @@ from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_ch
 from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_group
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
-_STARTED = regex(r"__main__|\bargparse\b|\bparse_args\(")
+_STARTED = LinePattern(r"__main__|\bargparse\b|\bparse_args\(", "__main__ argparse parse_args(")
 """What a file says that is started from outside, be it only to try what it defines."""
 _FEWEST_OTHERS = 4
 _MOST_FILES = 120
@@ -157,7 +157,7 @@ class Application:
             return False
         if any(each.endswith(NOTEBOOK) for each in (self._project.path, *(each.path for each in importers))):
             return True
-        if _STARTED.search(self._text) or any(each.says(_STARTED) for each in importers):
+        if _STARTED.is_in(self._text) or any(each.says(_STARTED) for each in importers):
             return True
         return is_program(self._tree) or any(is_program(each.tree) for each in self._callers.parsed(importers))
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern, says_name
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
@@ -33,7 +33,7 @@ _MOST_ON_THE_WAY = 40
 """How many files may be on the ways from programs to a function."""
 _MOST_FILES_UP = 2
 """Through so many files that hand on what they are given callers are followed."""
-_ALL_NAMES = regex(r"\bimport\s*\(?\s*\*")
+_ALL_NAMES = LinePattern(r"\bimport\s*\(?\s*\*", "import")
 _LARGEST = 200_000
 """A file with more characters is not run."""
 
@@ -155,9 +155,7 @@ class Callers:
     @staticmethod
     def _naming(files: Iterable[ModuleText], names: frozenset[str]) -> list[ModuleText]:
         """Those of the files that say one of these names."""
-        words = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
-        said = (each for each in files if not names or any(name in each.text for name in names))
-        return [each for each in said if words.search(each.text)]
+        return [each for each in files if not names or any(says_name(each.text, name) for name in names)]
 
     def programs_for(self, names: frozenset[str]) -> tuple[list[ModuleFile], list[ModuleFile]]:
         """The programs, here and in other files, that come to what goes by `names` at the top level of this file.

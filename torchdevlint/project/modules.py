@@ -12,7 +12,7 @@ from functools import cached_property
 from weakref import WeakValueDictionary
 
 from torchdevlint.files import blake2b, content
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.source.nodes import assignment_of, nodes_in
 from torchdevlint.source.notebook import content_of
 from torchdevlint.source.text import Source, UndecodableError
@@ -41,12 +41,12 @@ class ModuleText:
         self.path = path
         self.bytes_digest = digest_of(data)
         self.text = content_of(data, path).text
-        self._said: dict[re.Pattern[str], bool] = {}
+        self._said: dict[LinePattern, bool] = {}
 
-    def says(self, words: re.Pattern[str]) -> bool:
-        """Whether `words` are found in it; many files ask the same of those that import them."""
+    def says(self, words: LinePattern) -> bool:
+        """Whether a line of it has `words`; many files ask the same of those that import them."""
         if words not in self._said:
-            self._said[words] = words.search(self.text) is not None
+            self._said[words] = words.is_in(self.text)
         return self._said[words]
 
     def digest(self, name: str) -> str:

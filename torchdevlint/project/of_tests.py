@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern, regex
 
 _FOLDERS = frozenset({"test", "tests"})
 _NAME = regex(r"test_.*\.py|.*_tests?\.py")
-_TEST = regex(r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", re.MULTILINE)
+_TEST = LinePattern(
+    r"^\s*(?:async\s+)?(?:def test|class Test)|\b(?:pytest|unittest)\b", "pytest unittest test Test"
+)
 
 
 def is_of_tests(path: str, text: str) -> bool:
@@ -20,4 +20,4 @@ def is_of_tests(path: str, text: str) -> bool:
     *folders, name = path.split("/")
     if not _FOLDERS.isdisjoint(folders) or name == "conftest.py":
         return True
-    return _NAME.fullmatch(name) is not None and _TEST.search(text) is not None
+    return _NAME.fullmatch(name) is not None and _TEST.is_in(text)

@@ -12,7 +12,7 @@ from typing import Any
 
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -26,7 +26,9 @@ _BUILT_IN = frozenset(dir(builtins)) | frozenset(
 )
 """What Python itself binds, be it Python 2, and IPython."""
 _BINDS_OTHERWISE = regex(r"\bglobals\(|\bexec\(|\bexecfile\(|\bbuiltins\b|\b__builtin__|(?<!self\.)\b__dict__\b")
-_BUILDS_IN = regex(r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)")
+_BUILDS_IN = LinePattern(
+    r"\b(?:builtins|__builtin__)(?:\.(?!print\b)\w+\s*=(?!=)|\s*,|\.__dict__)", "builtins __builtin__"
+)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED: tuple[Any, ...] = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 """What binds its `name`, if it has one."""

@@ -140,9 +140,10 @@ def _said_in(text: str) -> GpuChoice:
     if _CONSTANT.search(told) is not None:
         told = _of_interest(_without_constants(text))
     text = _without_settled(_CHOOSES_NOTHING.sub("", told))
+    chooses = _CHOOSES.search(text) is not None
     return GpuChoice(
-        chooses=_CHOOSES.search(text) is not None,
-        by_option=_CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
+        chooses=chooses,
+        by_option=chooses and _CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
         offers=_OFFERS.search(text) is not None,
         numbers=_NUMBERS.search(text) is not None,
         sets_current=_SETS_CURRENT.search(text) is not None,

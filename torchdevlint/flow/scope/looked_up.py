@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from torchdevlint.flow.scope.names import dotted_path
-from torchdevlint.patterns import regex
+from torchdevlint.patterns import LinePattern, regex
 from torchdevlint.project.modules import ModuleFile, ModuleText
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_nodes_in
 
-_DYNAMIC = regex(
+_DYNAMIC = LinePattern(
     r"(?<![.\w])(?<!def )(?:globals|locals|vars|eval|exec|getattr|__import__)\(|import_module|\bfire\b|getmembers"
-    r"|\bsys\.modules\b|\b__dict__\b"
+    r"|\bsys\.modules\b|\b__dict__\b",
+    "globals( locals( vars( eval( exec( getattr( __import__( import_module fire getmembers sys.modules __dict__",
 )
 _ANY = "*"
 _OWN = ""
