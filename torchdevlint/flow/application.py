@@ -26,7 +26,7 @@ from torchdevlint.flow.facts.tensors import (
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
-from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice, offered_choice
+from torchdevlint.flow.scope.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_group
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
@@ -208,7 +208,7 @@ class Application:
         """What this file and those that lead to it say together, where nothing that they import says another thing."""
         imported = self._imported()
         if imported is None:
-            return GpuChoice(chooses=True, by_option=True, offers=True, numbers=True)
+            return UNKNOWN
         return self.leading | offered_choice(imported)
 
     @cached_property

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
-
-from msgspec import Struct
-from msgspec.structs import replace
+from functools import cached_property, lru_cache
 
 from torchdevlint.patterns import regex
 
@@ -76,37 +73,47 @@ _WORDS = (
 """What is looked for holds one of these, in small letters."""
 
 
-class GpuChoice(Struct, frozen=True):
-    """What one file, or several together, say: `chooses` among devices, by a question, a switch or an option."""
+class GpuChoice:
+    """What one file, or several together, say. Each question goes through their texts as far as it must."""
 
-    chooses: bool = False
-    by_option: bool = False
-    """It chooses, and not by whether there is CUDA alone."""
-    offers: bool = False
-    """Who starts it chooses: by an option, or in a configuration."""
-    numbers: bool = False
-    """A GPU is named by a number that is not 0, or not known."""
-    sets_current: bool = False
-    """Some GPU is made the current one."""
-    processes: bool = False
-    cuda: bool = False
-    """Something is sent to CUDA by name."""
+    def __init__(self, *said: Said) -> None:
+        self._said = said
 
     def __or__(self, other: GpuChoice) -> GpuChoice:
-        return GpuChoice(
-            self.chooses or other.chooses,
-            self.by_option or other.by_option,
-            self.offers or other.offers,
-            self.numbers or other.numbers,
-            self.sets_current or other.sets_current,
-            self.processes or other.processes,
-            self.cuda or other.cuda,
-        )
+        return GpuChoice(*self._said, *other._said)
 
-    @property
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether there is a choice among devices: by a question, a switch or an option."""
+        return any(each.chooses for each in self._said)
+
+    @cached_property
+    def by_option(self) -> bool:
+        """Whether it chooses, and not by whether there is CUDA alone."""
+        return any(each.by_option for each in self._said)
+
+    @cached_property
+    def offers(self) -> bool:
+        """Whether who starts it chooses: by an option, or in a configuration."""
+        return any(each.offers for each in self._said)
+
+    @cached_property
+    def processes(self) -> bool:
+        """Whether there are several processes."""
+        return any(each.processes for each in self._said)
+
+    @cached_property
+    def cuda(self) -> bool:
+        """Whether something is sent to CUDA by name."""
+        return any(each.cuda for each in self._said)
+
+    @cached_property
     def is_current_gpu(self) -> bool:
-        """Whether CUDA, wherever there is any, means the GPU that all is on."""
-        return self.sets_current or not self.numbers
+        """Whether CUDA, wherever there is any, means the GPU that all is on.
+
+        A GPU may be named by a number that is not 0, or not known; then some GPU has to be made the current one.
+        """
+        return not any(each.numbers for each in self._said) or any(each.sets_current for each in self._said)
 
     @property
     def takes_current_gpu(self) -> bool:
@@ -119,37 +126,72 @@ class GpuChoice(Struct, frozen=True):
         return self.cuda and not self.chooses and self.is_current_gpu
 
 
+class Said:
+    """What one text says."""
+
+    def __init__(self, text: str, sends: bool = True) -> None:
+        self._text = text
+        self._sends = sends
+
+    @cached_property
+    def _told(self) -> str:
+        text = _COMMENT.sub("", self._text)
+        told = _of_interest(text)
+        if _CONSTANT.search(told) is not None:
+            told = _of_interest(_without_constants(text))
+        return _without_settled(_CHOOSES_NOTHING.sub("", told))
+
+    @cached_property
+    def chooses(self) -> bool:
+        return _CHOOSES.search(self._told) is not None
+
+    @cached_property
+    def by_option(self) -> bool:
+        return self.chooses and _CHOOSES.search(_AVAILABLE.sub("", self._told)) is not None
+
+    @cached_property
+    def offers(self) -> bool:
+        return _OFFERS.search(self._told) is not None
+
+    @cached_property
+    def numbers(self) -> bool:
+        return _NUMBERS.search(self._told) is not None
+
+    @cached_property
+    def sets_current(self) -> bool:
+        return _SETS_CURRENT.search(self._told) is not None
+
+    @cached_property
+    def processes(self) -> bool:
+        return _PROCESSES.search(self._told) is not None
+
+    @cached_property
+    def cuda(self) -> bool:
+        return self._sends and _CUDA.search(self._told) is not None
+
+
+UNKNOWN = GpuChoice(Said('add_argument("--device", default="cuda:1")'))
+"""Of files that are not read: whoever starts them chooses among all devices."""
+
+
 def gpu_choice(texts: Iterable[str]) -> GpuChoice:
     """What the texts of programs say together, and those of what leads from them to a place."""
-    found = GpuChoice()
-    for each in texts:
-        found |= _said_in(each)
-    return found
+    return GpuChoice(*map(_said_in, texts))
 
 
 def offered_choice(texts: Iterable[str]) -> GpuChoice:
     """What the texts of files that programs import say together: it is the programs that send something to CUDA."""
-    plain = (_MOVES_IF_AVAILABLE.sub("", each) if "is_available" in each else each for each in texts)
-    return replace(gpu_choice(plain), cuda=False)
+    return GpuChoice(*map(_offered_in, texts))
 
 
 @lru_cache(maxsize=512)
-def _said_in(text: str) -> GpuChoice:
-    text = _COMMENT.sub("", text)
-    told = _of_interest(text)
-    if _CONSTANT.search(told) is not None:
-        told = _of_interest(_without_constants(text))
-    text = _without_settled(_CHOOSES_NOTHING.sub("", told))
-    chooses = _CHOOSES.search(text) is not None
-    return GpuChoice(
-        chooses=chooses,
-        by_option=chooses and _CHOOSES.search(_AVAILABLE.sub("", text)) is not None,
-        offers=_OFFERS.search(text) is not None,
-        numbers=_NUMBERS.search(text) is not None,
-        sets_current=_SETS_CURRENT.search(text) is not None,
-        processes=_PROCESSES.search(text) is not None,
-        cuda=_CUDA.search(text) is not None,
-    )
+def _said_in(text: str) -> Said:
+    return Said(text)
+
+
+@lru_cache(maxsize=512)
+def _offered_in(text: str) -> Said:
+    return Said(_MOVES_IF_AVAILABLE.sub("", text) if "is_available" in text else text, sends=False)
 
 
 def _of_interest(text: str) -> str:
