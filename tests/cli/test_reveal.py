@@ -49,6 +49,22 @@ def test_json_says_why_it_is_unknown(program: Path) -> None:
     assert belief["unknown_because"]["message"].replace("\n", " ") in PAGE.replace("\n", " ")
 
 
+def test_dimensions_are_said_where_their_number_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "import torch\n\n\ndef train(loader: torch.utils.data.DataLoader) -> None:\n"
+        "    for batch in loader:\n        print(batch)\n\n\nrow = torch.zeros(3)\nrows = torch.zeros(2, 3)\n\n\n"
+        "def scaled(scale):\n    many = rows * scale\n    return many\n"
+    )
+    told = [
+        forked.python("-m", "torchdevlint", "reveal", f"a.py:{place}", cwd=tmp_path).stdout.splitlines()[0]
+        for place in ("6:15", "9:1", "10:1", "14:5")
+    ]
+    assert "dimension" not in told[0]
+    assert " of 1 dimension on" in told[1]
+    assert " of 2 dimensions on" in told[2]
+    assert told[3].startswith("`many`: a tensor on")
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [

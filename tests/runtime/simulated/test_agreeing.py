@@ -14,6 +14,7 @@ from torchdevlint.runtime.simulated import simulate
 from torchdevlint.runtime.simulated.tensors import agreeing
 from torchdevlint.runtime.simulated.tensors.agreeing import CELLS, ELEMENTWISE, FUNCTIONS, VIEWS
 from torchdevlint.runtime.simulated.tensors.claims import claim_of
+from torchdevlint.runtime.simulated.tensors.indices import indices_in
 from torchdevlint.runtime.simulated.tensors.mode import PlacementMode
 
 
@@ -213,3 +214,11 @@ def test_hooks_on_saved_tensors_see_where_they_are_run() -> None:
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             leaf * leaf
         assert {str(device) for device in devices} == {"cuda:0"}
+
+
+@pytest.mark.parametrize(
+    ("index", "tensors"),
+    [(slice(0, 2), ()), (slice(None), ()), ((0, slice(1, None)), ()), (slice(None, torch.tensor(2)), None)],
+)
+def test_numbers_that_are_tensors_are_left_to_the_mode(index: Any, tensors: Any) -> None:
+    assert indices_in(index) == tensors

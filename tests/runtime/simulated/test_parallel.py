@@ -147,6 +147,9 @@ def test_copies_between_devices() -> None:
     assert comm.gather(both, destination="cpu").device.type == "cpu"
     assert comm.gather(both, destination=1).tolist() == [*x.tolist(), *x.tolist()]
     assert comm.reduce_add(both, 0).tolist() == (2 * x).tolist()
+    out = [torch.empty(6).cuda(1), torch.empty(6).cuda(0)]
+    filled = comm.broadcast(x, out=out)
+    assert [(one.device.index, one.tolist()) for one in filled] == [(1, x.tolist()), (0, x.tolist())]
 
 
 @pytest.mark.parametrize(
