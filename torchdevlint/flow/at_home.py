@@ -8,20 +8,20 @@ many; or a function does not know of devices, and no call shows that its argumen
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property, partial
-from pathlib import PurePath
 
 from msgspec.structs import replace
 
 from torchdevlint.flow.application import Application, has_part_in
 from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.checks.written_before import writes_what_is_read
+from torchdevlint.flow.demands import Demands
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
+from torchdevlint.flow.left_over import is_left_over
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
 from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
@@ -35,17 +35,12 @@ from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.flow.unreached import LOADED_BY_NAME, Unreached
 from torchdevlint.flow.ways import Ways
 from torchdevlint.model import Span
-from torchdevlint.project.modules import ModuleFile, bound_by, is_main_guard
+from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.packaging import is_application, is_published
-from torchdevlint.project.put_aside import is_put_aside
-from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
-_MOST_BESIDE = 12
-_CLASSES_OF_A_VERSION = 2
-"""So many classes of the same names make two files versions of one; fewer may have their names by chance."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -65,11 +60,13 @@ class Home:
         """
         if fact.at.file or self._project is None:
             return fact
-        nobody_comes = self._is_put_aside or self._is_left_over or has_part_in(fact, self._is_dead)
+        nobody_comes = self._is_left_over or has_part_in(fact, self._is_dead)
         at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at)
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
+        if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice)) and self._is_of_what_demands_cuda(fact):
+            return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if not self._is_known_where_it_runs:
             return self._is_of_tensors_of_the_cpu(fact)
         if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
@@ -92,6 +89,20 @@ class Home:
         if isinstance(fact, ReadOnHost):
             return fact.as_given
         return self._is_of_tensors_of_the_cpu(fact)
+
+    def _is_of_what_demands_cuda(self, fact: CheckpointLoad | IgnoresGivenDevice) -> bool:
+        """Whether each program that comes to a place demands CUDA elsewhere, or whoever uses the code there does."""
+        assert self._project is not None
+        own = self._own()
+        is_load = isinstance(fact, CheckpointLoad)
+        if own is None or not is_application(self._project) or not (is_load or self._application.choice.is_current_gpu):
+            return False
+        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], is_load)
+
+    @cached_property
+    def _demands(self) -> Demands:
+        assert self._project is not None
+        return Demands(self._project)
 
     @property
     def _is_known_where_it_runs(self) -> bool:
@@ -236,9 +247,13 @@ class Home:
         )
 
     def _is_so_within(self, ways: Ways, place: ast.AST) -> bool:
+        own = self._own()
+        return own is not None and ways.is_so_within(own, place)
+
+    def _own(self) -> ModuleFile | None:
         assert self._project is not None
         own = self._project.library.get(self._project.path)
-        return own is not None and ways.is_so_within(ModuleFile(own.path, own.source, self._tree), place)
+        return None if own is None else ModuleFile(own.path, own.source, self._tree)
 
     def _needing_of(self, program: ModuleFile) -> Ways:
         """What needs CUDA in a program; in one that chooses a device itself, what names CUDA later is a mistake."""
@@ -278,43 +293,9 @@ class Home:
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
 
     @cached_property
-    def _is_put_aside(self) -> bool:
-        """Whether an application keeps the file in a folder of the past, and nothing outside of such imports it."""
-        if self._project is None or not is_application(self._project):
-            return False
-        paths = [self._project.path, *(each.path for each in self._callers.importers())]
-        return all(is_put_aside(from_root(each)) for each in paths)
-
-    @cached_property
     def _is_left_over(self) -> bool:
-        """Whether nothing in an application runs or imports the file, or says its name, as others beside it are.
-
-        Where none of these is imported, what would import them may not be there, unless another version of the file is.
-        """
-        if self._project is None or not is_application(self._project) or self._callers.importers():
-            return False
-        own, others = self._project.path, self._project.saying(()) or ()
-        if not self._application.is_of_several or own.endswith(NOTEBOOK) or is_program(self._tree):
-            return False
-        beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
-        if not any(map(self._project.importers, beside[:_MOST_BESIDE])) and not self._has_another_version():
-            return False
-        stem = (PurePath(own).stem,)
-        said = self._project.saying(stem) or self._project.saying(stem, beside_code=True)
-        return not any(map(is_main_guard, self._tree.body)) and said == ()
-
-    def _has_another_version(self) -> bool:
-        """Whether a file that is imported defines all classes that this one does, of which there are several."""
         assert self._project is not None
-        names = tuple(each.name for each in self._tree.body if isinstance(each, ast.ClassDef))
-        if len(names) < _CLASSES_OF_A_VERSION:
-            return False
-        defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
-        for path in (self._project.saying(names) or ())[:_MOST_BESIDE]:
-            text = self._project.text_of(path) if path.endswith(".py") else None
-            if text is not None and all(each.search(text.text) for each in defined) and self._project.importers(path):
-                return True
-        return False
+        return is_left_over(self._tree, self._project, self._callers, self._application)
 
     @cached_property
     def _needing(self) -> Ways:

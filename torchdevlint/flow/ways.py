@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
+from torchdevlint.flow.scope.decorators import is_of_class
 from torchdevlint.flow.scope.imported_names import defined
 from torchdevlint.flow.scope.leading_names import read_by
 from torchdevlint.flow.scope.names import dotted_path, last_name
@@ -69,7 +70,7 @@ class Ways:
         if inner is None:
             return False
         init = next((each for each in methods if each.name == "__init__"), None)
-        is_made_before = init is not None and inner is not init and not _is_of_class(inner)
+        is_made_before = init is not None and inner is not init and not is_of_class(inner)
         if is_made_before and init is not None and self._block(Scope(file, self._project, init, outer), init.body):
             return True
         return self._is_so(Scope(file, self._project, inner, outer), inner.body, frozenset(), place)
@@ -254,11 +255,6 @@ class Ways:
         bases = (self._definition(owner, dotted_path(each) or "") for each in node.bases)
         methods = (self._method(each, name, hops - 1) for each in bases if each is not None)
         return next((each for each in methods if each is not None), None)
-
-
-def _is_of_class(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether no object need be there for a method."""
-    return any(dotted_path(each) in ("staticmethod", "classmethod") for each in method.decorator_list)
 
 
 def _defined_in(tree: ast.Module) -> dict[str, ast.stmt]:

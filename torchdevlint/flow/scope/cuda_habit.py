@@ -59,14 +59,16 @@ def _tested(tree: ast.Module) -> frozenset[int]:
     tests: list[ast.If | ast.IfExp] = [*nodes_in(tree, ast.If), *nodes_in(tree, ast.IfExp)]
     arms: list[ast.AST] = []
     for each in tests:
-        if any(mentions_cuda(name) or mentions_device(name) for name in _names_in(each.test)):
+        if asks_for_devices(each.test):
             bodies = [*each.body, *each.orelse] if isinstance(each, ast.If) else [each.body, each.orelse]
             arms += bodies
     return frozenset(id(part) for arm in arms for part in inside(arm))
 
 
-def _names_in(test: ast.expr) -> Iterable[str]:
-    return (path for part in inside(test) if (path := dotted_path(part)) is not None)
+def asks_for_devices(test: ast.expr) -> bool:
+    """Whether a test speaks of CUDA or of a device."""
+    paths = (path for part in inside(test) if (path := dotted_path(part)) is not None)
+    return any(mentions_cuda(each) or mentions_device(each) for each in paths)
 
 
 def _names_cuda(text: Text, call: ast.Call) -> bool | None:

@@ -43,3 +43,8 @@ def is_property(node: ast.AST) -> bool:
 
 
 _PROPERTIES = frozenset({"property", "cached_property"})
+
+
+def is_of_class(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether no object need be there for a method."""
+    return not decorator_names(method).isdisjoint(("staticmethod", "classmethod"))

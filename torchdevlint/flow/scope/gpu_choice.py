@@ -60,9 +60,11 @@ _AVAILABLE = regex(
 _MOVES_IF_AVAILABLE = regex(r"\bif\s+torch\.cuda\.is_available\(\)\s*:\s*[\w.]+\s*=\s*[^\n]*\.cuda\([^\n]*")
 """What a library does so that its programs need not: those that have sent their models to CUDA have chosen."""
 _NUMBERS = regex(
-    r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0|[\w.]+\.(?:get_device\(|device\b))|device_ids"
+    r"['\"]cuda:(?!0\b)|['\"]cuda:0?['\"]\s*[+%]|\.cuda\(\s*(?!\)|0\s*[,)]|non_blocking|async|device\s*=\s*0|[\w.]+\.(?:get_device\(|device\b))"
+    r"|device_ids(?!\s*=\s*(?:None\b|\[\s*0\b|(?:list\(\s*)?range\((?:\s*0\s*,|[^,()]*(?:\([^,()]*\))?\s*\))))"
     r"|torch\.device\(\s*['\"]cuda['\"]\s*,\s*(?!0)|['\"]-{1,2}(?![\w-]*per[_-]device)[\w-]*device[\w-]*['\"]"
 )
+"""GPUs by numbers, or told from outside. `DataParallel` over the first ones gives its results to the current one."""
 _SETS_CURRENT = regex(r"\bcuda\.(?:set_device|device)\(")
 _PROCESSES = regex(r"local_?rank|get_rank|init_process_group|DistributedDataParallel|mp\.spawn", re.IGNORECASE)
 _CUDA = regex(r"\.cuda\(|['\"]cuda(?::0)?['\"]")

@@ -10,7 +10,7 @@ from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.source.nodes import is_below, nodes_in, once_a_node
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
+CALLED_BY_TORCH = frozenset({"forward", "training_step", "validation_step", "test_step", "configure_optimizers"})
 _READERS = frozenset("torch torch.jit np numpy pickle json yaml joblib jsonlib os os.path".split())
 """What is never called in place of a function of the project that has the same name."""
 
@@ -33,10 +33,15 @@ def names_on_the_way(files: Iterable[ModuleFile], place: ast.AST) -> frozenset[s
 def read_by(node: ast.AST) -> frozenset[str]:
     """The names that are read in some code, the attributes of what it does not know, and what it imports from files."""
     names = {each.id for each in nodes_in(node, ast.Name) if isinstance(each.ctx, ast.Load)}
-    names.update(each.attr for each in nodes_in(node, ast.Attribute) if dotted_path(each.value) not in _READERS)
+    names.update(each.attr for each in nodes_in(node, ast.Attribute) if not is_of_a_reader(each))
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         names.update(each.name for each in node.names)
     return frozenset(names)
+
+
+def is_of_a_reader(node: ast.Attribute) -> bool:
+    """Whether an attribute is one of a library whose functions share names with many of projects."""
+    return dotted_path(node.value) in _READERS
 
 
 def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
@@ -45,7 +50,7 @@ def _named(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(each, ast.ClassDef):
             for inner in each.body:
                 method = inner.name if isinstance(inner, _FUNCTIONS) else ""
-                own = method and not method.startswith("__") and method not in _CALLED_BY_TORCH
+                own = method and not method.startswith("__") and method not in CALLED_BY_TORCH
                 yield (method if own else each.name), inner
         elif isinstance(each, (*_FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)):
             yield from ((name, each) for name in bound_by(each))

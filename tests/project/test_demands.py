@@ -1,0 +1,135 @@
+"""Programs that ask for CUDA in one place, and demand it in another one that they come to by whatever way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+MAIN = """import argparse
+import torch
+from loading import resume
+from nets import Net
+from scores import evaluate
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    net = Net()
+    if torch.cuda.is_available():
+        net.cuda()
+    if args.resume:
+        resume(net, args.resume)
+    for epoch in range(args.epochs):
+        for x, y in args.loader:
+            if torch.cuda.is_available():
+                x, y = x.cuda(), y.cuda()
+            net(x).sum().backward()
+        if epoch % 2 == 0:
+            print(evaluate(net, args.loader))
+
+if __name__ == "__main__":
+    main()
+"""
+LOADING = "import torch\n\ndef resume(net, path):\n    net.load_state_dict(torch.load(path))\n"
+NETS = """import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        mask = torch.ones(3, device=x.device)
+        return self.layer(x) * mask
+"""
+SCORES = """import torch
+
+def evaluate(net, loader):
+    found = None
+    for i, (x, y) in enumerate(loader):
+        if found is None:
+            found = torch.zeros(len(loader), 3).cuda()
+        found[i] = net(x)
+    return found
+"""
+DEMAND = "found = torch.zeros(len(loader), 3).cuda()"
+LEFT = "    if not torch.cuda.is_available():\n        return 0\n    found = None"
+
+
+def test_another_place_demands_cuda(tmp_path: Path) -> None:
+    """`evaluate` is called in one epoch of two, behind a load that is an option: no way leads there surely."""
+    root = application(tmp_path, main=MAIN, loading=LOADING, nets=NETS, scores=SCORES)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["loading.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        pytest.param("scores", ".cuda()", "", id="nothing demands it"),
+        pytest.param("scores", DEMAND, f"if torch.cuda.is_available():\n                {DEMAND}", id="asked here too"),
+        pytest.param("scores", DEMAND, DEMAND.replace(".cuda()", ".to(net.where)"), id="takes what was chosen"),
+        pytest.param("scores", "found is None", "loader.order == 'cosine'", id="where an option says so"),
+        pytest.param("scores", "    found = None", LEFT, id="left without it"),
+        pytest.param("main", "if epoch % 2 == 0", "if args.use_gpu", id="called under a question"),
+        pytest.param("main", "evaluate(net, args.loader)", "epoch", id="never called"),
+        pytest.param(
+            "main",
+            "net = Net()",
+            "device = torch.device(args.where)\n    net = Net().to(device)\n    x = torch.ones(3, device=device)",
+            id="a chosen device of more weight",
+        ),
+    ],
+)
+def test_what_demands_nothing(tmp_path: Path, name: str, old: str, new: str) -> None:
+    files = {"main": MAIN, "loading": LOADING, "nets": NETS, "scores": SCORES}
+    assert old in files[name]
+    root = application(tmp_path, **{**files, name: files[name].replace(old, new)})
+    assert found(root) == ["loading.py:TDL201"]
+
+
+OWN = "mask = torch.ones(3, device=x.device)"
+
+
+def test_a_literal_device_beside_another_demand(tmp_path: Path) -> None:
+    """The mask is on the current GPU, as all is: on a machine without one, `evaluate` ends as well."""
+    nets = NETS.replace(OWN, "mask = torch.ones(3, dtype=x.dtype).cuda() * (x.device.index or 0)")
+    root = application(tmp_path, main=MAIN, loading=LOADING, nets=nets, scores=SCORES)
+    assert found(root) == []
+    assert "nets.py:TDL012" in found(root, "TDL012")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        pytest.param("scores", ".cuda()", "", id="it is the only demand"),
+        pytest.param("main", "net.cuda()", "net.cuda(args.gpu)", id="another GPU"),
+    ],
+)
+def test_a_literal_device_that_hurts(tmp_path: Path, name: str, old: str, new: str) -> None:
+    nets = NETS.replace(OWN, "mask = torch.ones(3, dtype=x.dtype).cuda() * (x.device.index or 0)")
+    files = {"main": MAIN, "loading": LOADING, "nets": nets, "scores": SCORES}
+    root = application(tmp_path, **{**files, name: files[name].replace(old, new)})
+    assert "nets.py:TDL012" in found(root)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(False, []), (True, ["loading.py:TDL201"])])
+def test_whoever_calls_a_function_demands_it(tmp_path: Path, asked: bool, expected: list[str]) -> None:
+    """Nothing here calls `report`: people do so from a prompt. What it calls demands CUDA whoever they are."""
+    loading = """import torch
+from scores import evaluate
+
+def report(net, path, loader):
+    net.load_state_dict(torch.load(path))
+    return evaluate(net, loader)
+"""
+    scores = SCORES.replace("found is None", "torch.cuda.is_available()") if asked else SCORES
+    root = application(tmp_path, loading=loading, scores=scores)
+    (root / "README.md").write_text("`from loading import report`, then `report(net, path, loader)`")
+    assert found(root) == expected

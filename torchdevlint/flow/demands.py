@@ -1,0 +1,227 @@
+"""What a program demands: how often it sends something to CUDA without a question, and to a device that was chosen.
+
+A question in one place (``if use_cuda: x = x.cuda()``) is theory where another place that the program comes to asks
+nothing: on a machine without CUDA it ends there. A device that was chosen, and that most places take, is another thing:
+there what names CUDA is the mistake.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from torchdevlint.flow.scope.cuda_habit import asks_for_devices
+from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda, is_settled, needs_cuda
+from torchdevlint.flow.scope.decorators import is_of_class
+from torchdevlint.flow.scope.leading_names import CALLED_BY_TORCH, is_of_a_reader
+from torchdevlint.flow.scope.names import places_in
+from torchdevlint.project.modules import ModuleFile, is_main_guard
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import once_a_node
+
+_MOST_FILES = 120
+"""Where a program imports more files of its project, nothing is known of it."""
+_ASKED, _OPEN, _SURE = range(3)
+"""What a test for a device decides, what another one does or a later call, and what is run whenever its function is."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_LATER = (*_DEFINITIONS, ast.Lambda)
+_LEAVING = (ast.Return, ast.Continue)
+
+Function = tuple[str, int]
+"""The file and the line of a function; 0 for the top level."""
+
+
+class Demanded(Struct, frozen=True):
+    """The functions that send something to CUDA whenever they are run, and how many places do so at all.
+
+    `chosen` is the number of places for which somebody has chosen a device.
+    """
+
+    functions: frozenset[Function] = frozenset()
+    cuda: int = 0
+    chosen: int = 0
+
+    def is_made(self, apart: Function | None = None) -> bool:
+        """Whether CUDA is demanded, and not in one function alone; what was chosen must not be of more weight."""
+        return self.chosen < self.cuda and any(each != apart for each in self.functions)
+
+
+class Demands:
+    """What programs of one project demand; names decide which code they come to."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._known: dict[tuple[str, str], Demanded] = {}
+
+    def of(self, program: ModuleFile, name: str = "") -> Demanded:
+        """What a program demands; with a `name`, whoever uses what is called so in a file."""
+        key = program.path, name
+        if key not in self._known:
+            self._known[key] = self._demanded(program, name)
+        return self._known[key]
+
+    def are_made(self, own: ModuleFile, line: int, programs: list[ModuleFile], everywhere: bool) -> bool:
+        """Whether the `programs` that come to a line of a file demand CUDA all, or whoever uses the code there does.
+
+        What the function around the line demands counts if it is asked for `everywhere`.
+        """
+        around = [each for each in own.tree.body if _holds(each, line)]
+        inner = [each for outer in around for each in getattr(outer, "body", ()) if _holds(each, line)]
+        functions = [each for each in (*inner, *around) if isinstance(each, _FUNCTIONS)]
+        apart = None if everywhere else (own.path, functions[0].lineno if functions else 0)
+        made = [self.of(each) for each in programs]
+        if not programs and around and isinstance(around[0], _DEFINITIONS) and not any(map(is_of_class, functions)):
+            made = [self.of(own, around[0].name)]
+        return bool(made) and all(each.is_made(apart) for each in made)
+
+    def _demanded(self, program: ModuleFile, name: str) -> Demanded:
+        files = self._with_imported(program)
+        if files is None:
+            return Demanded()
+        tops = [(Scope(each, self._project), _run_by(each, each is program and not name)) for each in files]
+        defined = [each for file in files for each in self._defined_in(file)]
+        names = {name}.union(*(_names_of(each) for _, block in tops for each in block))
+        reached = [(scope, block, 0) for scope, block in tops]
+        while hit := [each for each in defined if _is_named(each, names)]:
+            defined = [each for each in defined if not _is_named(each, names)]
+            names.update(*(_names_of(node) for each in hit for node in _read_with(each)))
+            reached += [(each, [each.function], each.function.lineno) for each in hit if each.function is not None]
+        return _demanded_in(reached)
+
+    def _with_imported(self, program: ModuleFile) -> list[ModuleFile] | None:
+        """The file and what it imports of its project, directly or not; None for too many."""
+        found, level = {program.path: program}, [program.path]
+        while level:
+            paths = dict.fromkeys(path for home in level for path in self._project.imported(home))
+            level = [path for path in paths if path not in found]
+            if len(found) + len(level) > _MOST_FILES:
+                return None
+            for path in level:
+                module = self._project.library.get(path)
+                self._project.used(path, "", module)
+                if module is not None:
+                    found[path] = module
+            level = [path for path in level if path in found]
+        return list(found.values())
+
+    def _defined_in(self, file: ModuleFile) -> Iterator[Scope]:
+        for each in file.tree.body:
+            if isinstance(each, _FUNCTIONS):
+                yield Scope(file, self._project, each)
+            elif isinstance(each, ast.ClassDef):
+                methods = (inner for inner in each.body if isinstance(inner, _FUNCTIONS))
+                yield from (Scope(file, self._project, inner, each) for inner in methods)
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
+
+
+def _demanded_in(reached: Iterable[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
+    functions: set[Function] = set()
+    cuda = chosen = 0
+    for scope, block, line in reached:
+        if scope.function is not None and not scope.file.speaks_of_devices(scope.function):
+            continue
+        for node, kind in (found for each in block for found in _within(each)):
+            if not isinstance(node, ast.Call):
+                continue
+            if needs_cuda(scope, node):
+                cuda += kind != _ASKED
+                if kind == _SURE:
+                    functions.add((scope.file.path, line))
+            else:
+                chosen += _takes_chosen(scope, node)
+    return Demanded(frozenset(functions), cuda, chosen)
+
+
+def _takes_chosen(scope: Scope, call: ast.Call) -> bool:
+    places = [each for each in places_in(call) if not is_settled(each)]
+    return bool(places) and not any(is_cuda(scope, each) for each in places)
+
+
+def _run_by(file: ModuleFile, as_program: bool) -> list[ast.stmt]:
+    """The statements that run when a file is started, or imported."""
+    return [
+        each
+        for each in file.tree.body
+        if not isinstance(each, _DEFINITIONS) and (as_program or not is_main_guard(each))
+    ]
+
+
+def _is_named(scope: Scope, names: set[str]) -> bool:
+    """Whether some names lead to a function, or to a method of a class that they lead to."""
+    name: str = scope.function.name  # type: ignore[union-attr]
+    if scope.owner is None:
+        return name in names
+    return scope.owner.name in names and (name in names or name in CALLED_BY_TORCH or name.startswith("__"))
+
+
+def _read_with(scope: Scope) -> Iterator[ast.stmt]:
+    """What is read where a function is reached: itself, and what its class says outside of its methods."""
+    if scope.function is not None:
+        yield scope.function
+    if scope.owner is not None:
+        yield from (each for each in scope.owner.body if not isinstance(each, _LATER))
+        yield from (ast.Expr(each) for each in scope.owner.bases)
+
+
+@once_a_node
+def _names_of(statement: ast.stmt) -> frozenset[str]:
+    """The names and attributes that are read in a statement, but for what a test for a device decides."""
+    return frozenset(name for node, kind in _within(statement) if kind != _ASKED for name in _names_at(node))
+
+
+def _names_at(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and not is_of_a_reader(node):
+        yield node.attr
+    elif isinstance(node, ast.alias) and node.asname:
+        yield node.name
+
+
+@once_a_node
+def _within(statement: ast.stmt) -> list[tuple[ast.AST, int]]:
+    """The nodes of a statement, or of a function without those that it defines, with what decides over them."""
+    found: list[tuple[ast.AST, int]] = []
+    level: list[tuple[ast.AST, int]] = [(statement, _SURE)]
+    while level:
+        found += level
+        level = [part for node, kind in level for part in _parts(node, kind, node is statement)]
+    return found
+
+
+def _parts(node: ast.AST, kind: int, is_outermost: bool) -> Iterator[tuple[ast.AST, int]]:
+    if isinstance(node, _LATER) and not is_outermost:
+        kind = min(kind, _OPEN)
+    for name in node._fields:
+        value = getattr(node, name, None)
+        decides = _decides(node, name, kind)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, ast.AST):
+                yield each, decides
+            if isinstance(each, ast.If) and isinstance(each.body[-1], _LEAVING) and asks_for_devices(each.test):
+                decides = _ASKED  # ``if not use_cuda: return x``
+
+
+def _decides(node: ast.AST, name: str, kind: int) -> int:
+    """What decides whether the part of a node under a `name` is run."""
+    if isinstance(node, (ast.If, ast.IfExp)) and name in ("body", "orelse"):
+        return min(kind, _kind_below(node.test))
+    if isinstance(node, ast.BoolOp):
+        return min(kind, _kind_below(node.values[0]))
+    may_end = isinstance(node, (ast.Try, ast.ExceptHandler, ast.match_case)) and name in ("body", "handlers")
+    return min(kind, _OPEN) if may_end else kind
+
+
+def _kind_below(test: ast.expr) -> int:
+    """What a test decides; that something is not there yet is so the first time."""
+    if asks_for_devices(test):
+        return _ASKED
+    is_none = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+    is_guard = isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+    return _SURE if is_none or is_guard else _OPEN

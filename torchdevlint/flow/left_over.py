@@ -1,0 +1,63 @@
+"""Files of an application that nobody needs any longer: put aside, beside those that are used, or another version."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import PurePath
+
+from torchdevlint.flow.application import Application
+from torchdevlint.flow.callers import Callers
+from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.project.modules import is_main_guard
+from torchdevlint.project.packaging import is_application
+from torchdevlint.project.put_aside import is_put_aside
+from torchdevlint.project.tree import from_root
+from torchdevlint.project.uses import Project
+from torchdevlint.source.notebook import NOTEBOOK
+
+_MOST_BESIDE = 12
+_CLASSES_OF_A_VERSION = 2
+"""So many classes of the same names make two files versions of one; fewer may have their names by chance."""
+
+
+def is_left_over(tree: ast.Module, project: Project, callers: Callers, application: Application) -> bool:
+    """Whether a file of an application is of the past: by its folder, or since nothing has to do with it."""
+    if not is_application(project):
+        return False
+    return _is_put_aside(project, callers) or _is_unused(tree, project, callers, application)
+
+
+def _is_put_aside(project: Project, callers: Callers) -> bool:
+    """Whether it is kept in a folder of the past, and nothing outside of such imports it."""
+    paths = [project.path, *(each.path for each in callers.importers())]
+    return all(is_put_aside(from_root(each)) for each in paths)
+
+
+def _is_unused(tree: ast.Module, project: Project, callers: Callers, application: Application) -> bool:
+    """Whether nothing runs or imports the file, or says its name, as others beside it are.
+
+    Where none of these is imported, what would import them may not be there, unless another version of the file is.
+    """
+    if callers.importers() or not application.is_of_several or project.path.endswith(NOTEBOOK) or is_program(tree):
+        return False
+    own, others = project.path, project.saying(()) or ()
+    beside = [each for each in others if PurePath(each).parent == PurePath(own).parent]
+    if not any(map(project.importers, beside[:_MOST_BESIDE])) and not _has_another_version(tree, project):
+        return False
+    stem = (PurePath(own).stem,)
+    said = project.saying(stem) or project.saying(stem, beside_code=True)
+    return not any(map(is_main_guard, tree.body)) and said == ()
+
+
+def _has_another_version(tree: ast.Module, project: Project) -> bool:
+    """Whether a file that is imported defines all classes that this one does, of which there are several."""
+    names = tuple(each.name for each in tree.body if isinstance(each, ast.ClassDef))
+    if len(names) < _CLASSES_OF_A_VERSION:
+        return False
+    defined = [re.compile(rf"^class {name}\b", re.MULTILINE) for name in names]
+    for path in (project.saying(names) or ())[:_MOST_BESIDE]:
+        text = project.text_of(path) if path.endswith(".py") else None
+        if text is not None and all(each.search(text.text) for each in defined) and project.importers(path):
+            return True
+    return False
