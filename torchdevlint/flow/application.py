@@ -30,6 +30,7 @@ from torchdevlint.flow.scope.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, o
 from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_group
 from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
+from torchdevlint.flow.scope.read_by_host import are_read_by_host
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleText
@@ -104,7 +105,7 @@ class Application:
         return bool(programs) and all(map(sends_to_cuda, programs))
 
     def _is_moved_by_callers(self, fact: MixedDevices) -> bool:
-        """Whether the operands only meet in what a function returns, and all that call it move that at once.
+        """Whether the operands only meet in what a function returns, which all that call it move, or read on the host.
 
         What is private is called in its own file, and so is what a program defines that nobody imports.
         """
@@ -118,7 +119,7 @@ class Application:
             sites = own_call_sites(self._tree, function)
         else:
             sites = call_sites(self._tree, function, self._project) if self._project is not None else []
-        return bool(sites) and are_moved_at_once(sites)
+        return bool(sites) and (are_moved_at_once(sites) or are_read_by_host(sites))
 
     @cached_property
     def _begins_on_gpu(self) -> bool:

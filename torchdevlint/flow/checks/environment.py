@@ -21,7 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _COUNT = "torch.cuda.device_count"
@@ -41,6 +41,13 @@ _STARTERS = (
     "subprocess.call",
     "ProcessPoolExecutor",
 )
+
+
+class _InTime:
+    """The places that have set the variable in time: what they do in a later round changes nothing."""
+
+    def __init__(self) -> None:
+        self.nodes: set[ast.AST] = set()
 
 
 def _note_touch(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
@@ -174,9 +181,24 @@ def _check(
         suggestion = f'"{found}"' if isinstance(value, Const) else "str(..)"
         _malformed(frame, node, "value", found, suggestion, place, written)
         return
-    touched = state.touched_before
-    if touched is not None and not state.without_accelerator:
+    touched, in_time = state.touched_before, frame.machine.memory(_InTime).nodes
+    if touched is None:
+        in_time.add(node)
+    elif not state.without_accelerator and not (node in in_time and _is_the_same_each_time(frame, value_node)):
         _late(frame, touched, node)
+
+
+def _is_the_same_each_time(frame: Frame, value: ast.expr | None) -> bool:
+    """Whether no name in an expression is one of the function around, or counts the rounds of a loop."""
+    if value is None:
+        return False
+    read = {each.id for each in inside(value) if isinstance(each, ast.Name)}
+    loops = [each.target for each in nodes_in(frame.machine.tree, ast.For)]
+    bound = {each.id for target in loops for each in inside(target) if isinstance(each, ast.Name)}
+    if frame.function is not None:
+        bound.update(each.arg for each in nodes_in(frame.function, ast.arg))
+        bound.update(each.id for each in nodes_in(frame.function, ast.Name) if isinstance(each.ctx, ast.Store))
+    return read.isdisjoint(bound)
 
 
 def _is_relied_on(tree: ast.Module, name: str) -> bool:
