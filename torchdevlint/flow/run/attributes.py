@@ -19,7 +19,8 @@ from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_obj
 from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
-from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.scope.names import argument_names, canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute, settle
@@ -173,12 +174,21 @@ def _record_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
 
 
 def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) -> Value:
-    """What another file calls the device of something unknown says nothing here."""
-    if mentions_device(node.attr) and owner_of(frame.closure) is not None:
+    """What another file calls the device of something unknown says nothing here, nor where a caller's tensor is."""
+    if mentions_device(node.attr) and (owner_of(frame.closure) is not None or _is_tensor_of_a_caller(frame, node)):
         return Dev(TOP)
     found = _unknown_attribute(frame, node)
     follows = receiver.given is not None and node.attr not in torch_api.KEPT_ON_HOST
     return receiver if isinstance(found, Unknown) and follows else found
+
+
+def _is_tensor_of_a_caller(frame: Frame, node: ast.Attribute) -> bool:
+    """Whether it is the device of a parameter that is used as a tensor, in a call that gives something unknown."""
+    if not frame.depth or frame.function is None or node.attr != "device" or not isinstance(node.value, ast.Name):
+        return False
+    uses = uses_in(frame.function).get(node.value.id)
+    is_tensor = uses is not None and (uses.is_tensor or uses.has_dimensions)
+    return is_tensor and node.value.id in argument_names(frame.function)
 
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
