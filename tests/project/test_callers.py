@@ -325,3 +325,43 @@ def test_who_makes_a_module_may_give_it_a_device(tmp_path: Path, maker: str, rep
     (tmp_path / "train.py").write_text(f"from policy import Policy\n\ndef make(self, agent, device):\n    {maker}")
     run = check_paths([str(found)], Settings(root=tmp_path, select=("TDL107",)))
     assert {each.span.row for each in run.diagnostics} == reported
+
+
+RANKS = """import numpy as np
+import torch
+
+def ranks(images, sentences, n, order=False, use_gpu=False):
+    for index in range(n):
+        one = images[index]
+        one = one.reshape((1,) + one.shape)
+        if use_gpu:
+            scores = one.mm(sentences.t()).view(-1)
+        elif order:
+            scores = (torch.Tensor(one).cuda() - torch.Tensor(sentences).cuda()).cpu().numpy()
+        else:
+            scores = np.dot(one, sentences.T).flatten()
+    return scores
+"""
+EVALUATION = """import numpy as np
+import torch
+from ranks import ranks
+
+def main(args):
+    queries = torch.zeros(3, 3).cuda() if args.on_gpu else np.zeros((3, 3))
+    print(ranks(queries, queries, 5, use_gpu=args.on_gpu))
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(" if args.on_gpu else np.zeros((3, 3))", set(), id="an array by the same switch"),
+        pytest.param("", {13}, id="a tensor of the GPU in any case"),
+    ],
+)
+def test_what_numpy_reads_is_a_tensor_for_all_that_callers_say(tmp_path: Path, other: str, expected: set[int]) -> None:
+    evaluation = EVALUATION.replace(" if args.on_gpu else np.zeros((3, 3))", other)
+    for name, text in {"pyproject.toml": "", "ranks.py": RANKS, "evaluation.py": evaluation}.items():
+        (tmp_path / name).write_text(text)
+    run = check_paths([str(tmp_path / "ranks.py")], Settings(root=tmp_path, select=("TDL006",)))
+    assert {each.span.row for each in run.diagnostics} == expected

@@ -55,8 +55,8 @@ def _note_origin(activation: Frame, name: str, value: Value, given: list[Tensor]
     if all(place is not None and place.origin is Origin.ARGUMENT for place in places):
         made_of = machine.arrivals.made_of.setdefault((function, name), {})
         made_of.update(dict.fromkeys((machine.entry_node, each) for each in sorted(names)))
-    else:
-        machine.arrivals.placed.add((function, name))
+    elif not any(isinstance(each, Unknown) and each.given is None for _, each in alternatives(value)):
+        machine.arrivals.placed.add((function, name))  # else it is an array, or who knows what, in another case
 
 
 def _read_on_host(machine: Machine, tensor: Tensor) -> str:
