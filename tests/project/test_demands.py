@@ -94,6 +94,55 @@ def test_what_demands_nothing(tmp_path: Path, name: str, old: str, new: str) -> 
     assert found(root) == ["loading.py:TDL201"]
 
 
+HANDED = """import argparse
+import torch
+from loading import resume
+from nets import Net
+from scores import evaluate
+
+class Trainer:
+    def __init__(self, net, device="cuda"):
+        self.net = net
+        self.device = device
+
+    def fit(self, loader):
+        for x in loader:
+            print(self.net(x.to(self.device)))
+
+def main(args, device):
+    net = Net().to(device)
+    if args.resume:
+        resume(net, args.resume)
+    Trainer(net, device).fit(args.loader)
+    print(torch.cuda.is_available(), evaluate)
+
+if __name__ == "__main__":
+    main(argparse.ArgumentParser().parse_args(), torch.device("cuda:0"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param("", "", [], id="one that is named once"),
+        pytest.param("Trainer(net, device)", "Trainer(net)", [], id="its default as well"),
+        pytest.param('torch.device("cuda:0")', 'torch.device("cpu")', ["loading.py:TDL201"], id="the CPU"),
+        pytest.param(
+            'torch.device("cuda:0")',
+            'torch.device("cuda:0" if torch.cuda.is_available() else "cpu")',
+            ["loading.py:TDL201"],
+            id="one that is chosen",
+        ),
+    ],
+)
+def test_a_device_that_is_handed_down(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+    """Where the model is sent, and the batches, a parameter says: it is CUDA for all who call the function."""
+    main = HANDED.replace(old, new) if old else HANDED
+    scores = SCORES.replace(".cuda()", ".to(net.where)")
+    root = application(tmp_path, main=main, loading=LOADING, nets=NETS, scores=scores)
+    assert found(root) == expected
+
+
 OWN = "mask = torch.ones(3, device=x.device)"
 
 

@@ -8,13 +8,14 @@ there what names CUDA is the mistake.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from torchdevlint.flow.scope.cuda_habit import asks_for_devices
-from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda, is_settled, needs_cuda
+from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, needs_cuda
 from torchdevlint.flow.scope.decorators import is_of_class
+from torchdevlint.flow.scope.handed_devices import HandedDevices
 from torchdevlint.flow.scope.leading_names import CALLED_BY_TORCH, is_of_a_reader
 from torchdevlint.flow.scope.names import places_in
 from torchdevlint.project.modules import ModuleFile, is_main_guard
@@ -120,27 +121,26 @@ def _holds(node: ast.stmt, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or line)
 
 
-def _demanded_in(reached: Iterable[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
+def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
+    calls = [(scope, line, *found) for scope, block, line in reached for found in _calls_within(block)]
+    handed = HandedDevices((scope, call) for scope, _, call, _ in calls)
     functions: set[Function] = set()
     cuda = chosen = 0
-    for scope, block, line in reached:
+    for scope, line, call, kind in calls:
         if scope.function is not None and not scope.file.speaks_of_devices(scope.function):
             continue
-        for node, kind in (found for each in block for found in _within(each)):
-            if not isinstance(node, ast.Call):
-                continue
-            if needs_cuda(scope, node):
-                cuda += kind != _ASKED
-                if kind == _SURE:
-                    functions.add((scope.file.path, line))
-            else:
-                chosen += _takes_chosen(scope, node)
+        places = [each for each in places_in(call) if not is_settled(each)]
+        if needs_cuda(scope, call) or any(handed.is_cuda(scope, each) for each in places):
+            cuda += kind != _ASKED
+            if kind == _SURE:
+                functions.add((scope.file.path, line))
+        else:
+            chosen += bool(places)
     return Demanded(frozenset(functions), cuda, chosen)
 
 
-def _takes_chosen(scope: Scope, call: ast.Call) -> bool:
-    places = [each for each in places_in(call) if not is_settled(each)]
-    return bool(places) and not any(is_cuda(scope, each) for each in places)
+def _calls_within(block: list[ast.stmt]) -> Iterator[tuple[ast.Call, int]]:
+    return ((node, kind) for each in block for node, kind in _within(each) if isinstance(node, ast.Call))
 
 
 def _run_by(file: ModuleFile, as_program: bool) -> list[ast.stmt]:

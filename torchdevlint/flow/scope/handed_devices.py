@@ -1,0 +1,66 @@
+"""Devices that are handed down: whether all calls of a function that are there give a parameter CUDA by name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
+from torchdevlint.flow.scope.names import (
+    argument_names,
+    dotted_path,
+    given_by_default,
+    has_stars,
+    last_name,
+    positional_names,
+)
+
+_MOST_HOPS = 4
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class HandedDevices:
+    """The calls of some code, of which any function with the name that is called may be meant."""
+
+    def __init__(self, calls: Iterable[tuple[Scope, ast.Call]]) -> None:
+        self._by_name: dict[str, list[tuple[Scope, ast.Call]]] = {}
+        for scope, call in calls:
+            self._by_name.setdefault(last_name(call.func), []).append((scope, call))
+
+    def is_cuda(self, scope: Scope, place: ast.expr, hops: int = _MOST_HOPS) -> bool:
+        """Whether a place is CUDA by name, here or for all who give the parameter that it is, or was kept of."""
+        if hops == 0:
+            return False
+        if is_cuda(scope, place):
+            return True
+        path, function = dotted_path(place) or "", scope.function
+        if isinstance(function, _Function) and path in argument_names(function):
+            return self._all_give(scope, function, path, hops)
+        kept = values_by_path(scope.owner).get(path, []) if path.startswith("self.") and scope.owner else []
+        methods = [each for each in getattr(scope.owner, "body", ()) if isinstance(each, _Function)]
+        init = next((each for each in methods if each.name == "__init__"), None)
+        if init is None or not kept:
+            return False
+        made = Scope(scope.file, scope.project, init, scope.owner)
+        names = [each.id if isinstance(each, ast.Name) else "" for each in kept]
+        return all(name in argument_names(init) and self._all_give(made, init, name, hops) for name in names)
+
+    def _all_give(self, scope: Scope, function: _Function, name: str, hops: int) -> bool:
+        is_init = function.name == "__init__" and scope.owner is not None
+        called = scope.owner.name if is_init and scope.owner is not None else function.name
+        sites = self._by_name.get(called, [])
+        return bool(sites) and all(self._gives(scope, function, name, site, hops - 1) for site in sites)
+
+    def _gives(self, scope: Scope, function: _Function, name: str, site: tuple[Scope, ast.Call], hops: int) -> bool:
+        caller, call = site
+        if has_stars(call):
+            return False
+        places = positional_names(function)
+        places = places[places[:1] == ["self"] :]
+        given = dict(zip(places, call.args, strict=False))
+        given.update((each.arg, each.value) for each in call.keywords if each.arg)
+        if name in given:
+            return self.is_cuda(caller, given[name], hops)
+        default = dict(given_by_default(function.args)).get(name)
+        return default is not None and is_cuda(Scope(scope.file, scope.project), default)
