@@ -621,3 +621,39 @@ if __name__ == "__main__":
 def test_programs_that_choose_the_current_gpu_first(tmp_path: Path, start: str, expected: list[str]) -> None:
     starting = f"import torch\n\ndef start(gpu):\n    {start}\n"
     assert found(application(tmp_path, losses=LOSS, starting=starting, main=WORKER)) == expected
+
+
+LOCAL = """import torch
+from torch import nn
+
+def test_sizes():
+    device = torch.device("cpu")
+
+    class Shift(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.layer(x) + torch.ones(3)
+
+    assert Shift()(torch.ones(2, 3, device=device)).shape == (2, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_found"),
+    [
+        pytest.param("", "", False, id="on the CPU"),
+        pytest.param("def test_sizes():", "def test_sizes(device):", True, id="where a fixture says"),
+        pytest.param('torch.device("cpu")', "DEVICE", True, id="on a device of the file"),
+        pytest.param("Shift()(", "Shift().cuda()(", True, id="on a GPU"),
+        pytest.param("def test_sizes():", "def sizes():", True, id="in what is no test"),
+    ],
+)
+def test_classes_that_a_test_has_for_itself(tmp_path: Path, old: str, new: str, is_found: bool) -> None:
+    text = LOCAL.replace(old, new) if old else LOCAL
+    if "(device)" in new:
+        text = text.replace('    device = torch.device("cpu")\n', "")
+    root = application(tmp_path, test_shift=text)
+    assert ("test_shift.py:TDL003" in found(root)) == is_found

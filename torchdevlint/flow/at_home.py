@@ -30,6 +30,7 @@ from torchdevlint.flow.scope.ends_in_error import ends_in_error
 from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.leading_names import names_on_the_way
+from torchdevlint.flow.scope.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.flow.unreached import LOADED_BY_NAME, Unreached
@@ -60,12 +61,12 @@ class Home:
         """
         if fact.at.file or self._project is None:
             return fact
-        nobody_comes = self._is_left_over or has_part_in(fact, self._is_dead)
+        nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
         at_home = nobody_comes or self._hurts_nobody(fact) or self._ends_before(fact.at)
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
-        if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice)) and self._is_of_what_demands_cuda(fact):
+        if self._is_of_what_demands_cuda(fact):
             return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
         if not self._is_known_where_it_runs:
             return self._is_of_tensors_of_the_cpu(fact)
@@ -90,14 +91,23 @@ class Home:
             return fact.as_given
         return self._is_of_tensors_of_the_cpu(fact)
 
-    def _is_of_what_demands_cuda(self, fact: CheckpointLoad | IgnoresGivenDevice) -> bool:
+    def _is_of_test(self, at: Span) -> bool:
+        """Whether a place is in a class that a test has for itself, on the CPU."""
+        own = self._own()
+        return own is not None and is_of_test_on_cpu(self._tree, own.source.lines, at.row)
+
+    def _is_of_what_demands_cuda(self, fact: Fact) -> bool:
         """Whether each program that comes to a place demands CUDA elsewhere, or whoever uses the code there does."""
         assert self._project is not None
         own = self._own()
-        is_load = isinstance(fact, CheckpointLoad)
-        if own is None or not is_application(self._project) or not (is_load or self._application.choice.is_current_gpu):
+        is_literal = isinstance(fact, IgnoresGivenDevice)
+        if not isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)):
             return False
-        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], is_load)
+        if own is None or not is_application(self._project):
+            return False
+        if is_literal and not self._application.choice.is_current_gpu:
+            return False
+        return self._demands.are_made(own, fact.at.row, self._leading_to(fact.at)[2], not is_literal)
 
     @cached_property
     def _demands(self) -> Demands:
