@@ -139,3 +139,22 @@ def test_a_message_names_no_more_lines_than_one_reads() -> None:
 def test_what_is_of_another_severity_is_another_finding() -> None:
     group = [finding(1, None), replace(finding(2, None), severity=Severity.ADVICE)]
     assert joined(group, set(group)) == group
+
+
+PARTS = """\
+import torch
+
+
+def parts(net: torch.nn.Module):
+    return net.start.detach().numpy(), \\
+        net.weight.detach().numpy()
+
+
+def both(weight: torch.Tensor, bias: torch.Tensor):
+    return weight.detach().numpy(), \\
+        bias.detach().numpy()
+"""
+
+
+def test_reads_of_the_parts_of_one_object_are_one_finding() -> None:
+    assert lines(PARTS) == [(5, "TDL006", " (also in line 6)"), (10, "TDL006", ""), (11, "TDL006", "")]

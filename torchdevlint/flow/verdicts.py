@@ -98,7 +98,8 @@ def _shared(fact: Fact) -> tuple[object, ...]:
     if isinstance(fact, CheckpointLoad):
         return (fact.scope, fact.function) if fact.scope else ()
     if isinstance(fact, ReadOnHost):
-        return fact.scope, _name(fact.value), _placed_at(fact.value)
+        whole = _whole(fact.value)
+        return fact.scope, whole, _placed_at(fact.value) if whole == _name(fact.value) else fact.value.device
     return _shared_by_mixed(fact) if isinstance(fact, MixedDevices) else ()
 
 
@@ -117,6 +118,12 @@ def _shared_by_mixed(fact: MixedDevices) -> tuple[object, ...]:
 def _name(operand: Operand) -> str:
     found = _NAME.match(operand.text)
     return found[0] if found is not None else operand.text
+
+
+def _whole(operand: Operand) -> str:
+    """The object that the operand is a part of: all of a model, or of what it gave, is in one place."""
+    name, _, part = _name(operand).partition(".")
+    return f"{name}.{part}" if name in ("self", "cls") else name
 
 
 def _placed_at(operand: Operand) -> Span | None:

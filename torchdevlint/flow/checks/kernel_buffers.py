@@ -16,7 +16,7 @@ from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.assigned import assignments_by_path
 from torchdevlint.flow.scope.followed_devices import root_of
 from torchdevlint.flow.scope.names import argument_names, dotted_path
-from torchdevlint.flow.scope.naming_cuda import names_cuda
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.scope.uses import bindings_in
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.machine import FunctionNode
@@ -40,7 +40,7 @@ def _note_filled(event: Filled) -> None:
         return
     if is_as_large(frame.function, place, name) and _is_returned(frame.function, event.node):
         found = Given(f"{name}.device", f"`{name}` is written into it", at)
-        record(frame, event.state, place, names_cuda(place) or "", found)
+        record(frame, event.state, place, cuda_in_words(place), found)
 
 
 def _is_returned(function: FunctionNode, target: ast.AST) -> bool:
@@ -65,7 +65,7 @@ def _note_call(event: Called) -> None:
                 continue
             if is_as_large(frame.function, place, name) and not _is_bound_anew(frame.function, name):
                 found = Given(f"{name}.device", f"`{name}` is used with it", at)
-                record(frame, event.state, place, names_cuda(place) or "", found)
+                record(frame, event.state, place, cuda_in_words(place), found)
                 return
 
 

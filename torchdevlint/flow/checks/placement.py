@@ -13,15 +13,14 @@ from torchdevlint.flow.checks.given_operands import by_call, by_layer, by_operan
 from torchdevlint.flow.events import FunctionCalled, LayerCalled, Met, Placed
 from torchdevlint.flow.facts.tensors import IgnoresGivenDevice
 from torchdevlint.flow.scope.cuda_programs import sets_current_gpu
-from torchdevlint.flow.scope.names import (
-    dotted_path,
-    first_name,
-    last_name,
-    mentions_cuda,
-    positional_names,
-    stem_of,
+from torchdevlint.flow.scope.names import dotted_path, first_name, last_name, mentions_cuda, positional_names, stem_of
+from torchdevlint.flow.scope.naming_cuda import (
+    cuda_defaults,
+    cuda_in_words,
+    device_arguments,
+    names_cuda,
+    naming_arguments,
 )
-from torchdevlint.flow.scope.naming_cuda import cuda_defaults, device_arguments, names_cuda, naming_arguments
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import CPU, Device, Origin, Relation, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_module
@@ -100,7 +99,7 @@ def _note_meeting(event: Met) -> None:
             text = _device_of(frame, state, node, given, place)
             found = by_operand(frame, (place, put), (node, given), text)
             if found is not None:
-                record(frame, state, place, names_cuda(place) or "", found)
+                record(frame, state, place, cuda_in_words(place), found)
 
 
 def _note_layer(event: LayerCalled) -> None:
@@ -113,7 +112,7 @@ def _note_layer(event: LayerCalled) -> None:
         place = literal_place(frame, value) if isinstance(value, Tensor) else None
         found = None if place is None else by_layer(frame, (place, put), node, path)
         if place is not None and found is not None:
-            record(frame, state, place, names_cuda(place) or "", found)
+            record(frame, state, place, cuda_in_words(place), found)
 
 
 def _note_default(event: FunctionCalled) -> None:

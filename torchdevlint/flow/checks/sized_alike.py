@@ -19,7 +19,7 @@ from torchdevlint.flow.facts.tensors import RESULT, SIZED_ALIKE
 from torchdevlint.flow.run.unknown_calls import is_known
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import argument_names, dotted_path, is_dtype_name, last_name
-from torchdevlint.flow.scope.naming_cuda import names_cuda
+from torchdevlint.flow.scope.naming_cuda import cuda_in_words
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State
@@ -157,7 +157,7 @@ def _note_placed(event: Placed) -> None:
         at = next(_sized_alike(event.node, name), None)
         if at is not None:
             found = Given(f"{name}.device", f"`{name}` gives it its shape and dtype", at)
-            record(frame, event.state, event.node, names_cuda(event.node) or "", found)
+            record(frame, event.state, event.node, cuda_in_words(event.node), found)
             return
 
 

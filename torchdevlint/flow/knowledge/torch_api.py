@@ -344,6 +344,8 @@ STRICT = frozenset(
 """Refuse a CPU operand beside an accelerator's even when it is 0-dim."""
 STRICT_OR_NUMBERS = frozenset("bucketize clamp clamp_max clamp_min clip nanquantile quantile repeat_interleave".split())
 """Do so too, but take numbers in that place: only an operand that is known to be 0-dim is one that is refused."""
+BOUNDED = frozenset({"clamp", "clip"})
+"""Take two bounds of one kind: beside a number, a 0-dim tensor is read as one, from whatever device."""
 SCALAR_LAST = frozenset("addcdiv addcmul lerp".split())
 """Allow a 0-dim CPU operand in the last of three places only."""
 CROSSING = frozenset(

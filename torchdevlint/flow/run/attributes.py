@@ -139,7 +139,7 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return run_function(frame, state, node, value, (), {})
     if isinstance(value, Unknown):
         frame.machine.emit(AttributeRead(frame, state, node, receiver))
-        found = _unknown_attribute(frame, node)
+        found = _attribute_of_unknown(frame, node, UNKNOWN)
         if found == UNKNOWN and node.attr == "accelerator":
             return accelerator_of(receiver, node.attr)
         if found == UNKNOWN and node.attr == "param_groups":

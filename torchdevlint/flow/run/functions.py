@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.closures import keep_around, kept_around
+from torchdevlint.flow.run.decorated import as_handed_on
 from torchdevlint.flow.run.observing import observe
 from torchdevlint.flow.run.relevance import is_in_vain, widened
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
@@ -52,6 +53,7 @@ def run_function(
     machine = frame.machine
     if is_in_vain(frame, node, function, (*arguments, *keywords.values())):
         return UNKNOWN
+    arguments, keywords = as_handed_on(frame, function, arguments, keywords)
     if function.receiver is not None:
         arguments = (function.receiver, *arguments)
     if frame.depth >= MAX_DEPTH or not machine.may_run(function):
@@ -118,7 +120,7 @@ def run_function(
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():
             state.bind(path, value)
-    if owner_of(frame.closure) is None and is_elsewhere(function) and not gives_an_argument(function.node):
+    if is_elsewhere(function) and not gives_an_argument(function.node):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)
 

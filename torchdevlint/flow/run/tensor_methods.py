@@ -240,6 +240,8 @@ def refuses_scalars(name: str, operands: Operands) -> bool:
 
 def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
     """The operands among the arguments of an operation; `first` is the position of the first argument."""
+    if name in torch_api.BOUNDED and _has_bound_that_is_number(arguments, first):
+        return [surely_tensor(*each) for each in arguments.positional[: 1 - first]]
     positions = torch_api.OPERANDS.get(name, _ONLY_FIRST)
     found: Operands = []
     for place, (node, value) in enumerate(arguments.positional, first):
@@ -252,6 +254,10 @@ def operands_of(name: str, arguments: Arguments, first: int) -> Operands:
         if keyword in torch_api.TENSOR_KEYWORDS:
             found += tensor_operands(node, value)
     return found
+
+
+def _has_bound_that_is_number(arguments: Arguments, first: int) -> bool:
+    return any(map(is_number, [*arguments.values[1 - first :], *arguments.keyword_values.values()]))
 
 
 def surely_tensor(node: ast.expr, value: Value) -> tuple[ast.expr, Value]:

@@ -28,6 +28,16 @@ def names_cuda(node: ast.AST) -> str | None:
     return path if ".cuda." in path and path.endswith("Tensor") else None
 
 
+def cuda_in_words(node: ast.AST) -> str:
+    """The part of a call that names CUDA, or else what it says of the device: ``.cuda(0)``, ``current_device()``."""
+    named = names_cuda(node)
+    if named is not None or not isinstance(node, ast.Call):
+        return named or ast.unparse(node)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        return f".cuda({', '.join(map(ast.unparse, (*node.args, *node.keywords)))})"
+    return next((ast.unparse(each.value) for each in node.keywords if each.arg == "device"), ast.unparse(node))
+
+
 def naming_arguments(node: ast.Call) -> Iterator[ast.expr]:
     """The arguments that are ``"cuda"``, ``"cuda:0"``, or a device that is made of one of these."""
     for each in device_arguments(node):
