@@ -187,7 +187,7 @@ def _is_tensor_of_a_caller(frame: Frame, node: ast.Attribute) -> bool:
     if not frame.depth or frame.function is None or node.attr != "device" or not isinstance(node.value, ast.Name):
         return False
     uses = uses_in(frame.function).get(node.value.id)
-    is_tensor = uses is not None and (uses.is_tensor or uses.has_dimensions)
+    is_tensor = uses is not None and (uses.is_tensor or uses.has_dimensions or "shape" in uses.attributes)
     return is_tensor and node.value.id in argument_names(frame.function)
 
 

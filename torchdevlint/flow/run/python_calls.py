@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torchdevlint.flow.kinds import ranks
 from torchdevlint.flow.kinds.instance_tests import is_instance_of
 from torchdevlint.flow.kinds.loaders import forget_if_written, next_of
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import bindings_in, stored_into, uses_in
@@ -159,11 +160,16 @@ def _type(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> V
     return Ref("builtins.list") if isinstance(value, Seq) else UNKNOWN
 
 
+_OF_TENSORS = torch_api.TENSOR_ONLY_METHODS | torch_api.TENSOR_ONLY_ATTRIBUTES | {"cpu", "device", "numpy", "to"}
+
+
 def _hasattr(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
-    """``hasattr(model, "module")``: whether it is wrapped."""
-    if arguments.value(1, "name") != Const("module") or not is_module(_first(arguments)):
+    """``hasattr(model, "module")``: whether it is wrapped; ``hasattr(x, "detach")``: whether it is a tensor."""
+    first, name = _first(arguments), arguments.value(1, "name")
+    if isinstance(first, Tensor) and not first.opaque and isinstance(name, Const) and name.value in _OF_TENSORS:
+        return Const(True)
+    if name != Const("module") or not is_module(first):
         return UNKNOWN
-    first = _first(arguments)
     if isinstance(first, Library) and first.prefix:
         return Const(True)
     return Const(False) if isinstance(first, Library) and first.name else UNKNOWN
