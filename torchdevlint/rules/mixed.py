@@ -261,6 +261,6 @@ def _is_always_on_cpu(function: str) -> bool:
 
 def takes_no_device(function: str) -> bool:
     """``torch.Tensor`` and its kin refuse other devices; others have no such argument, or not in each release."""
-    if not function.startswith("torch."):
+    if not function.startswith("torch.") or function.startswith("torch.distributions."):
         return True
     return function.endswith(("Tensor", ".from_numpy", ".frombuffer", ".from_file", ".generate_square_subsequent_mask"))

@@ -1,8 +1,12 @@
-"""What a module that is made here has to be moved for: its layers, or buffers and parameters of its own (TDL004)."""
+"""What a module that is made here has to be moved for: its layers, or buffers and parameters of its own (TDL004).
+
+Its own are those that `forward` surely brings together with an input, itself or by a module that it holds.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.objects import attribute_of_object
@@ -10,10 +14,12 @@ from torchdevlint.flow.scope.names import dotted_path, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.values import Library, Obj, Tensor
+from torchdevlint.flow.state.values import Library, Obj, Tensor, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
-_SOMETIMES = (ast.If, ast.IfExp, ast.Try, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.BoolOp)
+_SOMETIMES = (ast.IfExp, ast.Try, ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.BoolOp)
+_MAX_HELD = 3
+"""How many modules hold each other on the way to the one that has the buffer."""
 
 
 def has_parameters(module: Library | Obj) -> bool:
@@ -27,52 +33,87 @@ def has_parameters(module: Library | Obj) -> bool:
     return module.info.resolved and any(each.makes_layers for each in module.info.mro) and not _places(module.info)
 
 
-def meets_own(frame: Frame, module: Obj) -> bool:
+def meets_own(frame: Frame, module: Obj, hops: int = _MAX_HELD) -> bool:
     """Whether its forward surely combines an input with a buffer or parameter of its own that has dimensions."""
     info, found = module.info, module.info.all_methods.get("forward")
     if not info.resolved or found is None or _places(info):
         return False
-    for name in _combined_in(info, found[1]):
-        attribute_of_object(frame, module, name)
-        held = [each.attributes[name] for each in info.mro if name in each.attributes]
-        own = (each for each in held if isinstance(each, Tensor) and each.device == MODEL)
-        if held and [each for each in own if each.ndim not in (None, 0)] == held:
-            return True
-    return False
+    given = frozenset(positional_names(found[1])[1:])
+    combined, asked = _met(info, found[1].body, given)
+    return any(_is_own(frame, module, each) for each in combined) or (
+        hops > 0 and any(_holds_own(frame, module, each, hops) for each in asked)
+    )
 
 
-def _combined_in(info: ClassInfo, forward: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    """The attributes of `self` that an operator or a function of torch combines with a parameter of `forward`."""
-    found: list[str] = []
-    for function, operands in _always_combined(forward):
-        if function is None or (info.public_name(function) or "").startswith("torch."):
-            paths = (dotted_path(each) or "" for each in operands)
-            found += [path.removeprefix("self.") for path in paths if path.startswith("self.") and path.count(".") == 1]
-    return found
+def _is_own(frame: Frame, module: Obj, name: str) -> bool:
+    """Whether an attribute is a buffer or parameter with dimensions, for all classes that set it."""
+    held = _attribute(frame, module, name)
+    own = (each for each in held if isinstance(each, Tensor) and each.device == MODEL)
+    return bool(held) and [each for each in own if each.ndim not in (None, 0)] == held
+
+
+def _holds_own(frame: Frame, module: Obj, name: str, hops: int) -> bool:
+    """Whether an attribute is a module of which the same is true."""
+    held = _attribute(frame, module, name)
+    return bool(held) and all(isinstance(each, Obj) and meets_own(frame, each, hops - 1) for each in held)
+
+
+def _attribute(frame: Frame, module: Obj, name: str) -> list[Value]:
+    attribute_of_object(frame, module, name)
+    return [each.attributes[name] for each in module.info.mro if name in each.attributes]
+
+
+def _met(info: ClassInfo, body: list[ast.stmt], given: frozenset[str]) -> tuple[set[str], set[str]]:
+    """The attributes of `self` that a parameter surely is combined with, and those that are called with one.
+
+    An operator or a function of torch combines. Of two branches both do, or one hands both to a function that is not
+    known, and the other one shows what they are.
+    """
+    combined, called = set[str](), set[str]()
+    for statement in body:
+        if isinstance(statement, ast.If) and statement.orelse:
+            arms = [_met(info, each, given) for each in (statement.body, statement.orelse)]
+            (one, one_called), (other, other_called) = arms
+            combined |= (one & (other | _handed(statement.orelse, given))) | (other & _handed(statement.body, given))
+            called |= one_called & other_called
+        elif not isinstance(statement, ast.If):
+            for function, names in _operations(statement, given):
+                path = dotted_path(function) or "" if function is not None else ""
+                if function is None or (info.public_name(function) or "").startswith("torch."):
+                    combined |= names
+                elif path.startswith("self.") and path.count(".") == 1:
+                    called.add(path.removeprefix("self."))
+    return combined, called
+
+
+def _handed(body: list[ast.stmt], given: frozenset[str]) -> set[str]:
+    """The attributes of `self` that go to a call together with a parameter."""
+    return {name for each in body for _, names in _operations(each, given) for name in names}
 
 
 @once_a_node
-def _always_combined(
-    forward: ast.FunctionDef | ast.AsyncFunctionDef,
-) -> tuple[tuple[ast.expr | None, tuple[ast.expr, ...]], ...]:
-    """The operands of each operator and call, with what is called, that has a parameter of `forward` among them.
-
-    Only those that every call comes to.
-    """
-    given = frozenset(positional_names(forward)[1:])
-    branches = (each for each in inside(forward) if isinstance(each, _SOMETIMES) and each is not forward)
+def _calls_and_operators(statement: ast.stmt) -> tuple[tuple[ast.expr | None, tuple[ast.expr, ...]], ...]:
+    """The operands of each operator and call of a statement that it surely comes to, with what is called."""
+    branches = (each for each in inside(statement) if isinstance(each, _SOMETIMES))
     sometimes = {inner for each in branches for inner in inside(each)}
     found: list[tuple[ast.expr | None, tuple[ast.expr, ...]]] = []
-    for node in inside(forward):
+    for node in inside(statement):
+        if node in sometimes:
+            continue
         if isinstance(node, ast.BinOp):
             found.append((None, (node.left, node.right)))
         elif isinstance(node, ast.Call):
             found.append((node.func, (*node.args, *(each.value for each in node.keywords))))
-        else:
-            continue
-        if node in sometimes or not any(isinstance(each, ast.Name) and each.id in given for each in found[-1][1]):
-            found.pop()
     return tuple(found)
+
+
+def _operations(statement: ast.stmt, given: frozenset[str]) -> Iterator[tuple[ast.expr | None, set[str]]]:
+    """What is called, or None for an operator, and the attributes of `self` that go with a parameter there."""
+    for function, operands in _calls_and_operators(statement):
+        if any(isinstance(each, ast.Name) and each.id in given for each in operands):
+            paths = (dotted_path(each) or "" for each in operands)
+            own = {path.removeprefix("self.") for path in paths if path.startswith("self.") and path.count(".") == 1}
+            yield function, own
 
 
 def _places(info: ClassInfo) -> bool:

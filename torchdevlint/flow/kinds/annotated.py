@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.annotations import annotated_tensor, named_in
+from torchdevlint.flow.scope.annotations import annotated_tensor, annotation_name, named_in, without_none
 from torchdevlint.flow.scope.taken_by_torch import is_converted
 from torchdevlint.flow.scope.uses import Scope, uses_in
 from torchdevlint.flow.state.classes import is_module_class
@@ -48,6 +48,16 @@ def is_annotated_module(frame: Frame, scope: Scope, name: str) -> bool:
         (isinstance(kind, Ref) and is_module_class(kind.name)) or (isinstance(kind, Cls) and kind.info.is_module)
         for kind in kinds
     )
+
+
+_SEQUENCES = frozenset("list List tuple Tuple Sequence ndarray ArrayLike".split())
+
+
+def is_annotated_sequence(scope: Scope, name: str) -> bool:
+    """Whether an annotation says that the name holds a list, a tuple or an array: ``list``, ``Sequence[int]``."""
+    plain = (without_none(each) for each in _annotations(scope).get(name, ()))
+    kinds = (each.value if isinstance(each, ast.Subscript) else each for each in plain)
+    return any(annotation_name(each) in _SEQUENCES for each in kinds)
 
 
 @once_a_node

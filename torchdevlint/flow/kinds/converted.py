@@ -1,11 +1,19 @@
-"""Conversions of what may come as one of several types: ``torch.from_numpy(x) if isinstance(x, np.ndarray) else x``."""
+"""What tensors are made of: one of several types, ``from_numpy(x) if isinstance(x, np.ndarray) else x``; a list."""
 
 from __future__ import annotations
 
 import ast
 import re
 
+from torchdevlint.flow.kinds.annotated import is_annotated_sequence
+from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.uses import uses_in
+from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Conditions
+
+_GIVES_LISTS = frozenset({"tolist", "convert_tokens_to_ids", "readlines"})
+"""Methods that only what gives lists has."""
 
 
 def asks_type(node: ast.AST, conditions: Conditions) -> bool:
@@ -22,3 +30,26 @@ def asks_type(node: ast.AST, conditions: Conditions) -> bool:
     if any(outcome and listed.search(key) for key, outcome in conditions):
         return False
     return any(asked.search(key) for key, _ in conditions)
+
+
+def is_listed(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is surely a list or another sequence, by its annotation, its use, or all that it is bound to."""
+    if not isinstance(node, ast.Name):
+        return _is_written_list(node)
+    scope = frame.function or frame.machine.tree
+    if node.id not in uses_in(scope):
+        return False
+    if is_annotated_sequence(scope, node.id) or uses_in(scope)[node.id].is_container:
+        return True
+    given = frame.function is not None and node.id in argument_names(frame.function)
+    bound = [] if given else values_by_path(scope).get(node.id, [])
+    return bool(bound) and all(_is_written_list(each) for each in bound)
+
+
+def _is_written_list(node: ast.expr) -> bool:
+    """Whether it gives a list by what it is: ``[1, 2]``, ``x.tolist()``, ``ids + [end]``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _is_written_list(node.left) or _is_written_list(node.right)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES_LISTS
+    return isinstance(node, (ast.List, ast.ListComp))

@@ -160,6 +160,8 @@ def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | No
         return by_annotation(named.info.record, tensor.device, tensor.steps[0])
     if not isinstance(named, Ref):
         return None
+    if inside is None and (named.name == "torch.tensor" or named.name in torch_api.TENSOR_CLASSES):
+        return _tensor(frame, parameter, entry)
     if inside is not None:
         return Seq(None, Library(named.name, True, DEFAULT)) if is_module_class(named.name) else None
     in_place = is_one_of(named.name, frame.machine.settings.in_place_movers) or libraries.moves_in_place(named.name)

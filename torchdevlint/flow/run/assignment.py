@@ -18,7 +18,7 @@ from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
-from torchdevlint.flow.state.joins import alternatives, blurred, distribute, element_of, is_module, join, unpacked
+from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, unpacked
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.flow.state.point import State, depth_of
 from torchdevlint.flow.state.records import with_field
@@ -26,6 +26,7 @@ from torchdevlint.flow.state.tensors import given_tensor, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_MEMBERS,
+    NONE,
     UNKNOWN,
     Choice,
     Cls,
@@ -99,7 +100,8 @@ def part_of(value: Value, place: int, count: int) -> Value:
     if isinstance(value, (Seq, Tensor)):
         return element_of(value)
     if isinstance(value, Choice):
-        return distribute(value, lambda each: part_of(each, place, count))
+        left = [each for each in value.alternatives if each[1] != NONE]  # which has no parts: such a run ends here
+        return choose([(conditions, part_of(each, place, count)) for conditions, each in left])
     return value if isinstance(value, Unknown) else UNKNOWN
 
 

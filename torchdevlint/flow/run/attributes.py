@@ -119,7 +119,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         return replace(receiver, parameter=False) if receiver.parameter else receiver
     if receiver.opaque and receiver.device == LOADER:
         return entry_of_encoding(receiver, name) or entry_of_graph(frame, receiver, node) or UNKNOWN
-    return Unknown(given=receiver.device) if receiver.opaque else UNKNOWN
+    holds_some = receiver.device.origin is Origin.ARGUMENT and not torch_api.is_of_tensors(name)  # and so is none
+    return Unknown(given=receiver.device) if receiver.opaque or holds_some else UNKNOWN
 
 
 def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
@@ -128,7 +129,8 @@ def _device_of(frame: Frame, node: ast.Attribute, receiver: Tensor) -> Device:
     Who asks for it means to go there, wherever that is.
     """
     own = receiver.parameter and bool(receiver.steps) and receiver.steps[0].text == OF_A_MODEL_ELSEWHERE
-    if receiver.device != TOP or not own or owner_of(frame.closure) is not None:
+    elsewhere = receiver.device == TOP or receiver.device.origin is Origin.ARGUMENT
+    if not elsewhere or not own or owner_of(frame.closure) is not None:
         return receiver.device
     return Device(Origin.EXPRESSION, frame.machine.text_of(node))
 

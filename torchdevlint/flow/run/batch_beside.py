@@ -25,7 +25,7 @@ _NUMBERS = regex(
     r"x\d?|xb|inputs?|(?:\w+_)?(?:imgs?|images?|features?|feats?)|(?:img|image)_\w+|pixel_values|frames?"
 )
 """Names of what a model calculates with, and which is no text; a second witness only."""
-_TAKEN_BY_NAME = frozenset(
+TAKEN_BY_NAME = frozenset(
     """
     input_ids attention_mask token_type_ids position_ids labels pixel_values inputs_embeds decoder_input_ids
     decoder_attention_mask
@@ -41,7 +41,7 @@ def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Ope
     Also ``self.model(x)``, where the object was given its model; and ``model(ids, attention_mask=mask)`` of any model.
     """
     function = frame.function
-    if not isinstance(function, ast.FunctionDef) or frame.depth or frame.machine.words & _SCATTERS:
+    if not isinstance(function, ast.FunctionDef) or frame.depth or scatters(frame):
         return
     _compare_keywords(frame, state, node, operands)
     if not _is_given_model(frame, function, node.func):
@@ -51,6 +51,11 @@ def compare_with_batch(frame: Frame, state: State, node: ast.Call, operands: Ope
     if stayed and moved:
         there = Tensor(moved[0].device, AT_LEAST_1, (), moved[0].steps[-1:])
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [(node.func, there), *stayed], True)
+
+
+def scatters(frame: Frame) -> bool:
+    """Whether the file speaks of what brings inputs to where the model is."""
+    return not frame.machine.words.isdisjoint(_SCATTERS)
 
 
 def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -> bool:
@@ -69,7 +74,7 @@ def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -
 
 def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
     """``model(ids, attention_mask=mask)``, where `ids` were moved and the mask is as the loader gave it."""
-    named = {id(each.value) for each in node.keywords if each.arg in _TAKEN_BY_NAME}
+    named = {id(each.value) for each in node.keywords if each.arg in TAKEN_BY_NAME}
     stayed = [(at, value) for at, value in operands if id(at) in named and loaders.is_from_loader(value)]
     moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
     if stayed and moved:

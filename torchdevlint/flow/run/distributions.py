@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.run.operations import Operands, combine
+from msgspec.structs import replace
+
+from torchdevlint.flow.run.factories import factory_device, size_ndim
+from torchdevlint.flow.run.operations import Operands, combine, created
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, on_cpu
-from torchdevlint.flow.state.joins import alternatives, merge
+from torchdevlint.flow.state.joins import alternatives, is_number, merge
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import UNKNOWN, Choice, Library, Tensor, Value
@@ -18,6 +21,7 @@ _NO_DISTRIBUTIONS = ("transforms", "constraints", "constraint_registry", "utils"
 _OF_A_VALUE = frozenset("log_prob cdf icdf".split())
 _OF_PARAMETERS = frozenset("sample rsample sample_n entropy perplexity".split())
 _ATTRIBUTES = frozenset("mean variance stddev mode loc scale probs logits rate concentration".split())
+_DRAWN = frozenset("sample rsample".split())
 _SAME = frozenset("expand expand_by to_event independent mask".split())
 
 
@@ -32,14 +36,19 @@ def is_distribution(name: str) -> bool:
 
 
 def construct(name: str, arguments: Arguments) -> Library:
-    """A distribution, with the tensors that it is made of; one of another distribution has that one's."""
+    """A distribution, with the tensors that it is made of; one of another distribution has that one's.
+
+    Numbers become tensors on the default device, if there are only such.
+    """
     held: list[Value] = []
     for _, value in arguments.pairs:
         if isinstance(value, Library):
             held += value.children
         elif isinstance(value, Tensor) or (isinstance(value, Choice) and _holds_tensor(value)):
             held.append(value)
-    return Library(name, children=tuple(held))
+    starred = arguments.starred or arguments.double_starred
+    of_numbers = bool(arguments.pairs) and not starred and all(is_number(value) for _, value in arguments.pairs)
+    return Library(name, device=DEFAULT if of_numbers else None, children=tuple(held))
 
 
 def compare(frame: Frame, state: State, node: ast.expr, distribution: Library) -> None:
@@ -70,7 +79,17 @@ def call_method(
     operands = _parameters(receiver_node, receiver)
     if name in _OF_A_VALUE:
         operands = [*(each for given in arguments.positional[:1] for each in tensor_operands(*given)), *operands]
-    return combine(frame, state, node, f"`{name}()`", operands) if operands else UNKNOWN
+    size = arguments.get(0, "sample_shape") if name in _DRAWN else None
+    if size is not None and receiver.device == DEFAULT:
+        made_by, ndim = f"{receiver.name}.{name}", size_ndim(size[1])
+        return created(frame, state, node, made_by, ndim, factory_device(frame, state, Arguments([], {})))
+    result = combine(frame, state, node, f"`{name}()`", operands) if operands else UNKNOWN
+    return _of_size(result, size_ndim(size[1])) if size is not None else result
+
+
+def _of_size(result: Value, ndim: int) -> Value:
+    """What is drawn of 0-dim parameters has the dimensions that were asked for."""
+    return replace(result, ndim=ndim) if isinstance(result, Tensor) and result.ndim == 0 else result
 
 
 def attribute(receiver: Library, name: str) -> Value:

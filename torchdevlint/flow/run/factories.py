@@ -6,6 +6,7 @@ import ast
 
 from torchdevlint.flow.events import Collected
 from torchdevlint.flow.kinds.arrays import array_dimensions
+from torchdevlint.flow.kinds.converted import is_listed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import created
@@ -91,17 +92,18 @@ def _factory_ndim(tail: str, arguments: Arguments) -> int | None:
         if arguments.starred:
             return AT_LEAST_1
         if len(given) == 1 and not is_number(given[0]):
-            return _size_ndim(given[0])
+            return size_ndim(given[0])
         return len(given)
     position = torch_api.SIZED_FACTORIES.get(tail)
     if size is None and position is not None and position < len(arguments.positional):
         size = arguments.positional[position]
     if size is None and tail == "randint":
         size = arguments.positional[-1] if arguments.positional else None
-    return AT_LEAST_1 if size is None else _size_ndim(size[1])
+    return AT_LEAST_1 if size is None else size_ndim(size[1])
 
 
-def _size_ndim(size: Value) -> int:
+def size_ndim(size: Value) -> int:
+    """How many dimensions a tensor of this size has."""
     if isinstance(size, Seq) and size.items is not None:
         return len(size.items)
     return 1 if is_number(size) else AT_LEAST_1
@@ -125,8 +127,10 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
             return created(frame, state, node, name, ndim, device)
         copies = name == "torch.tensor"
         given = copies and (_came_to_init(frame, arguments) or _is_converted_only(frame, node, arguments))
-        if given or _is_option(arguments.positional[0][0]):
-            return created(frame, state, node, name, None, device)
+        told = arguments.positional[0][0]
+        listed = is_listed(frame, told)
+        if given or listed or _is_option(told):
+            return created(frame, state, node, name, AT_LEAST_1 if listed else None, device)
     if isinstance(data, Choice):
         data = _without_none(data)
     if isinstance(data, Tensor):

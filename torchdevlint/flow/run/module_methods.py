@@ -16,9 +16,9 @@ from torchdevlint.flow.run.hooks import HOOKS, note_hook
 from torchdevlint.flow.run.modules import call_module, where_made
 from torchdevlint.flow.run.moves import method_device, to_device
 from torchdevlint.flow.run.objects import registered, write_attribute
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state.arguments import Arguments
-from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device
+from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import distribute, element_of, is_module, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
@@ -59,7 +59,8 @@ def call_module_method(
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
         own = Step("the model's own" if target.device == DEFAULT else OF_A_MODEL_ELSEWHERE, node, of_module=True)
         steps = where_made(target) if target.placed is not None else (own,)
-        each = Tensor(device, None, (), steps, parameter=True)
+        place = _place_of_argument(frame, callee.value) if device == TOP and target.device is None else device
+        each = Tensor(place, None, (), steps, parameter=True)
         return Seq(None, sequence([TEXT, each]) if name.startswith("named") else each)
     if name == "update" and isinstance(target, Library):
         metrics.compare(frame, state, node, target.name, arguments)
@@ -79,6 +80,20 @@ def call_module_method(
     if isinstance(target, Library) and device != TOP and _GIVES_LOSS.search(name):
         return _loss(frame, node, device)
     return UNKNOWN
+
+
+_BEFORE_USE = regex(r"init|reset|build|creat|make|setup|load|conver|quanti|prun|fuse|copy|clone", re.IGNORECASE)
+"""Words of functions that prepare a model, which is often before anything moves it."""
+
+
+def _place_of_argument(frame: Frame, model: ast.expr) -> Device:
+    """Where a model is that came as an argument: its callers have it wherever they want, in use on an accelerator."""
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(model, ast.Name):
+        return TOP
+    if frame.depth or model.id not in argument_names(function) or _BEFORE_USE.search(function.name):
+        return TOP
+    return Device(Origin.ARGUMENT, model.id)
 
 
 def _loss(frame: Frame, node: ast.Call, device: Device) -> Value:

@@ -113,10 +113,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
     device = TOP if module.device == DEFAULT else module.device
     if _is_loss(module):
         operands = taken_by_loss(frame, state, operands, module.held is not None)
-    given = any(isinstance(value, (Tensor, Choice)) for _, value in operands)
-    layer = module.device is not None and tail in torch_api.PARAMETER_MODULES
-    if not operands or (module.name and not given and not layer):
-        return UNKNOWN
+    if not operands or (module.name and not _may_be_tensor(module, tail, operands)):
+        return _of_chain(node, module, operands, device) if tail == "Sequential" else UNKNOWN
     if not module.name or (tail in torch_api.CONTAINER_MODULES and tail != "Sequential"):
         made = [each for each in arguments.pairs if _is_made_here(each[1])]
         return _call_unknown_class(frame, state, node, module, device or TOP, operands, made)
@@ -297,6 +295,23 @@ def _as_placed(value: Value) -> Value:
 def _was_placed(value: Tensor) -> bool:
     """Whether the code has put it on an accelerator, or what it is calculated from."""
     return not on_cpu(value.device) and (value.moved or value.device.origin in (Origin.LITERAL, Origin.EXPRESSION))
+
+
+def _of_chain(node: ast.Call, module: Library, operands: Operands, device: Device | None) -> Value:
+    """What a Sequential of layers of unknown classes gives for what may be a tensor."""
+    return UNKNOWN if device is None else opaque_result(operands, device, given_by(module, device, node))
+
+
+def _may_be_tensor(module: Library, tail: str, operands: Operands) -> bool:
+    """Whether one of the inputs is a tensor, or all that the module takes is."""
+    layer = module.device is not None and (tail in torch_api.PARAMETER_MODULES or _begins_with_layer(module))
+    return layer or any(isinstance(value, (Tensor, Choice)) for _, value in operands)
+
+
+def _begins_with_layer(module: Library) -> bool:
+    """Whether it is a Sequential whose first layer, which takes its input, is one of torch with parameters."""
+    first = module.children[0] if module.children and module.name.endswith(".Sequential") else None
+    return isinstance(first, Library) and first.name.rpartition(".")[2] in torch_api.PARAMETER_MODULES
 
 
 def _plain_children(module: Library) -> bool:

@@ -21,7 +21,7 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
         return receiver
     frame.machine.emit(Placed(frame, state, node, device))
     frame.machine.arrivals.note_move(frame.function, node, receiver, device)
-    return at(receiver, device, Step(f"moved to {device.describe()}", node))
+    return at(receiver, device, Step(f"moved to {device.describe()}", node, left=receiver.device))
 
 
 def to_device(frame: Frame, arguments: Arguments) -> Device | None:

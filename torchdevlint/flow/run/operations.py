@@ -218,6 +218,8 @@ def check(
     for something that comes later: no operator gets anything out of it.
     """
     known = relation(one[1].device, other[1].device)
+    if known is Relation.UNKNOWN and (_was_brought(one[1], other[1]) or _was_brought(other[1], one[1])):
+        known = Relation.DIFFER
     frame.machine.emit(Met(frame, state, node, one, other, known))
     if known is not Relation.DIFFER:
         return False
@@ -233,6 +235,13 @@ def check(
         return False
     frame.machine.emit(Mixed(frame, state, node, operation, stayed, moved, written))
     return moved[1].device.origin is Origin.LITERAL
+
+
+def _was_brought(one: Tensor, other: Tensor) -> bool:
+    """Whether one was moved to the CPU from where the other one is: ``x + y.cpu()``, where `y` was made of `x`."""
+    if one.device != CPU or other.device.origin is Origin.TOP or on_cpu(other.device):
+        return False
+    return bool(one.steps) and one.steps[-1].left == other.device
 
 
 def index(frame: Frame, state: State, node: ast.Subscript, value: Tensor, position: Value) -> Value:

@@ -10,6 +10,8 @@ _TENSOR_ANNOTATIONS = frozenset(
     BoolTensor
     """.split()
 )
+_BY_SHAPE = frozenset({"TensorType"})
+"""What torchtyping calls a tensor of a shape: ``TensorType["batch", 3]``."""
 _SHAPED = frozenset("Float Int Bool Shaped Num Inexact Complex Integer UInt Float32 Int64 Float16 Float64".split())
 """What jaxtyping puts before a tensor and its shape: ``Float[Tensor, "b c"]``."""
 
@@ -17,7 +19,7 @@ _SHAPED = frozenset("Float Int Bool Shaped Num Inexact Complex Integer UInt Floa
 def annotated_tensor(annotation: ast.expr | None) -> bool:
     """Whether an annotation says tensor: ``Tensor``, ``torch.Tensor``, ``Optional[Tensor]``, ``Tensor | None``.
 
-    Of a union, all say so, besides None.
+    Of a union, all say so, besides None. The function ``torch.tensor`` is no type, but says the same.
     """
     if annotation is None:
         return False
@@ -26,9 +28,10 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
             return annotated_tensor(_parsed(annotation.value))
         return annotation.value.rpartition(".")[2].strip("\"' ") in _TENSOR_ANNOTATIONS
     if isinstance(annotation, ast.Attribute):
-        return annotation.attr in _TENSOR_ANNOTATIONS
+        of_torch = isinstance(annotation.value, ast.Name) and annotation.value.id == "torch"
+        return annotation.attr in _TENSOR_ANNOTATIONS or (of_torch and annotation.attr == "tensor")
     if isinstance(annotation, ast.Name):
-        return annotation.id in _TENSOR_ANNOTATIONS
+        return annotation.id in _TENSOR_ANNOTATIONS or annotation.id in _BY_SHAPE
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, (ast.Name, ast.Attribute)):
         name = annotation.value.id if isinstance(annotation.value, ast.Name) else annotation.value.attr
         inside = annotation.slice
@@ -36,7 +39,7 @@ def annotated_tensor(annotation: ast.expr | None) -> bool:
             return annotated_tensor(inside.elts[0])
         if isinstance(inside, ast.Tuple) and name == "Union":
             return _union_of_tensors(inside.elts)
-        return name == "Optional" and annotated_tensor(inside)
+        return name in _BY_SHAPE or (name == "Optional" and annotated_tensor(inside))
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         return _union_of_tensors([annotation.left, annotation.right])
     return False
