@@ -7,6 +7,7 @@ from enum import Enum
 from torchdevlint.flow.facts.common import Creation
 from torchdevlint.flow.facts.tensors import (
     ANOTHER_RETURN,
+    ASSERTED,
     FIRST_STATE,
     KEPT,
     RESULT,
@@ -216,6 +217,8 @@ def symptom(fact: MixedDevices) -> str:
         return "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
     if fact.operation in _GRADIENTS:
         return "RuntimeError: invalid gradient at index 0 - expected device cuda:0 but got cpu"
+    if fact.operation == ASSERTED:
+        return "AssertionError: The values for attribute 'device' do not match: cuda:0 != cpu."
     if fact.operation.endswith(_RECURRENT):
         return (
             "RuntimeError: Input and hidden tensors are not at the same device, "

@@ -4,11 +4,12 @@
 Finds operations whose operands are surely on different devices because the code around them says so itself: one side
 was made or moved with `device="cuda"`, `.cuda()` or `"cuda:1"`, the other one was left on the default device, moved
 with `.cpu()`, or put on another accelerator. A model that is made here, that nothing moves, and that is called with
-what was moved, is such a side too: a teacher, a target network, a copy that was taken before the move. So is
-an average of parameters (EMA) that was made of the model before that moved, in the call that updates it. The report
-stands at the operation. Where the stray side is a factory in `forward`, in a function with tensor arguments, or an
-attribute of a Module, TDL003, TDL014 and TDL101 report the factory instead; a tensor of the CPU that is read with an
-index of an accelerator is a matter of TDL007.
+what was moved, is such a side too: a teacher, a target network, a copy that was taken before the move. So is an
+average of parameters (EMA) that was made of the model before that moved, in the call that updates it; so is what was
+moved to the CPU from where the other side is, wherever that may be; and so is an input that was left where it was
+made, of a model that is given another one which was moved. The report stands at the operation. Where the stray side
+is a factory in `forward`, in a function with tensor arguments, or an attribute of a Module, TDL003, TDL014 and TDL101
+report the factory instead; a tensor of the CPU that is read with an index of an accelerator is a matter of TDL007.
 
 ## Why is this bad?
 Two tensors with dimensions have to be on one device for almost every operation. Where they are not, it raises
@@ -34,10 +35,11 @@ other device is surely bound there, and none where the operation writes to what 
 
 ## What it cannot see
 Devices that come from a configuration or an argument may be the CPU, so a tensor that was moved to the CPU by name is
-only held against an accelerator by name or a model. It is silent where PyTorch takes both: a 0-dim tensor of the CPU
-in an elementwise operation, an index of the CPU into an accelerator's tensor, `copy_` and assignments to slices. Models
-that are given to a function of another file, or to one that does more with them than to call them and to ask for their
-parameters, kept in a container, or of a class that speaks of devices may be moved there.
+only held against an accelerator by name, a model, or where it was moved from. It is silent where PyTorch takes both:
+a 0-dim tensor of the CPU in an elementwise operation, an index of the CPU into an accelerator's tensor, `copy_` and
+assignments to slices. Models that are given to a function of another file, or to one that does more with them than to
+call them and to ask for their parameters, kept in a container, or of a class that speaks of devices may be moved
+there.
 
 ## References
 - [torch.Tensor.to](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html)

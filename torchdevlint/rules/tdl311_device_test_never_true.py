@@ -6,14 +6,19 @@ Finds tests that ask where a tensor is, or of what type it is, and that one answ
 - `x.device == "cpu"`, `x.device != "cuda"` and `x.device in ("cpu", "cuda")`: a `torch.device` never equals a string;
 - `x.device == torch.device("cuda")`: the device of a tensor has a number, `cuda:0`, and the other one has none;
 - `isinstance(x, torch.LongTensor)` and `x.type() == "torch.LongTensor"`: that is a type of the CPU, whose counterpart
-  on a GPU is `torch.cuda.LongTensor`.
+  on a GPU is `torch.cuda.LongTensor`;
+- `if torch.cuda.is_available:` without parentheses: a function is always true;
+- `x.is_cuda()` with parentheses: True and False cannot be called.
 
 The first two are reported where `x.device` surely is a `torch.device`: of a tensor, or one that the code made by
-`torch.device(..)`. The last is reported for tensors that are where the model, an argument or a device is.
+`torch.device(..)`. The third is reported for tensors that are where the model, an argument or a device is, the last for
+what surely is a tensor.
 
 ## Why is this bad?
-Nothing raises. The branch for that device is never taken, an `assert` stops the program, and with `!=` the branch is
-always taken. On a laptop the last kind of test is true, so that it is missed only where an accelerator is.
+The branch for that device is never taken, an `assert` stops the program, and with `!=` the branch is always taken.
+Nothing raises there; the call of `is_cuda` does, since it calls True or False. On a laptop a test for a type of the
+CPU is true, so that it is missed only where an accelerator is; without a GPU, a program that takes the function for
+its answer asks for CUDA all the same.
 
 ## Example
 ```python
@@ -36,7 +41,8 @@ it is a tensor at all by `isinstance(x, torch.Tensor)`.
 ## Fix safety
 The fix writes `.type` behind the device where it is compared with names of types alone, such as `"cpu"`. It is safe:
 the test then asks what it says. There is none for `"cuda:0"`, for strings that are kept in a variable, and for tests of
-types of tensors.
+types of tensors. It adds parentheses to a function that is taken for its answer, and removes those behind `is_cuda`;
+both are safe.
 
 ## What it cannot see
 Devices that are parameters or options, which may be strings. It is silent where the same test, or for types of tensors
@@ -52,10 +58,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
-from torchdevlint.flow.events import Compared
+from torchdevlint.flow.events import Branched, Chosen, Compared
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
+from torchdevlint.flow.kinds.tensor_uses import is_told_alone
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
@@ -66,7 +74,7 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Const, Dev, Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.model import Applicability, Report, Severity, Span
 from torchdevlint.patterns import regex
-from torchdevlint.rules.edits import added_after, fix
+from torchdevlint.rules.edits import added_after, cut_after, fix
 from torchdevlint.rules.wording import code
 from torchdevlint.source.nodes import assignment_of, inside, is_inside, nodes_in, once_a_node
 
@@ -93,8 +101,9 @@ class NeverTrue(Fact, frozen=True):
     """A comparison, or a call of `isinstance`, that never holds, or always if it is `negated`.
 
     `asked` is the text of what is asked, and `wanted` that of what it is held against. `typed_at` is where ``.type``
-    makes the test right, if it does. `kind` says what is held against what: "string", "number" or "type". `where` is
-    the place of the tensor in words, for types, and `surely` whether it is an accelerator's, as far as this file goes.
+    makes the test right, if it does. `kind` says what is held against what: "string", "number" or "type"; or that a
+    function is "uncalled", or an attribute "called", which stands at `typed_at`. `where` is the place of the tensor in
+    words, for types, and `surely` whether it is an accelerator's, as far as this file goes.
     """
 
     kind: str
@@ -288,7 +297,57 @@ def _demanded(function: FunctionNode) -> frozenset[str]:
     return frozenset(ast.dump(each.args[0]) for each in calls if dotted_path(each.func) == "isinstance")
 
 
-EVENTS = {Compared: _note_comparison}
+_QUESTIONS = frozenset(
+    f"torch.{name}"
+    for name in (
+        "cuda.is_available",
+        "xpu.is_available",
+        "accelerator.is_available",
+        "backends.mps.is_available",
+        "backends.mps.is_built",
+        "distributed.is_available",
+        "distributed.is_initialized",
+    )
+)
+"""Functions that answer True or False."""
+
+
+def _note_test(event: Branched | Chosen) -> None:
+    """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``."""
+    machine = event.frame.machine
+    for each in _asked_in(event.node.test):
+        asked = event.frame.evaluate(each, event.state) if isinstance(each, (ast.Name, ast.Attribute)) else None
+        if isinstance(asked, Ref) and asked.name in _QUESTIONS:
+            found = partial(NeverTrue, machine.span_of(each), "uncalled", machine.text_of(each), f"{asked.name}()")
+            machine.record(("never true", each), found, event.state)
+
+
+def _asked_in(test: ast.expr) -> Iterator[ast.expr]:
+    """What a test asks for its truth."""
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            yield from _asked_in(each)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _asked_in(test.operand)
+    else:
+        yield test
+
+
+def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
+    """``x.is_cuda()`` of a tensor; a graph of PyTorch Geometric has a method of that name."""
+    machine = frame.machine
+    alone = isinstance(node.func, ast.Attribute) and is_told_alone(frame, node.func)
+    if isinstance(receiver, Tensor) and not receiver.opaque and not node.args and not alone:
+        at, asked = machine.span_of(node), machine.text_of(node.func)
+        machine.record(
+            ("never true", node),
+            lambda: NeverTrue(at, "called", asked, machine.text_of(node), typed_at=machine.span_of(node.func)),
+            state,
+        )
+
+
+EVENTS = {Compared: _note_comparison, Branched: _note_test, Chosen: _note_test}
+METHODS = {"is_cuda": _note_called}
 FUNCTIONS = {"builtins.isinstance": _note_instance}
 
 
@@ -314,6 +373,22 @@ def check(fact: NeverTrue) -> Iterator[Report]:
             message=f"{asked} has a number, such as `cuda:0`, which {wanted} has not: the test is {outcome}",
             symptom=f"no exception: the test is {outcome}",
             help=f'compare {code(fact.asked + ".type")} with `"cuda"`',
+        )
+    elif fact.kind == "uncalled":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} is a function, which is always true, and is not called here",
+            symptom="no exception here: the program goes on as if the answer were yes",
+            help=f"call it: {code(fact.asked + '()')}",
+            fix=fix(Applicability.SAFE, "call it", added_after(fact.at, "()")),
+        )
+    elif fact.kind == "called":
+        yield Report(
+            span=fact.at,
+            message=f"{asked} is True or False, and no method that can be called",
+            symptom="a TypeError, on every machine: True and False cannot be called",
+            help=f"write {asked}",
+            fix=fix(Applicability.SAFE, f"write {asked}", cut_after(fact.typed_at, fact.at) if fact.typed_at else None),
         )
     else:
         yield _about_types(fact, asked, wanted, outcome)

@@ -12,7 +12,8 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run.objects import attribute_of_object
 from torchdevlint.flow.scope.names import dotted_path, positional_names
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.devices import DEFAULT, MODEL
+from torchdevlint.flow.state.joins import is_module
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Library, Obj, Tensor, Value
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
@@ -30,7 +31,20 @@ def has_parameters(module: Library | Obj) -> bool:
         name = module.name.rpartition(".")[2]
         layers = (each.name.rpartition(".")[2] for each in module.children if isinstance(each, Library))
         return name in torch_api.PARAMETER_MODULES or any(each in torch_api.PARAMETER_MODULES for each in layers)
-    return module.info.resolved and any(each.makes_layers for each in module.info.mro) and not _places(module.info)
+    if not module.info.resolved or _places(module.info):
+        return False
+    return any(each.makes_layers for each in module.info.mro) or any(map(_is_unmoved, _given_to(module)))
+
+
+def _given_to(module: Obj) -> list[Value]:
+    """What its constructor got, which a Module keeps."""
+    positional, keywords = module.made_of or ((), ())
+    return [*positional, *(value for _, value in keywords)]
+
+
+def _is_unmoved(given: Value) -> bool:
+    """Whether it is a module with parameters, and where it was made."""
+    return isinstance(given, (Library, Obj)) and given.device == DEFAULT and is_module(given) and has_parameters(given)
 
 
 def meets_own(frame: Frame, module: Obj, hops: int = _MAX_HELD) -> bool:

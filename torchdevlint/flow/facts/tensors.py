@@ -14,6 +14,8 @@ FIRST_STATE = "a `return` of what a Module makes for its callers"
 KEPT = "what one object keeps"
 """Operations in which operands do not meet: one was written into the other, which is returned; the function returns the
 one or the other; it returns both, in one tuple or dict; an object keeps both, or the one or the other."""
+ASSERTED = "`torch.testing.assert_close()`"
+"""The operation that an assertion of a test is."""
 
 
 class MixedDevices(Fact, frozen=True):

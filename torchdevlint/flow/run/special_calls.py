@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.facts.tensors import ASSERTED
 from torchdevlint.flow.kinds import ranks, start_method
 from torchdevlint.flow.kinds.instance_tests import is_instance
 from torchdevlint.flow.run import distributions, gradients, prepared
 from torchdevlint.flow.run.arguments import as_device
 from torchdevlint.flow.run.moves import number_of_device
+from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.arguments import Arguments
@@ -19,6 +21,7 @@ from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import element_of, join_all, sequence
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import as_output
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     DATASET_FILE,
@@ -234,6 +237,15 @@ def _is_tensor(frame: Frame, state: State, node: ast.Call, arguments: Arguments)
     return UNKNOWN if answer is None else Const(answer)
 
 
+def _asserted_close(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``torch.testing.assert_close(actual, expected)``, which holds the devices against each other as well."""
+    sides = [arguments.get(0, "actual"), arguments.get(1, "expected")]
+    if "check_device" not in arguments.keywords and not arguments.double_starred:
+        operands = [(each[0], as_output(*each)) for each in sides if each is not None]
+        combine(frame, state, node, ASSERTED, operands, True)
+    return NONE
+
+
 def _drawn_on(value: Value) -> Callable[[Frame, State, ast.Call, Arguments], Value]:
     """Gives a figure or axes, unless what is asked for is a grid of axes; what these draw, the host reads."""
 
@@ -277,6 +289,8 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.nn.utils.clip_grad_norm_": _gradient_norm,
     "torch.nn.utils.clip_grad.clip_grad_norm_": _gradient_norm,
     "torch.is_tensor": _is_tensor,
+    "torch.testing.assert_close": _asserted_close,
+    "torch.testing.assert_allclose": _asserted_close,
     "torch.distributed.get_rank": _rank,
     "torch.distributed.distributed_c10d.get_rank": _rank,
     "os.environ.get": _environment_get,
