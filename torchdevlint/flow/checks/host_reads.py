@@ -29,6 +29,7 @@ from torchdevlint.flow.state.devices import MODEL, TOP, Device, Origin
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.tensors import is_of_module
 from torchdevlint.flow.state.values import Ref, Seq, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import is_surely_tensor
 from torchdevlint.patterns import regex
@@ -85,7 +86,7 @@ def _note(
             return
         value, by_callers = replace(value, device=Device(Origin.ARGUMENT, name)), True
     machine = frame.machine
-    if value.device == TOP and not _is_of_module(value) and isinstance(node, ast.Call):
+    if value.device == TOP and not is_of_module(value) and isinstance(node, ast.Call):
         value = replace(value, device=Device(Origin.ARGUMENT, stem_text(node)))
     machine.record(
         ("host of callers" if by_callers else "host", node),
@@ -94,7 +95,7 @@ def _note(
             machine.text_of(node),
             Operand(
                 machine.text_of(value_node),
-                "the module's device" if _is_of_module(value) else value.device.describe(),
+                "the module's device" if is_of_module(value) else value.device.describe(),
                 machine.span_of(value_node),
                 machine.evidence(value.steps),
             ),
@@ -315,9 +316,9 @@ def _is_followed(frame: Frame, read: ast.AST, node: ast.expr, value: Tensor) -> 
     if value.device.origin is Origin.ARGUMENT:
         beside = _is_method(read) and not is_bookkeeping(value.device.name)
         return value.device.name in followed or (bool(followed) and beside)
-    if _is_of_module(value) and _is_method(read) and brings_any(function):
+    if is_of_module(value) and _is_method(read) and brings_any(function):
         return True
-    return _is_of_module(value) and root is not None and root in followed
+    return is_of_module(value) and root is not None and root in followed
 
 
 def _is_brought_elsewhere(frame: Frame, function: ast.FunctionDef, read: ast.Call) -> bool:
@@ -335,11 +336,6 @@ def _takes_device_of_owner(frame: Frame, function: ast.FunctionDef, value: Tenso
         return False
     own = [each for info in owner.mro for each in info.methods.values() if each is not function]
     return any(has_device(info.node) for info in owner.mro) and any(map(makes_there, own))
-
-
-def _is_of_module(value: Tensor) -> bool:
-    """Whether it is what a module gave as its own, which nothing moved."""
-    return value.device == TOP and bool(value.steps) and value.steps[0].of_module and not value.moved
 
 
 def _is_method(read: ast.AST) -> bool:

@@ -151,7 +151,8 @@ def _gradient_norm(frame: Frame, state: State, node: ast.Call, arguments: Argume
     part = element_of(arguments.value(0, "parameters"))
     device = part.device if isinstance(part, Tensor) else TOP
     models = (each.value for each in nodes_in(node, ast.Attribute) if each.attr in ("parameters", "named_parameters"))
-    if device == TOP and all(_is_given(frame.evaluate(each, state)) for each in models):
+    elsewhere = device == TOP or device.origin is Origin.ARGUMENT
+    if elsewhere and all(_is_given(frame.evaluate(each, state)) for each in models):
         device = MODEL
     return Tensor(device, 0, (), (Step("the norm of the gradients, which are where the model is", node),))
 

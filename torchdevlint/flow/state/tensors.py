@@ -109,6 +109,12 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
     return Tensor(device, ndim, (), (Step(f"{name} {how}", node, of_input=of_input),))
 
 
+def is_of_module(value: Tensor) -> bool:
+    """Whether it is what a module gave as its own, which nothing moved, and nobody knows where that is."""
+    own = value.steps[0] if value.steps and value.steps[0].of_module and not value.moved else None
+    return own is not None and (value.device == TOP or own.text == OF_A_MODEL_ELSEWHERE)
+
+
 def as_output(node: ast.AST, value: Value) -> Value:
     """What a loss compares with a target: a tensor where the code has put what it was made of."""
     place = value.given if isinstance(value, Unknown) else None
