@@ -122,20 +122,19 @@ def _holds(node: ast.stmt, line: int) -> bool:
 
 
 def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
-    calls = [(scope, line, *found) for scope, block, line in reached for found in _calls_within(block)]
-    handed = HandedDevices((scope, call) for scope, _, call, _ in calls)
+    handed = HandedDevices((scope, call) for scope, block, _ in reached for call, _ in _calls_within(block))
     functions: set[Function] = set()
     cuda = chosen = 0
-    for scope, line, call, kind in calls:
-        if scope.function is not None and not scope.file.speaks_of_devices(scope.function):
-            continue
-        places = [each for each in places_in(call) if not is_settled(each)]
-        if needs_cuda(scope, call) or any(handed.is_cuda(scope, each) for each in places):
-            cuda += kind != _ASKED
-            if kind == _SURE:
-                functions.add((scope.file.path, line))
-        else:
-            chosen += bool(places)
+    for scope, block, line in reached:
+        speaks = scope.function is None or scope.file.speaks_of_devices(scope.function)
+        for call, kind in _calls_within(block) if speaks else ():
+            places = [each for each in places_in(call) if not is_settled(each)]
+            if needs_cuda(scope, call) or any(handed.is_cuda(scope, each) for each in places):
+                cuda += kind != _ASKED
+                if kind == _SURE:
+                    functions.add((scope.file.path, line))
+            else:
+                chosen += bool(places)
     return Demanded(frozenset(functions), cuda, chosen)
 
 

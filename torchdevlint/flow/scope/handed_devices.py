@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import cached_property
 
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
@@ -24,9 +25,14 @@ class HandedDevices:
     """The calls of some code, of which any function with the name that is called may be meant."""
 
     def __init__(self, calls: Iterable[tuple[Scope, ast.Call]]) -> None:
-        self._by_name: dict[str, list[tuple[Scope, ast.Call]]] = {}
-        for scope, call in calls:
-            self._by_name.setdefault(last_name(call.func), []).append((scope, call))
+        self._calls = calls
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[Scope, ast.Call]]]:
+        found: dict[str, list[tuple[Scope, ast.Call]]] = {}
+        for scope, call in self._calls:
+            found.setdefault(last_name(call.func), []).append((scope, call))
+        return found
 
     def is_cuda(self, scope: Scope, place: ast.expr, hops: int = _MOST_HOPS) -> bool:
         """Whether a place is CUDA by name, here or for all who give the parameter that it is, or was kept of."""
