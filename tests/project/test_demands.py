@@ -182,3 +182,25 @@ def report(net, path, loader):
     root = application(tmp_path, loading=loading, scores=scores)
     (root / "README.md").write_text("`from loading import report`, then `report(net, path, loader)`")
     assert found(root) == expected
+
+
+ALONE = """import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3).cuda()
+
+    def forward(self, x):
+        return torch.arange(x.shape[1]).cuda() + x
+"""
+
+
+@pytest.mark.parametrize(("parts", "expected"), [(0, ["encoder.py:TDL012"]), (4, [])])
+def test_a_class_of_which_only_the_file_is_seen(tmp_path: Path, parts: int, expected: list[str]) -> None:
+    """One file may be of a library; in an application whoever makes one meets what its constructor demands."""
+    for name in ("encoder", *(f"part_{number}" for number in range(parts))):
+        (tmp_path / f"{name}.py").write_text(ALONE if name == "encoder" else "")
+    (tmp_path / "README.md").write_text("Run `from encoder import Encoder`.")
+    assert [each for each in found(tmp_path) if "TDL012" in each] == expected

@@ -103,7 +103,7 @@ class Home:
         is_literal = isinstance(fact, IgnoresGivenDevice)
         if not isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)):
             return False
-        if own is None or not is_application(self._project):
+        if own is None or not is_application(self._project) or not self._application.is_of_several:
             return False
         if is_literal and not self._application.choice.is_current_gpu:
             return False
