@@ -76,7 +76,7 @@ def _expected(outcomes: Iterable[Outcome], kind: str, judged: Sequence[Verdict])
 
 def _of(outcomes: Iterable[Outcome], verdicts: Mapping[str, Verdict], kind: str) -> list[Verdict]:
     """The verdicts on these misses of a kind; where nobody has read any of them, those on misses of other packages."""
-    missed = (each for each in outcomes if each.kind == kind and not each.found)
+    missed = [each for each in outcomes if each.kind == kind and not each.found]
     own = [verdicts[each.key] for each in missed if each.key in verdicts]
     return own or [each for each in verdicts.values() if missed and each.kind == kind]
 
