@@ -17,6 +17,7 @@ from torchdevlint.flow.run.functions import run_function
 from torchdevlint.flow.run.imports import member
 from torchdevlint.flow.run.objects import attribute_of_library, attribute_of_object
 from torchdevlint.flow.run.prepared import accelerator_of
+from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
 from torchdevlint.flow.scope.names import argument_names, canonical, dotted_path, is_dtype_name, mentions_device
@@ -150,7 +151,15 @@ def _object_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
         inherited = inherited and not any(node.attr in filled_on_host(each.node) for each in receiver.info.mro)
         return GIVEN if found == UNKNOWN and inherited and frame.context == "forward" else found
     value = settle(value, state.conditions)
+    if value == NONE and mentions_device(node.attr) and _is_set_by_others(receiver, node.attr):
+        return _attribute_of_unknown(frame, node, UNKNOWN)
     return _one_device(frame, node, value) if mentions_device(node.attr) and not receiver.given else value
+
+
+def _is_set_by_others(receiver: Obj, name: str) -> bool:
+    """Whether all that a class writes to an attribute is ``None``: whoever has the object puts something there."""
+    written = [each for info in receiver.info.mro for each in values_by_path(info.node).get(f"self.{name}", ())]
+    return bool(written) and all(isinstance(each, ast.Constant) for each in written)
 
 
 def _one_device(frame: Frame, node: ast.Attribute, value: Value) -> Value:
