@@ -687,7 +687,7 @@ def test_a_base_in_another_file_chooses_one_of_the_gpus(project: Files) -> None:
                 return self._model(x, labels)
     """
     found = project({"base.py": base, "detector.py": detector})
-    assert {row for row, _ in found["detector.py"]} == {13}
+    assert {row for row, _ in found["detector.py"]} == {11}
 
 
 def test_an_object_of_a_class_in_another_file_holds_what_it_was_given_here(project: Files) -> None:
