@@ -112,7 +112,8 @@ def given_tensor(device: Device, node: ast.AST, ndim: int | None = None, name: s
 def is_of_module(value: Tensor) -> bool:
     """Whether it is what a module gave as its own, which nothing moved, and nobody knows where that is."""
     own = value.steps[0] if value.steps and value.steps[0].of_module and not value.moved else None
-    return own is not None and (value.device == TOP or own.text == OF_A_MODEL_ELSEWHERE)
+    came = value.device.origin is Origin.ARGUMENT
+    return own is not None and (value.device == TOP or (came and own.text == OF_A_MODEL_ELSEWHERE))
 
 
 def as_output(node: ast.AST, value: Value) -> Value:
