@@ -83,6 +83,8 @@ def rule_for(overload: Any) -> Rule:
     """The `Rule` of an `OpOverload` of any namespace; of those outside of aten only `LIBRARIES` are not ``free``."""
     schema = schema_of(overload)
     kind, check = _kind(schema)
+    if kind == "free" and any(argument.out for argument in schema.tensors) and "generated" in map(_tag, overload.tags):
+        kind, check = "out", out_follows
     return Rule(
         overload=overload,
         kind=kind,
@@ -139,6 +141,10 @@ def structured(name: str, release: tuple[int, int]) -> bool:
         return release >= texts.SCALED_IS_STRUCTURED
     older = name in ("hypot", "hypot.out", "hypot_") and release < texts.HYPOT_WITHOUT_CHECK
     return older or name in tables.STRUCTURED
+
+
+def _tag(tag: Any) -> str:
+    return str(tag).rpartition(".")[2]
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torchdevlint.runtime.simulated.operators.checks import agree
+from torchdevlint.runtime.simulated.operators.checks import agree, iterate
 from torchdevlint.runtime.simulated.operators.schema import Operand
 from torchdevlint.runtime.simulated.operators.special import require_lengths
 from torchdevlint.runtime.simulated.operators.texts import mismatch
@@ -62,14 +62,14 @@ def _quantile(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceO
 
 
 def _tensordot(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
-    """Linear.cpp, `tensordot_out`."""
+    """Linear.cpp, `tensordot_out`, after the product has been made."""
     (a,) = _operands("a", _given(args, kwargs, 0, "a"), device_of)
     (b,) = _operands("b", _given(args, kwargs, 1, "b"), device_of)
     for out in _operands("out", kwargs.get("out"), device_of):
-        if not out.device == a.device == b.device:
+        if out.device != a.device == b.device:
             text = "tensordot: Expected the output and input tensors to be on the same device, but got the output "
             text += f"tensor on {out.device}, input tensor a on {a.device}, and input tensor b on {b.device}"
-            raise mismatch(text, out, a if a.device != out.device else b)
+            raise mismatch(text, out, a)
 
 
 def _inner(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
@@ -96,6 +96,29 @@ def _same_as_result(name: str, swapped: bool = False) -> Check:
     return check
 
 
+def _multi_dot(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """LinearAlgebra.cpp, `multi_dot_impl`."""
+    first, *rest = _operands("tensors", _given(args, kwargs, 0, "tensors"), device_of)
+    for number, other in enumerate(rest, 1):
+        text = f"multi_dot(): all tensors must be on the same device but tensor 0 is on {first.device} and tensor "
+        agree(first, other, f"{text}{number} on {other.device}")
+    for out in _operands("out", kwargs.get("out"), device_of):
+        agree(first, out, f"multi_dot(): expected out tensor to be on device {first.device} but got {out.device}")
+
+
+def _diff(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """ReduceOps.cpp, `diff_out`."""
+    (data,) = _operands("input", _given(args, kwargs, 0, "input"), device_of)
+    for out in _operands("out", kwargs.get("out"), device_of):
+        agree(data, out, f"expected device {data.device} but found {out.device}")
+
+
+def _ndtr(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
+    """UnaryOps.cpp, `special_ndtr_out`: its last step is an iterator."""
+    inputs = _operands("input", _given(args, kwargs, 0, "input"), device_of)
+    iterate(_operands("out", kwargs.get("out"), device_of), inputs, scalars=0)
+
+
 def _take_along_dim(args: Sequence[Any], kwargs: Mapping[str, Any], device_of: DeviceOf) -> None:
     """TensorAdvancedIndexing.cpp, `checkDevice`: scalars are no exception, and ordinals count."""
     (first,) = _operands("input", _given(args, kwargs, 0, "input"), device_of)
@@ -115,6 +138,13 @@ COMPOSITE: dict[str, Check] = {
     "nanquantile": _quantile,
     "tensordot": _tensordot,
     "inner": _inner,
+    "diff": _diff,
+    "special.ndtr": _ndtr,
+    "linalg.multi_dot": _multi_dot,
+    "linalg.matrix_power": _same_as_result("matrix_power"),
+    "linalg.tensorinv": _same_as_result("tensorinv"),
+    "linalg.tensorsolve": _same_as_result("tensorsolve"),
+    "linalg.vecdot": _same_as_result("linalg.vecdot", swapped=True),
     "linalg.cond": _same_as_result("linalg.cond"),
     "linalg.matrix_norm": _same_as_result("linalg.matrix_norm", swapped=True),
     "linalg.matrix_rank": _same_as_result("torch.linalg.matrix_rank"),

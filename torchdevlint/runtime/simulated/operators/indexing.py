@@ -57,11 +57,11 @@ def masked_fill(call: Call) -> Any:
     """cuda/Indexing.cu, `masked_fill__cuda`: the value is read with `.item()`, so it may be anywhere."""
     (table,) = call.of("self")
     (mask,) = call.of("mask")
+    values = call.of("value")
+    for other in (mask, *values) if values and table.device.type == "cpu" else ():
+        agree(table, other, "masked_fill_: Expected inputs to be on same device")
     text = f"expected self and mask to be on the same device, but got mask on {mask.device} and self on {table.device}"
     agree(table, mask, text)
-    for value in call.of("value"):
-        if table.device.type == "cpu" and value.device.type != "cpu":
-            raise mismatch("masked_fill_: Expected inputs to be on same device", table, value)
     return table.device
 
 
@@ -76,7 +76,7 @@ def where(call: Call) -> Any:
     """TensorCompare.cpp, `where_self_out`: 0-dimensional tensors are moved, those on another accelerator too."""
     inputs = call.of("condition", "self", "other")
     device = common(inputs)
-    if device is None or device.type == "cpu":
+    if device is None or (device.type == "cpu" and not any(operand.tensor.dim() for operand in inputs)):
         return device
     inputs = [operand for operand in inputs if operand.tensor.dim() > 0 or operand.device == device]
     return iterate(call.of("out"), inputs, scalars=0)

@@ -13,7 +13,7 @@ from typing import Any
 
 from torchdevlint.runtime.simulated.errors import line_in_header
 from torchdevlint.runtime.simulated.operators import texts
-from torchdevlint.runtime.simulated.operators.checks import Check, iterate, iterator, written_and_read
+from torchdevlint.runtime.simulated.operators.checks import Check, iterate, iterator, strict_iterator, written_and_read
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand
 from torchdevlint.runtime.simulated.operators.texts import mismatch
 
@@ -23,7 +23,7 @@ _LOOPS = {
 }
 
 
-def _addcmul(name: str, release: tuple[int, int]) -> Check:
+def _addcmul(release: tuple[int, int]) -> Check:
     """PointwiseOps.cpp and cuda/PointwiseOpsKernel.cu: of the inputs only `tensor2` may be a CPU scalar."""
 
     def check(call: Call) -> Any:
@@ -39,9 +39,9 @@ def _addcmul(name: str, release: tuple[int, int]) -> Check:
             return device
         for operand in call.of("self", "tensor1"):
             if operand.cpu_scalar:
-                text = f"CPU Scalar support for {operand.name} argument is not supported when calling {name} on "
+                text = f"CPU Scalar support for {operand.name} argument is not supported when calling addcmul on "
                 advice = ""
-                if operand.name == "tensor1" and name == "addcmul":
+                if operand.name == "tensor1":
                     advice = (
                         " However, CPU Scalar support for tensor2 is supported, please swap your tensor1 and tensor2"
                         " terms."
@@ -88,8 +88,8 @@ def _lerp(call: Call) -> Any:
 
 
 def _clamp(call: Call) -> Any:
-    """cuda/TensorCompare.cu: `gpu_kernel` for two bounds; one is for `maximum` or `minimum`, which take a scalar."""
-    return _without_scalars(call) if len(call.of("min", "max")) > 1 else iterator(call)
+    """TensorCompare.cpp, `clamp.Tensor_out`: one bound is for `maximum` or `minimum`, which take a scalar."""
+    return strict_iterator(call) if len(call.of("min", "max")) > 1 else iterator(call)
 
 
 def _mse_loss(release: tuple[int, int]) -> Check:
@@ -103,6 +103,20 @@ def _mse_loss(release: tuple[int, int]) -> Check:
         if data.device != target.device:
             raise texts.iterator(data, target)
         return device
+
+    return check
+
+
+def _made_like(name: str) -> Check:
+    """The result is made like the operand `name`, and the others are taken into it, each a CPU scalar if it wants.
+
+    Loss.cpp, BinaryOps.cpp (`comparison_op`).
+    """
+
+    def check(call: Call) -> Any:
+        (first,) = call.of(name)
+        inputs = written_and_read(call)[1]
+        return iterate([replace(first, written=True)], inputs, len(inputs))
 
     return check
 
@@ -123,10 +137,15 @@ POINTWISE: dict[str, Check] = {
     "lerp.Tensor lerp.Tensor_out lerp_.Tensor": _lerp,
     "clamp.Tensor_out": _clamp,
     "smooth_l1_loss smooth_l1_loss.out": _without_scalars,
+    # PointwiseOps.cpp, ReduceOps.cpp (`std_var_out`), UnaryOps.cpp, Activation.cpp: no CPU scalars
+    "addcdiv addcdiv_ addcdiv.out std.correction_out var.correction_out angle.out log_sigmoid_forward.output": (
+        strict_iterator
+    ),
+    "logical_and logical_or logical_xor soft_margin_loss": _made_like("self"),
+    "binary_cross_entropy_with_logits": _made_like("target"),
     "binary_cross_entropy binary_cross_entropy.out": _binary_cross_entropy,
 }
 POINTWISE_BY_RELEASE: dict[str, Callable[[tuple[int, int]], Check]] = {
-    "addcmul addcmul_ addcmul.out": lambda release: _addcmul("addcmul", release),
-    "addcdiv addcdiv_ addcdiv.out": lambda release: _addcmul("addcdiv", release),
+    "addcmul addcmul_ addcmul.out": _addcmul,
     "mse_loss mse_loss.out": _mse_loss,
 }

@@ -26,6 +26,7 @@ from torchdevlint.runtime.simulated.operators.checks import (
 )
 from torchdevlint.runtime.simulated.operators.convolution import CONVOLUTION_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.indexing import INDEXING
+from torchdevlint.runtime.simulated.operators.outputs import OUTPUTS
 from torchdevlint.runtime.simulated.operators.pointwise import POINTWISE, POINTWISE_BY_RELEASE
 from torchdevlint.runtime.simulated.operators.schema import Call, Operand
 from torchdevlint.runtime.simulated.operators.sparse import SPARSE, SPARSE_BY_RELEASE
@@ -210,13 +211,10 @@ def _mode(call: Call) -> Any:
     return data.device
 
 
-def _out_like_input(call: Call) -> Any:
-    """ReduceOps.cpp, `check_scalar_type_device_layout_equal`: asked before the helper that does the work."""
-    (data,) = call.of("self")
-    for out in call.operands():
-        if out.out:
-            agree(data, out, f"expected device {data.device} but found {out.device}")
-    return data.device
+def _trilinear(call: Call) -> Any:
+    """Linear.cpp, `_trilinear`: nothing is computed where there is nothing."""
+    operands = call.operands()
+    return composed(call) if all(operand.tensor.numel() for operand in operands) else operands[0].device
 
 
 def no_kernel(call: Call) -> Any:
@@ -233,6 +231,7 @@ _PLAIN: dict[str, Check] = {
     **INDEXING,
     **SPARSE,
     **POINTWISE,
+    **OUTPUTS,
     "mkldnn_rnn_layer": _rnn_layer,
     "_pack_padded_sequence": _pack,
     "randint_like.Tensor randint_like.Tensor_generator": _randint_like,
@@ -240,21 +239,21 @@ _PLAIN: dict[str, Check] = {
     "block_diag": _block_diag,
     "segment_reduce": _segment_reduce,
     "mode.values": _mode,
-    "cummax.out cummin.out logcumsumexp.out": _out_like_input,
     "_fused_adam_.tensor_lr _fused_adamw_.tensor_lr": _tensor_lr,
     "_fused_sgd_.tensor_lr _fused_adagrad_.tensor_lr": first_operand,
     "histogram.bin_ct histogram.bins_tensor _histogramdd_bin_edges _histogramdd_from_bin_cts "
-    "_histogramdd_from_bin_tensors to_mkldnn _spdiags _sparse_mm_reduce_impl quantize_per_tensor.tensors": no_kernel,
+    "_histogramdd_from_bin_tensors to_mkldnn _spdiags _sparse_mm_reduce_impl quantize_per_tensor.tensors "
+    "narrow_copy.out": no_kernel,
     # LossCTC.cpp, `ctc_loss`: targets and lengths are moved before the kernel that is seen here.
     "_ctc_loss _ctc_loss.Tensor _ctc_loss_backward _ctc_loss_backward.Tensor": first_operand,
     # Copy.cpp: devices are crossed. cuda/DistributionTemplates.h, `bernoulli_kernel`: probabilities are moved.
-    "copy_ copy _to_copy bernoulli_.Tensor bernoulli.Tensor resize_as_ resize_as resize_ "
+    "copy_ copy _to_copy bernoulli_.Tensor bernoulli.Tensor bernoulli.out resize_as_ resize_as resize_ "
     "_new_zeros_with_same_feature_meta slice_inverse slice_scatter select_scatter diagonal_scatter "
     "as_strided_scatter": first_operand,
     # Composites of element-wise operators: Loss.cpp, Distance.cpp, BinaryOps.cpp.
-    "soft_margin_loss soft_margin_loss_backward huber_loss_backward smooth_l1_loss_backward "
-    "binary_cross_entropy_with_logits dist allclose ldexp.Tensor ldexp_ logical_and "
-    "logical_and_ logical_or logical_or_ logical_xor logical_xor_ _trilinear": composed,
+    "soft_margin_loss_backward huber_loss_backward smooth_l1_loss_backward dist allclose ldexp.Tensor ldexp_ "
+    "logical_and_ logical_or_ logical_xor_": composed,
+    "_trilinear": _trilinear,
     # ComplexHelper.h and Distributions.cpp build iterators without `allow_cpu_scalars`.
     "complex complex.out polar polar.out binomial": strict_iterator,
 }
@@ -273,7 +272,7 @@ _DELEGATES: dict[str, tuple[str, str, bool, tuple[tuple[str, str], ...]]] = {
     "conv_tbc": ("addmm_", "", True, (("self", "self"), ("weight", "mat2"))),
     "linalg_lstsq": ("linalg_lstsq", "out", False, (("self", "out"), ("self", "self"), ("b", "b"))),
     "mv": ("addmv", "out", True, (("vec", "out"), ("self", "mat"))),
-    "cholesky_solve": ("_cholesky_solve_helper", "", False, (("self", "self"), ("input2", "A"))),
+    "mv.out": ("addmv", "out", True, (("out", "out"), ("self", "mat"), ("vec", "vec"))),
     "masked_scatter": ("masked_scatter_", "", False, (("self", "self"), ("mask", "mask"), ("source", "source"))),
     "put": ("put_", "", False, (("self", "self"), ("index", "index"), ("source", "source"))),
     "addr_": ("addr", "out", False, (("self", "out"), ("vec1", "vec1"), ("vec2", "vec2"))),

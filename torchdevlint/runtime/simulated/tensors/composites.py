@@ -249,8 +249,9 @@ def patches() -> Iterator[Patch]:
     for name in COMPOSITE:
         space, _, function = name.rpartition(".")
         if space:
-            yield torch.linalg, function, _checked(name, getattr(torch.linalg, function))
-    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid", "tensordot", "inner", "take_along_dim"):
+            module = getattr(torch, space)
+            yield module, function, _checked(name, getattr(module, function))
+    for name in ("tensor_split", "quantile", "nanquantile", "meshgrid", "tensordot", "inner", "take_along_dim", "diff"):
         yield torch, name, _checked(name, getattr(torch, name))
         if hasattr(torch.Tensor, name):
             yield torch.Tensor, name, _checked(name, getattr(torch.Tensor, name))
