@@ -25,7 +25,7 @@ from benchmarks.truth.compare import contradictions, counts, disagreements, judg
 from benchmarks.truth.exceptions import EXCEPTIONS
 from benchmarks.truth.execute import CONTROL, REAL, SIMULATED, Run, run
 from benchmarks.truth.normalise import normalise
-from benchmarks.truth.records import Stamp, by_case, read, stamps, write
+from benchmarks.truth.records import FOLDER, Stamp, by_case, read, stamps, write
 from benchmarks.truth.table import render
 from tests import forked
 from tests.conftest import a_part
@@ -225,6 +225,21 @@ def test_the_latest_torch_is_believed(tmp_path: Path):
         stamp = Stamp(torch, "13.0", "NVIDIA H200", 1, "2026-01-01", "3.11.0", "Linux x86_64")
         write(tmp_path, stamp, [case], {"a/b": {"outcome": "ok", "seen": {"r": value}}})
     assert by_case([case], tmp_path)["a/b"].observed["seen"] == {"r": 11}
+
+
+def test_gpus_with_one_release_of_torch_did_the_same():
+    """What differs by the GPU would not be for the simulation to hold."""
+    files = [read(path) for path in sorted(FOLDER.glob("*.json"))]
+    both = [
+        (name, row, other[name])
+        for number, (stamp, rows) in enumerate(files)
+        for known, other in files[:number]
+        if known.torch == stamp.torch
+        for name, row in rows.items()
+        if name in other and other[name]["program"] == row["program"]
+    ]
+    assert len(both) > 1_100
+    assert [name for name, row, other in both if not same(row, other)] == []
 
 
 def test_unrecorded_is_neither_agreement_nor_disagreement(tmp_path: Path):

@@ -175,6 +175,86 @@ FORKS = rows(
     alone=True,
 )
 
+_INHERITED = """
+import os
+x = torch.ones(3, device=first)
+def child(do):
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            do()
+            said = 'done'
+        except Exception as error:
+            said = type(error).__name__ + ': ' + str(error).splitlines()[0][:38]
+        os.write(w, said.encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return os.read(r, 99).decode()
+"""
+
+INHERITED = rows(
+    "inherited",
+    tuple(
+        (name, f"seen['r'] = child(lambda: {program})")
+        for name, program in (
+            ("shape", "(x.shape, x.device, x.dtype, x.numel(), x.is_cuda)"),
+            ("detach", "x.detach()"),
+            ("view", "x.view(3, 1)"),
+            ("getitem", "x[0]"),
+            ("slice", "x[:2]"),
+            ("select", "x.select(0, 0)"),
+            ("setitem", "x.__setitem__(0, 2.0)"),
+            ("add", "x + 1"),
+            ("add-in-place", "x.add_(1)"),
+            ("mul-in-place", "x.mul_(2)"),
+            ("fill-in-place", "x.fill_(2)"),
+            ("zero-in-place", "x.zero_()"),
+            ("relu-in-place", "x.relu_()"),
+            ("add-out", "torch.add(x, 1, out=x)"),
+            ("copy-from-cpu", "x.copy_(torch.zeros(3))"),
+            ("clone", "x.clone()"),
+            ("empty-like", "torch.empty_like(x)"),
+            ("sum", "x.sum()"),
+            ("matmul", "x @ x"),
+            ("item", "x.select(0, 0).item()"),
+            ("tolist", "x.tolist()"),
+            ("cpu", "x.cpu()"),
+            ("to-where-it-is", "x.to(first)"),
+            ("to-double", "x.double()"),
+            ("numpy", "x.numpy()"),
+            ("repr", "repr(x)"),
+            ("comparison", "bool((x == 1).all())"),
+            ("mixed", "x + torch.ones(3)"),
+            ("mixed-in-place", "x.add_(torch.ones(3))"),
+            ("cpu-to-first", "torch.ones(3).to(first)"),
+            ("cpu-cuda", "torch.ones(3).cuda()"),
+            ("delete", "globals().pop('x')"),
+            ("synchronize", "torch.cuda.synchronize()"),
+            ("current-device", "torch.cuda.current_device()"),
+            ("set-device", "torch.cuda.set_device(0)"),
+            ("device-count", "torch.cuda.device_count()"),
+            ("is-available", "torch.cuda.is_available()"),
+            ("memory-allocated", "torch.cuda.memory_allocated()"),
+            ("empty-cache", "torch.cuda.empty_cache()"),
+            ("manual-seed", "torch.manual_seed(0)"),
+            ("cuda-manual-seed", "torch.cuda.manual_seed(0)"),
+            ("get-rng-state", "torch.cuda.get_rng_state()"),
+            ("generator", "torch.Generator(first)"),
+            ("stream", "torch.cuda.Stream()"),
+            ("event", "torch.cuda.Event().record()"),
+            ("device-context", "torch.cuda.device(0).__enter__()"),
+            ("module-to", "nn.Linear(2, 2).to(first)"),
+            ("pin-memory", "torch.ones(3).pin_memory()"),
+            ("on-the-cpu", "torch.ones(3) + 1"),
+            ("pickle", "__import__('pickle').dumps(x)"),
+            ("share-memory", "x.share_memory_()"),
+        )
+    ),
+    setup=_INHERITED,
+    alone=True,
+)
+
 PARALLELS = rows(
     "data-parallel",
     (
@@ -253,4 +333,4 @@ TRAPS = rows(
     control=("TypeError", "AttributeError"),
 )
 
-CASES = (*PACKS, *SPARSE, *PINNING, *map(_placed, LOADERS), *map(_accelerator, FORKS), *map(_placed, PARALLELS), *TRAPS)
+CASES = (*PACKS, *SPARSE, *PINNING, *map(_placed, LOADERS), *map(_accelerator, FORKS), *INHERITED, *map(_placed, PARALLELS), *TRAPS)

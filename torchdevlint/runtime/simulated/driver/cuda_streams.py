@@ -34,6 +34,7 @@ def cuda_classes(driver: Driver, stream_class: Any, event_class: Any) -> ModuleT
             stream_ptr: int = 0,
         ) -> Any:
             if not (stream_id or device_index or device_type):
+                driver.refuse_bad_fork()
                 device_index = driver.resolve(torch.device("cuda")).index
                 if stream_ptr:
                     stream_id = table.external(device_index, stream_ptr)

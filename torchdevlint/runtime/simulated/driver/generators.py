@@ -64,10 +64,7 @@ class ClaimedGenerator(torch._C.Generator, metaclass=_IncludesReal):  # type: ig
 
     def set_state(self, new_state: torch.Tensor) -> ClaimedGenerator:
         """Also takes the 16 bytes of a real CUDA generator, of which the seed and the offset choose the numbers."""
-        if not isinstance(new_state, torch.Tensor):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        if new_state.dtype != torch.uint8 or new_state.device.type != "cpu":
-            raise TypeError("RNG state must be a torch.ByteTensor")
+        _require_bytes(new_state)
         size = new_state.numel()
         if size == _HEADER + _STATE:
             super().set_state(new_state[_HEADER:].clone())
@@ -98,7 +95,32 @@ class ClaimedGenerator(torch._C.Generator, metaclass=_IncludesReal):  # type: ig
         return _restore, (str(self.device), self.get_state())
 
 
-ClaimedGenerator.__module__, ClaimedGenerator.__qualname__ = "torch", "Generator"
+class CpuGenerator(torch._C.Generator, metaclass=_IncludesReal):  # type: ignore[misc]
+    """A generator of the CPU, which takes neither a state that is elsewhere nor that of an accelerator's generator."""
+
+    def __new__(cls, device: torch.device) -> CpuGenerator:
+        self: CpuGenerator = _Real.__new__(cls, device)
+        return self
+
+    def __init__(self, device: torch.device) -> None:
+        pass
+
+    def set_state(self, new_state: torch.Tensor) -> CpuGenerator:
+        _require_bytes(new_state)
+        super().set_state(new_state[:_HEADER] if new_state.numel() == _HEADER + _STATE else new_state)
+        return self
+
+
+def _require_bytes(state: Any) -> None:
+    """torch/csrc/Generator.cpp, `THPGenerator_setState`."""
+    if not isinstance(state, torch.Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+    if state.dtype != torch.uint8 or state.device.type != "cpu":
+        raise TypeError("RNG state must be a torch.ByteTensor")
+
+
+for kind in (ClaimedGenerator, CpuGenerator):
+    kind.__module__, kind.__qualname__ = "torch", "Generator"
 
 
 def _restore(device: str, state: torch.Tensor) -> Any:
@@ -114,7 +136,8 @@ def generator_class(driver: Driver) -> type:
         def __new__(cls, device: Any = "cpu") -> Any:
             wanted = driver.parse(device)
             if wanted.type != driver.kind:
-                return _Real(wanted)
+                return CpuGenerator(wanted)
+            driver.refuse_bad_fork()
             return make_generator(driver, wanted.index)
 
     Generator.__module__, Generator.__qualname__ = "torch", "Generator"

@@ -92,13 +92,18 @@ def patches(simulation: Simulation, mode: PlacementMode, follower: Any) -> Itera
         only = _mode_at(0)
         return (only is mode or only is follower) and _hooks_on_saved(True) is None
 
+    def usable() -> bool:
+        """What is written in place makes nothing new, at which a forked child would be refused."""
+        return not simulation.driver.in_bad_fork and alone()
+
     watched = _Watched(simulation, mode, follower)
     yield from watched.patches()
     yield from backward.patches(simulation, alone)
     tensor = torch.Tensor
     yield tensor, "__setitem__", _setitem(simulation, composites.setitem(tensor.__setitem__), alone)
     for name, operator in ELEMENTWISE.items():
-        yield tensor, name, _elementwise(simulation, getattr(tensor, name), operator, alone)
+        asks = usable if operator.endswith("_") else alone
+        yield tensor, name, _elementwise(simulation, getattr(tensor, name), operator, asks)
     for name in FUNCTIONS:
         yield torch, name, _elementwise(simulation, getattr(torch, name), name, alone)
     for name in VIEWS:

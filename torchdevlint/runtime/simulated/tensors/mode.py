@@ -150,12 +150,15 @@ def _usual(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
     name = rule.schema.base
     makes_new = rule.outputs != "aliases"
     writes = any(argument.written for argument in rule.schema.tensors)
+    driver, fills = simulation.driver, writes and torch.Tag.inplace_view not in func.tags
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first, mixed, unclaimed = survey(args, kwargs)
         if first is None:
             return call(*args, **kwargs)
         places = where(simulation, rule, args, kwargs) if mixed else first.device
+        if fills and driver.in_bad_fork:
+            _refuse_to_write(simulation, first)
         try:
             made = call(*args, **kwargs)
         except RuntimeError as error:
@@ -168,6 +171,12 @@ def _usual(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         return made
 
     return run
+
+
+def _refuse_to_write(simulation: Simulation, first: Claim | None) -> None:
+    """In a forked child. What makes something new is refused where that is claimed."""
+    if first is not None and first.device.type == simulation.kind:
+        simulation.driver.refuse_bad_fork()
 
 
 def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
@@ -186,6 +195,8 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
         places: Any = CPU if first is None else first.device
         if mixed or rule.always:
             places = where(simulation, rule, args, kwargs)
+        if writes and simulation.driver.in_bad_fork:
+            _refuse_to_write(simulation, first)
         generator = kwargs.get("generator")
         if generator is not None and first is not None:
             check_generator(simulation, generator, first.device, name)
@@ -200,19 +211,22 @@ def _particular(simulation: Simulation, func: Overload, rule: Rule) -> Handler:
             made = drawn(simulation, call, rule, args, kwargs, places)
         else:
             made = call(*args, **kwargs)
-        if outputs == "cpu" and not ours:
-            places = CPU
-        elif isinstance(outputs, tuple):
-            places = tuple(CPU if output == "cpu" else places for output in outputs)
         if ours:
             simulation.created(made, places, name)
         elif outputs != "aliases" or _has_own_claim(made):
-            claim_new(simulation, made, places, first, name)
+            claim_new(simulation, made, _as_said(outputs, places), first, name)
         if unclaimed and writes and first is not None:
             adopt(simulation, rule, args, kwargs, first)
         return made
 
     return run
+
+
+def _as_said(outputs: str | tuple[str, ...], places: Any) -> Any:
+    """`places`, but for the outputs that are on the CPU whatever the operands are (`Rule.outputs`)."""
+    if isinstance(outputs, tuple):
+        return tuple(CPU if output == "cpu" else places for output in outputs)
+    return CPU if outputs == "cpu" else places
 
 
 def _tell_if_it_waits(simulation: Simulation, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

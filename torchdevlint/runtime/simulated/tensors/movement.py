@@ -27,6 +27,7 @@ _Base = torch._C.TensorBase
 _to = _Base.to
 _type = _Base.type
 _numpy = _Base.numpy
+_tolist = _Base.tolist
 
 
 class ToDevice(torch.autograd.Function):  # type: ignore[misc]
@@ -217,9 +218,17 @@ def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
         raise reported(simulation(), error, [("self", self)], "pin_memory")
     if claim is not None and claim.pinned:
         return self
+    simulation().driver.refuse_bad_fork()
     made: torch.Tensor = self.clone()
     simulation().claim(made, CPU, "pin_memory", None if claim is None else claim.created, pinned=True)
     return made
+
+
+def tolist(self: torch.Tensor) -> Any:
+    """torch/csrc/utils/tensor_list.cpp: a copy on the CPU is read."""
+    if has_torch_function_unary(self):
+        return handle_torch_function(tolist, (self,), self)
+    return _tolist(self.detach().cpu() if device_of(self).type == simulation().kind else self)
 
 
 def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
@@ -309,6 +318,7 @@ def patches() -> Iterator[Patch]:
         "type": type_,
         "type_as": type_as,
         "numpy": numpy,
+        "tolist": tolist,
         "pin_memory": pin_memory,
         "is_pinned": is_pinned,
         "record_stream": record_stream,

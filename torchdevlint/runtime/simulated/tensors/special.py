@@ -53,12 +53,14 @@ def _to_copy(simulation: Simulation, func: Any) -> Any:
 
 def _copy(simulation: Simulation, func: Any) -> Any:
     """`copy_` crosses devices; so does the assignment to a slice. What had no claim is then where its source is."""
-    call = func._op
+    call, kind, driver = func._op, simulation.kind, simulation.driver
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not isinstance(args[1], torch.Tensor):
             return call(*args, **kwargs)
         target, source = claim_of(args[0]), claim_of(args[1])
+        if (target is not None and target.device.type == kind) or (source is not None and source.device.type == kind):
+            driver.refuse_bad_fork()
         made = call(*args, **kwargs)
         if source is not None and target is None:
             simulation.claim(args[0], source.device, "copy_", source.created, source.moved)

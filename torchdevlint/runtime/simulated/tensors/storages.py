@@ -6,7 +6,8 @@ with its device, `torch.load` asks whether that device is there and moves the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -47,9 +48,23 @@ def _is_cuda(self: torch.UntypedStorage) -> bool:
     return bool(_device(self).type == "cuda")
 
 
+def _reading(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What copies bytes to the CPU, or to another storage: a forked child cannot."""
+
+    @functools.wraps(original)
+    def read(self: torch.UntypedStorage, *args: Any, **kwargs: Any) -> Any:
+        if _device(self).type == simulation().kind:
+            simulation().driver.refuse_bad_fork()
+        return original(self, *args, **kwargs)
+
+    return read
+
+
 def patches() -> Iterator[Patch]:
     """What replaces attributes of `torch.UntypedStorage`."""
     yield torch.UntypedStorage, ATTRIBUTE, None
     yield torch.UntypedStorage, "device", property(_device)
     yield torch.UntypedStorage, "is_cuda", property(_is_cuda)
+    for name in ("_write_file", "cpu"):
+        yield torch.UntypedStorage, name, _reading(getattr(torch.UntypedStorage, name))
     yield torch.UntypedStorage, "__new__", staticmethod(_new)
