@@ -603,3 +603,48 @@ def test_json_of_an_account_is_json(recorder: Recorder, watched: Recorder) -> No
     data = json.loads(json.dumps(to_json(got, ["train.py"], 3, 3)))
     assert data["errors"][0]["where"] == "caught by the program, which then ended with exit code 3"
     assert json.loads(json.dumps(to_json(Account(), [], 0, 0)))["torch"] is None
+
+
+def test_what_a_worker_has_caught_is_told_where_it_was_raised(recorder: Recorder) -> None:
+    from torch._utils import ExceptionWrapper
+
+    def item() -> None:
+        raise RuntimeError("Cannot re-initialize CUDA in forked subprocess. To use CUDA\nwith more words")
+
+    try:
+        with Line() as here:
+            item()
+    except RuntimeError:
+        caught = ExceptionWrapper(where="in DataLoader worker process 0")
+    try:
+        caught.reraise()
+    except RuntimeError as error:
+        recorder.uncaught(error, "")
+    (told,) = account(recorder).errors
+    assert (told.site.filename, told.site.line) == (HERE, here.number - 3)
+    assert told.site.function == "item"
+    assert told.text == "Cannot re-initialize CUDA in forked subprocess. To use CUDA\nwith more words"
+    assert told.where == "DataLoader worker process 0"
+
+
+def test_an_error_that_only_looks_like_one_of_a_worker_is_told_as_it_is(recorder: Recorder) -> None:
+    text = "Caught it in x.\nOriginal Traceback (most recent call last):\nfound at least two devices, cuda:0 and cpu!"
+    recorder.uncaught(RuntimeError(text), "")
+    (told,) = account(recorder).errors
+    assert (told.text, told.where) == (text, "")
+
+
+def test_threads_are_watched_as_well(watched: Recorder) -> None:
+    restore = hardware.watch_threads(lambda: hardware.Watch(watched, accelerated))
+    try:
+        thread = threading.Thread(target=lambda: torch.ones(4).to("meta"))
+        thread.start()
+        thread.join()
+    finally:
+        restore()
+    (one,) = account(watched).transfers
+    assert (one.source, one.target, one.bytes) == ("cpu", "meta", 16)
+    thread = threading.Thread(target=lambda: torch.ones(4).to("meta"))
+    thread.start()
+    thread.join()
+    assert [one.count for one in account(watched).transfers] == [1]

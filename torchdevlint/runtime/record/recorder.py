@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torchdevlint.runtime.record.elsewhere import Elsewhere, elsewhere
 from torchdevlint.runtime.record.sites import Place, Site, line_of, site_of, user_line
 from torchdevlint.symptoms import is_of_places
 
@@ -153,14 +154,21 @@ class Recorder:
         story = story_of(error)
         of_a_vector = self.scalars_were_gathered and OF_A_VECTOR.search(str(error))
         if story is None and (of_a_vector or is_of_places(str(error))):
-            story = self._note(error, line_of(error.__traceback__))
+            story = self._noted_at_the_end(error)
         if story is None:
             return None
         with self.lock:
             known = self.errors.setdefault(story["key"], story)
-            known["status"], known["where"] = "uncaught", known["where"] or where
+            known["status"], known["where"] = "uncaught", known["where"] or story["where"] or where
         self.write()
         return known
+
+    def _noted_at_the_end(self, error: BaseException) -> dict[str, Any]:
+        """A device error of which nothing was told where it was raised: its traceback tells, or its text."""
+        told = elsewhere(str(error))
+        if told is None:
+            return self._note(error, line_of(error.__traceback__))
+        return self._note(error, told.site or line_of(error.__traceback__), told=told)
 
     def scalars_gathered(self) -> None:
         """`DataParallel` has made a vector of the scalars of its replicas."""
@@ -227,16 +235,21 @@ class Recorder:
             draft.replace(target)
 
     def _note(
-        self, error: BaseException, site: Site | None, operands: Sequence[OperandStory] = (), operation: str = ""
+        self,
+        error: BaseException,
+        site: Site | None,
+        operands: Sequence[OperandStory] = (),
+        operation: str = "",
+        told: Elsewhere | None = None,
     ) -> dict[str, Any]:
         story: dict[str, Any] = {
-            "exception": type(error).__name__,
-            "text": str(error)[:LONGEST_TEXT],
+            "exception": type(error).__name__ if told is None else told.exception,
+            "text": (str(error) if told is None else told.text)[:LONGEST_TEXT],
             "operation": operation,
             "site": plain(site),
             "operands": [_plain_operand(operand) for operand in operands],
             "status": "raised",
-            "where": "",
+            "where": "" if told is None else told.where,
             "count": 1,
         }
         with self.lock:
