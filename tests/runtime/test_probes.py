@@ -183,3 +183,16 @@ def test_what_is_not_a_whole_probe_is_refused(part: str, instead: str, complaint
     assert part in WHOLE
     with pytest.raises(ValueError, match=complaint):
         read(WHOLE.replace(part, instead, 1))
+
+
+def test_where_a_driver_is_asked_the_address_space_is_not_limited() -> None:
+    """A GPU's driver maps more than that, be its devices hidden: it would say that it is out of memory."""
+    hidden = PROBES["TDL012"]
+    assert place(hidden, "cuda:0") == Placement(backends.CPU, backends.CPU, hide=True)
+    for placement, limited in (
+        (Placement(backends.CPU, backends.CPU, hide=True), False),
+        (Placement("cuda:0", "cuda"), False),
+        (Placement("cuda", backends.SIMULATED, simulate=2), True),
+    ):
+        for call in calls("TDL012", hidden, placement, Limits()):
+            assert (call.limits.memory is not None) == limited

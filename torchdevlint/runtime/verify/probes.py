@@ -75,7 +75,8 @@ def place(probe: Probe, device: str | None, asked: str = "auto", several: bool =
 def calls(name: str, probe: Probe, placement: Placement, limits: Limits) -> tuple[Call, Call]:
     """The executions of one probe: the pattern, and its repaired form as the control."""
     on_hardware = placement.backend not in (backends.CPU, backends.META, backends.SIMULATED)
-    bounded = Limits(limits.seconds, None if on_hardware else limits.memory)
+    asks_a_driver = on_hardware or placement.hide  # which maps more than a limit would leave, be its devices hidden
+    bounded = Limits(limits.seconds, None if asks_a_driver else limits.memory)
     device = placement.device if probe.imports_torch else None
     flagged, repaired = (
         Call("call", f"<probe of {name}>", probe.source, function, device, placement.hide, placement.simulate, bounded)
