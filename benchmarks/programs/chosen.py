@@ -70,11 +70,12 @@ SUITES = (
     Suite(
         "pyro-ppl",
         "1.9.1+ff6ae1c",
-        "`requires_cuda` skips; the rest is of the CPU",
-        ("tests/distributions", "tests/infer", "tests/ops", "tests/nn", "tests/optim"),
+        "the variable `PYRO_DEVICE`, which becomes the default device; `requires_cuda` skips",
+        ("tests/distributions", "tests/ops", "tests/nn", "tests/optim"),
         repository="pyro-ppl/pyro",
         commit="ff6ae1c9572591791aae8842bcd702fcf0b46fd6",
-        share=0.05,
+        share=0.15,
+        simulated={"CUDA_TEST": "1", "PYRO_DEVICE": "cuda"},  # as its Makefile has it
     ),
     Suite(
         "pytorch-ignite",
@@ -84,7 +85,7 @@ SUITES = (
         repository="pytorch/ignite",
         commit="de08e799cfb55a6cf4aa778575d6bad725385453",
         share=0.08,
-        needs="dill, pytest-mock, scikit-learn",
+        needs="dill, fairlearn, pytest-mock, scikit-learn",
     ),
     Suite(
         "pytorch-metric-learning",
