@@ -628,7 +628,8 @@ def test_what_a_worker_has_caught_is_told_where_it_was_raised(recorder: Recorder
 
 
 def test_an_error_that_only_looks_like_one_of_a_worker_is_told_as_it_is(recorder: Recorder) -> None:
-    text = "Caught it in x.\nOriginal Traceback (most recent call last):\nfound at least two devices, cuda:0 and cpu!"
+    said = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+    text = f"Caught it in x.\nOriginal Traceback (most recent call last):\n{said}"
     recorder.uncaught(RuntimeError(text), "")
     (told,) = account(recorder).errors
     assert (told.text, told.where) == (text, "")

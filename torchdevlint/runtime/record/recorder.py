@@ -154,7 +154,8 @@ class Recorder:
         story = story_of(error)
         of_a_vector = self.scalars_were_gathered and OF_A_VECTOR.search(str(error))
         if story is None and (of_a_vector or is_of_places(str(error))):
-            story = self._noted_at_the_end(error)
+            told = elsewhere(str(error))
+            story = self._note(error, (told and told.site) or line_of(error.__traceback__), told=told)
         if story is None:
             return None
         with self.lock:
@@ -162,13 +163,6 @@ class Recorder:
             known["status"], known["where"] = "uncaught", known["where"] or story["where"] or where
         self.write()
         return known
-
-    def _noted_at_the_end(self, error: BaseException) -> dict[str, Any]:
-        """A device error of which nothing was told where it was raised: its traceback tells, or its text."""
-        told = elsewhere(str(error))
-        if told is None:
-            return self._note(error, line_of(error.__traceback__))
-        return self._note(error, told.site or line_of(error.__traceback__), told=told)
 
     def scalars_gathered(self) -> None:
         """`DataParallel` has made a vector of the scalars of its replicas."""
