@@ -331,7 +331,7 @@ FACTORIES = (
 
 STRICT = frozenset(
     """
-    addbmm addmm addmv addr baddbmm batch_norm bilinear binary_cross_entropy binomial block_diag bmm cat cdist
+    addbmm addcdiv addmm addmv addr baddbmm batch_norm bilinear binary_cross_entropy binomial block_diag bmm cat cdist
     chain_matmul column_stack complex concat concatenate conv1d conv2d conv3d conv_transpose1d conv_transpose2d
     conv_transpose3d cosine_similarity cross cross_entropy dot dstack einsum embedding embedding_bag equal gather
     gcd ger grid_sample group_norm hstack igamma igammac index_add index_copy index_select instance_norm isin kron
@@ -346,7 +346,7 @@ STRICT_OR_NUMBERS = frozenset("bucketize clamp clamp_max clamp_min clip nanquant
 """Do so too, but take numbers in that place: only an operand that is known to be 0-dim is one that is refused."""
 BOUNDED = frozenset({"clamp", "clip"})
 """Take two bounds of one kind: beside a number, a 0-dim tensor is read as one, from whatever device."""
-SCALAR_LAST = frozenset("addcdiv addcmul lerp".split())
+SCALAR_LAST = frozenset("addcmul lerp".split())
 """Allow a 0-dim CPU operand in the last of three places only."""
 CROSSING = frozenset(
     """
