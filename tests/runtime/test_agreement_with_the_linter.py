@@ -78,6 +78,7 @@ REPORTED_IN_VAIN = {
     ),
 }
 NOT_REPORTED = {
+    "logical_and logical_or logical_xor": "a 0-dim operand that comes first, like which the result is made",
     "embedding_renorm_": "changes weights, and is called by layers",
     "huber_loss": "a 0-dim target: only with `weight=`",
     "inner": "a 0-dim operand, which may be on the CPU in all that multiplies",
