@@ -18,8 +18,8 @@ EXCEPTIONS: dict[str, str] = {
         operator/nn.functional.conv_transpose1d operator/nn.functional.conv_transpose2d
         operator/nn.functional.conv_transpose3d operator/nn.functional.embedding
         operator/nn.functional.soft_margin_loss operator/permute_copy operator/rad2deg operator/renorm operator/std
-        operator/tensor_split operator/transpose_copy operator/trapezoid operator/trapz operator/unfold_copy
-        operator/unsqueeze_copy operator/var operator/view_copy
+        operator/slice_scatter operator/tensor_split operator/transpose_copy operator/trapezoid operator/trapz
+        operator/unfold_copy operator/unsqueeze_copy operator/var operator/view_copy
         """.split(),
         _SHAPES,
     ),
