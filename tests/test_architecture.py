@@ -83,14 +83,8 @@ FLOW_LAYERS: dict[str, int] = {
     "checks": 6,
     "observers": 7,
     "verdicts": 7,
-    "callers": 7,
-    "ways": 7,
-    "demands": 7,
-    "application": 8,
-    "unreached": 8,
-    "left_over": 9,
-    "at_home": 10,
-    "analyse": 11,
+    "programs": 7,
+    "analyse": 8,
 }
 """The same for the rooms of the inference: no check is known to the interpreter, which runs code and emits events."""
 DATA_TABLES = {"flow/knowledge/torch_api.py": "what torch's functions do, one line a function"}
@@ -221,10 +215,7 @@ def test_what_is_for_users_of_libcst_is_known_to_nothing_else() -> None:
 
 
 RULES_MAY_IMPORT = {"model", "rules", "source", "flow", "patterns"}
-BEHIND_RULES = {
-    *("analyse", "application", "at_home", "callers", "demands", "left_over", "observers", "unreached", "verdicts"),
-    "ways",
-}
+BEHIND_RULES = {"analyse", "observers", "programs", "verdicts"}
 """What goes through a file and judges facts, which no rule knows."""
 
 

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from torchdevlint.config import Settings
-from torchdevlint.flow.application import Application
-from torchdevlint.flow.at_home import Home
-from torchdevlint.flow.callers import Callers, Given
 from torchdevlint.flow.events import FileEnded, FileStarted, FunctionEnded, Initialised
 from torchdevlint.flow.facts import all_facts
 from torchdevlint.flow.facts.common import Fact
@@ -18,6 +15,9 @@ from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_in
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.observers import NOBODY, Observers, observers_of
+from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.at_home import Home
+from torchdevlint.flow.programs.callers import Callers, Given
 from torchdevlint.flow.recording import Recording
 from torchdevlint.flow.run import expressions, statements
 from torchdevlint.flow.run.built_attributes import keep_built

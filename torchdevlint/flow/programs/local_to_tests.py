@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.programs import mentions_accelerators
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
@@ -15,8 +16,8 @@ _IS_CPU = regex(r"^[ \t]*(\w+)[ \t]*=[ \t]*(?:torch\.device\([ \t]*)?['\"]cpu['\
 
 def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool:
     """Whether a line is in a class of a test function, and nothing in that has to do with accelerators."""
-    classes = [each for each in nodes_in(tree, ast.ClassDef) if _holds(each, line)]
-    tests = [each for each in nodes_in(tree, ast.FunctionDef) if each.name.startswith("test") and _holds(each, line)]
+    classes = [each for each in nodes_in(tree, ast.ClassDef) if holds(each, line)]
+    tests = [each for each in nodes_in(tree, ast.FunctionDef) if each.name.startswith("test") and holds(each, line)]
     test = next((each for each in tests if any(each.lineno < inner.lineno for inner in classes)), None)
     if test is None:
         return False
@@ -24,7 +25,3 @@ def is_of_test_on_cpu(tree: ast.Module, lines: Sequence[str], line: int) -> bool
     for name in _IS_CPU.findall(text):
         text = re.sub(rf"\b{re.escape(name)}\b", "", text)
     return not mentions_accelerators(text)
-
-
-def _holds(node: ast.ClassDef | ast.FunctionDef, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)

@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import PurePath
 
-from torchdevlint.flow.application import Application
-from torchdevlint.flow.callers import Callers
+from torchdevlint.flow.programs.application import Application
+from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.scope.programs import is_program
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.packaging import is_application

@@ -10,9 +10,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchdevlint.flow.callers import Callers, Leading
-from torchdevlint.flow.scope.looked_up import finds, looking_names_up
-from torchdevlint.flow.scope.mentions import REGISTERS_NOTHING
+from torchdevlint.flow.programs.callers import Callers, Leading
+from torchdevlint.flow.programs.looked_up import finds, looking_names_up
+from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.project.modules import bound_by

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.looked_up import finds, looking_names_up
+from torchdevlint.flow.programs.looked_up import finds, looking_names_up
+from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
@@ -110,17 +111,14 @@ class Mentions:
 def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
     """The definition of the top level that holds a line, and the method, as far as other code calls those by name."""
     for outer in tree.body:
-        if not isinstance(outer, _DEFINITIONS) or not _holds(outer, line):
+        if not isinstance(outer, _DEFINITIONS) or not holds(outer, line):
             continue
         yield outer
         bases = _bases(tree, outer) if isinstance(outer, ast.ClassDef) else None
         for inner in outer.body if bases is not None else ():
-            if isinstance(inner, _DEFINITIONS) and _holds(inner, line) and _is_called_by_name(inner.name, bases or []):
+            if isinstance(inner, _DEFINITIONS) and holds(inner, line) and _is_called_by_name(inner.name, bases or []):
                 yield inner
 
-
-def _holds(node: _Definition, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)
 
 
 def _bases(tree: ast.Module, node: ast.ClassDef) -> list[str] | None:

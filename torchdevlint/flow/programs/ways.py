@@ -10,11 +10,11 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
+from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.decorators import is_of_class
 from torchdevlint.flow.scope.imported_names import defined
-from torchdevlint.flow.scope.leading_names import read_by
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project

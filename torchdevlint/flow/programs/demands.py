@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from torchdevlint.flow.scope.cuda_habit import asks_for_devices
+from torchdevlint.flow.programs.cuda_habit import asks_for_devices
+from torchdevlint.flow.programs.handed_devices import HandedDevices
+from torchdevlint.flow.programs.leading_names import CALLED_BY_TORCH, is_of_a_reader
+from torchdevlint.flow.programs.places import holds
 from torchdevlint.flow.scope.cuda_literals import Scope, is_settled, needs_cuda
 from torchdevlint.flow.scope.decorators import is_of_class
-from torchdevlint.flow.scope.handed_devices import HandedDevices
-from torchdevlint.flow.scope.leading_names import CALLED_BY_TORCH, is_of_a_reader
 from torchdevlint.flow.scope.names import places_in
 from torchdevlint.project.modules import ModuleFile, is_main_guard
 from torchdevlint.project.uses import Project
@@ -69,8 +70,8 @@ class Demands:
 
         What the function around the line demands counts if it is asked for `everywhere`.
         """
-        around = [each for each in own.tree.body if _holds(each, line)]
-        inner = [each for outer in around for each in getattr(outer, "body", ()) if _holds(each, line)]
+        around = [each for each in own.tree.body if holds(each, line)]
+        inner = [each for outer in around for each in getattr(outer, "body", ()) if holds(each, line)]
         functions = [each for each in (*inner, *around) if isinstance(each, _FUNCTIONS)]
         apart = None if everywhere else (own.path, functions[0].lineno if functions else 0)
         made = [self.of(each) for each in programs]
@@ -116,9 +117,6 @@ class Demands:
                 methods = (inner for inner in each.body if isinstance(inner, _FUNCTIONS))
                 yield from (Scope(file, self._project, inner, each) for inner in methods)
 
-
-def _holds(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)
 
 
 def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:

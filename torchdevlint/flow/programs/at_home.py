@@ -8,41 +8,45 @@ many; or a function does not know of devices, and no call shows that its argumen
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cached_property, partial
+from typing import Any
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.application import Application, has_part_in
-from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.checks.written_before import writes_what_is_read
-from torchdevlint.flow.demands import Demands
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
 from torchdevlint.flow.facts.processes import RankMismatch
 from torchdevlint.flow.facts.tensors import DiscardedMove, IgnoresGivenDevice, MixedDevices, ReadOnHost
-from torchdevlint.flow.left_over import is_left_over
+from torchdevlint.flow.programs.application import Application, has_part_in
+from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.cuda_habit import named_in
+from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
+from torchdevlint.flow.programs.demands import Demands
+from torchdevlint.flow.programs.ends_in_error import ends_in_error
+from torchdevlint.flow.programs.gpu_choice import GpuChoice, gpu_choice
+from torchdevlint.flow.programs.leading_names import names_on_the_way
+from torchdevlint.flow.programs.left_over import is_left_over
+from torchdevlint.flow.programs.local_to_tests import is_of_test_on_cpu
+from torchdevlint.flow.programs.places import expression_at, first_holding
+from torchdevlint.flow.programs.unreached import LOADED_BY_NAME, Unreached
+from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_habit import named_in
-from torchdevlint.flow.scope.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
-from torchdevlint.flow.scope.ends_in_error import ends_in_error
-from torchdevlint.flow.scope.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
-from torchdevlint.flow.scope.leading_names import names_on_the_way
-from torchdevlint.flow.scope.local_to_tests import is_of_test_on_cpu
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
-from torchdevlint.flow.unreached import LOADED_BY_NAME, Unreached
-from torchdevlint.flow.ways import Ways
 from torchdevlint.model import Span
 from torchdevlint.project.modules import ModuleFile, bound_by
 from torchdevlint.project.packaging import is_application, is_published
 from torchdevlint.project.uses import Project
-from torchdevlint.source.nodes import inside, nodes_in, own_nodes_in
+from torchdevlint.source.nodes import nodes_in, own_nodes_in
 from torchdevlint.source.notebook import NOTEBOOK
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Leading = tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]
 
 
 class Home:
@@ -53,12 +57,10 @@ class Home:
         self._project = project
         self._callers = callers
         self._application = application
+        self._led: dict[Span, _Leading] = {}
 
     def graded(self, fact: Fact) -> Fact:
-        """The fact with what the programs that come to it say of how bad it is.
-
-        Where each GPU has a process, all of them read the file to the first one, also at home.
-        """
+        """The fact with what the programs that come to it say of how bad it is."""
         if fact.at.file or self._project is None:
             return fact
         nobody_comes = self._is_left_over or self._is_of_test(fact.at) or has_part_in(fact, self._is_dead)
@@ -66,30 +68,34 @@ class Home:
         return replace(fact, at_home=True) if at_home else fact
 
     def _hurts_nobody(self, fact: Fact) -> bool:
-        if self._is_of_what_demands_cuda(fact):
-            return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
+        if isinstance(fact, _OF_MACHINES) and self._is_of_what_demands_cuda(fact):
+            return not _is_of_ranks(fact)
         if not self._is_known_where_it_runs:
             return self._is_of_tensors_of_the_cpu(fact)
-        if isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)) and self._is_of_cuda_libraries(fact.at):
-            return not (isinstance(fact, CheckpointLoad) and fact.rank_code)
-        if isinstance(fact, CheckpointLoad):
-            at_home = not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
-            return fact.of_data or at_home
-        if isinstance(fact, IgnoresGivenDevice):
-            if self._is_file_for_cuda or self._is_for_cuda:
-                return True
-            asked = fact.kind == "question" and self._leading.is_current_gpu
-            is_there = asked or self._is_built_on_cuda(fact.at) or self._is_current_gpu_at(fact.at)
-            return is_there or self._needs_cuda_at(fact.at)
-        if isinstance(fact, DeviceNumber):
-            return self._needs_cuda_at(fact.at)
-        if isinstance(fact, RankMismatch):
-            return fact.kind == "global" and self._application.meets_on_one_machine
-        if isinstance(fact, DiscardedMove):
-            return not fact.moves or self._is_moved_by_callers(fact)
-        if isinstance(fact, ReadOnHost):
-            return fact.as_given
-        return self._is_of_tensors_of_the_cpu(fact)
+        if isinstance(fact, _OF_MACHINES) and self._is_of_cuda_libraries(fact.at):
+            return not _is_of_ranks(fact)
+        judged = _HURTS_NOBODY.get(type(fact), Home._is_of_tensors_of_the_cpu)
+        return judged(self, fact)
+
+    def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
+        at_home = not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
+        return fact.of_data or at_home
+
+    def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
+        if self._is_file_for_cuda or self._is_for_cuda:
+            return True
+        asked = fact.kind == "question" and self._leading.is_current_gpu
+        is_there = asked or self._is_built_on_cuda(fact.at) or self._is_current_gpu_at(fact.at)
+        return is_there or self._needs_cuda_at(fact.at)
+
+    def _number_hurts_nobody(self, fact: DeviceNumber) -> bool:
+        return self._needs_cuda_at(fact.at)
+
+    def _rank_hurts_nobody(self, fact: RankMismatch) -> bool:
+        return fact.kind == "global" and self._application.meets_on_one_machine
+
+    def _lost_move_hurts_nobody(self, fact: DiscardedMove) -> bool:
+        return not fact.moves or self._is_moved_by_callers(fact)
 
     def _is_of_test(self, at: Span) -> bool:
         """Whether a place is in a class that a test has for itself, on the CPU."""
@@ -101,8 +107,6 @@ class Home:
         assert self._project is not None
         own = self._own()
         is_literal = isinstance(fact, IgnoresGivenDevice)
-        if not isinstance(fact, (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)):
-            return False
         if own is None or not is_application(self._project) or not self._application.is_of_several:
             return False
         if is_literal and not self._application.choice.is_current_gpu:
@@ -130,7 +134,7 @@ class Home:
 
     def _is_built_on_cuda(self, at: Span) -> bool:
         """Whether a place is in a class whose objects are all sent to CUDA by name where they are made."""
-        owner = next((each for each in self._tree.body if _holds(each, at.row)), None)
+        owner = first_holding(self._tree.body, at.row)
         methods = owner.body if isinstance(owner, ast.ClassDef) else []
         init = next((each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
         if init is None or self._project is None:
@@ -143,8 +147,7 @@ class Home:
 
         They are seen where nobody imports the file.
         """
-        functions = nodes_in(self._tree, ast.FunctionDef)
-        function = next((each for each in functions if _holds(each, fact.at.row)), None)
+        function = first_holding(nodes_in(self._tree, ast.FunctionDef), fact.at.row)
         if function is None or self._callers.importers():
             return False
         returned = own_nodes_in(function, ast.Return)
@@ -274,14 +277,14 @@ class Home:
         assert self._project is not None
         return Ways(self._project, needs_cuda)
 
-    def _leading_to(
-        self, at: Span
-    ) -> tuple[ast.expr | None, frozenset[str], list[ModuleFile], list[ModuleFile]]:
+    def _leading_to(self, at: Span) -> _Leading:
         """What is at a place, the names of the functions that lead there, the programs that do so, and all files."""
-        exact = (each for each in inside(self._tree) if isinstance(each, ast.expr) and _is_exactly_at(each, at))
-        calls = (each for each in nodes_in(self._tree, ast.Call) if _is_at(each, at))
-        place = next(calls, None) or next(exact, None)
-        around = next((each for each in self._tree.body if _holds(each, at.row)), None)
+        if at not in self._led:
+            self._led[at] = self._found_leading_to(at)
+        return self._led[at]
+
+    def _found_leading_to(self, at: Span) -> _Leading:
+        place, around = expression_at(self._tree, at), first_holding(self._tree.body, at.row)
         defines = frozenset(bound_by(around)) if isinstance(around, _DEFINITIONS) else frozenset()
         if place is None:
             return None, frozenset(), [], []
@@ -320,16 +323,19 @@ class Home:
         return is_program(self._tree) or self._project.path.endswith(NOTEBOOK)
 
 
-def _is_exactly_at(node: ast.expr, at: Span) -> bool:
-    return (node.lineno, node.col_offset + 1, node.end_lineno) == (at.row, at.column, at.end_row) and (
-        node.end_col_offset or 0
-    ) + 1 == at.end_column
+_HURTS_NOBODY: dict[type[Fact], Callable[[Home, Any], bool]] = {
+    CheckpointLoad: Home._load_hurts_nobody,
+    DeviceNumber: Home._number_hurts_nobody,
+    DiscardedMove: Home._lost_move_hurts_nobody,
+    IgnoresGivenDevice: Home._literal_hurts_nobody,
+    RankMismatch: Home._rank_hurts_nobody,
+    ReadOnHost: lambda _, fact: fact.as_given,
+}
+"""What is asked of facts of these kinds, where all programs that come to a place are seen."""
+_OF_MACHINES = (CheckpointLoad, IgnoresGivenDevice, DeviceNumber)
+"""What hurts on machines without CUDA, or with several GPUs."""
 
 
-def _is_at(node: ast.Call, at: Span) -> bool:
-    starts = node.lineno == at.row and node.col_offset + 1 >= at.column
-    return starts and node.end_lineno == at.end_row and (node.end_col_offset or 0) + 1 >= at.end_column
-
-
-def _holds(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)
+def _is_of_ranks(fact: Fact) -> bool:
+    """Whether each GPU has a process, all of which read a file to the first one."""
+    return isinstance(fact, CheckpointLoad) and fact.rank_code

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import PurePath
 
-from torchdevlint.flow.callers import Callers
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -23,14 +22,15 @@ from torchdevlint.flow.facts.tensors import (
     MixedDevices,
     ReadOnHost,
 )
+from torchdevlint.flow.programs.callers import Callers
+from torchdevlint.flow.programs.cuda_habit import named_in
+from torchdevlint.flow.programs.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
+from torchdevlint.flow.programs.mentions import Mentions
+from torchdevlint.flow.programs.read_by_host import are_read_by_host
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_habit import named_in
 from torchdevlint.flow.scope.cuda_programs import begins_on_gpu, sends_to_cuda
-from torchdevlint.flow.scope.gpu_choice import UNKNOWN, GpuChoice, gpu_choice, offered_choice
 from torchdevlint.flow.scope.meeting import meets_on_this_machine, starts_a_group
-from torchdevlint.flow.scope.mentions import Mentions
 from torchdevlint.flow.scope.programs import is_program, mentions_accelerators, names_accelerators
-from torchdevlint.flow.scope.read_by_host import are_read_by_host
 from torchdevlint.patterns import LinePattern
 from torchdevlint.project.missing import cannot_be_imported
 from torchdevlint.project.modules import ModuleText
