@@ -1,7 +1,7 @@
 """Tensors that a function makes for one purpose, of which one is put on a device and its twin is not.
 
-Twins are what branches make for one name, and what is made in one way and returned in one tuple or dict. A device that
-a function names for the one is meant for the other: nobody else can know that they are in two places.
+Twins are what branches make for one name, and what is made in one way and returned in one tuple, dict or object. A
+device that a function names for the one is meant for the other: nobody else can know that they are in two places.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from itertools import chain
 from torchdevlint.flow.events import FunctionEnded, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, SAME_RETURN
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import is_created, is_of_sizes, is_told_device
 from torchdevlint.flow.state.values import Conditions, Map, Seq, Tensor, Value
 from torchdevlint.patterns import regex
@@ -28,6 +29,8 @@ _OF_ANOTHER_KIND = regex(
 """Tests of branches that need not give the same kind of thing."""
 _MOST_PARTS = 12
 _LEAST_PLACED = 2
+_MATRIX = 2
+"""What has so many dimensions is no list of lengths or steps, whatever it is as large as."""
 
 Part = tuple[ast.expr, Conditions, Tensor]
 
@@ -54,17 +57,27 @@ def _note_returned(event: Returned) -> None:
     frame = event.frame
     if frame.entry.kind == "init":
         return
-    parts = list(_parts(event.node, event.value))
+    parts = list(_parts(frame, event.state, event.node, event.value))
     placed = [each for each in parts if _is_placed(each[1])]
     if len(placed) < _LEAST_PLACED or len({each[1].device for each in placed}) > 1:
         return
+    names = _names(event.node)
     ways = {each.steps[0].made_by for _, each in placed}
     for at, value in parts:
         if not _stayed(frame, value) or not ways.issuperset(site.function for site in value.creations):
             continue
-        if is_bookkeeping(dotted_path(at)) or any(_reads_bookkeeping(site.node) for site in value.creations):
+        counted = (value.ndim or 0) < _MATRIX and any(_reads_bookkeeping(site.node) for site in value.creations)
+        if counted or is_bookkeeping(dotted_path(at)) or is_bookkeeping(names.get(at)):
             continue
         frame.machine.emit(Mixed(frame, event.state, event.node, SAME_RETURN, (at, value), placed[0]))
+
+
+def _names(node: ast.expr) -> dict[ast.expr, str]:
+    """What the parts of a dict or of an object are called where they are written out."""
+    if isinstance(node, ast.Dict):
+        named = zip(node.keys, node.values, strict=True)
+        return {each: str(key.value) for key, each in named if isinstance(key, ast.Constant)}
+    return {each.value: each.arg or "" for each in node.keywords} if isinstance(node, ast.Call) else {}
 
 
 def _reads_bookkeeping(made: ast.AST) -> bool:
@@ -73,8 +86,8 @@ def _reads_bookkeeping(made: ast.AST) -> bool:
     return any(map(is_bookkeeping, names))
 
 
-def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Tensor]]:
-    """The tensors of a tuple, list or dict that is written out, each with its expression."""
+def _parts(frame: Frame, state: State, node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Tensor]]:
+    """The tensors of a tuple, list, dict or object that is written out, each with its expression."""
     pairs: list[tuple[ast.expr, Value]] = []
     if isinstance(node, (ast.Tuple, ast.List)) and isinstance(value, Seq) and value.items is not None:
         pairs = list(zip(node.elts, value.items, strict=False)) if len(node.elts) <= _MOST_PARTS else []
@@ -82,6 +95,11 @@ def _parts(node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Tensor]]:
         held = dict(value.items)
         named = zip(node.keys, node.values, strict=True)
         pairs = [(each, held[key.value]) for key, each in named if isinstance(key, ast.Constant) and key.value in held]
+    elif isinstance(node, ast.Call) and last_name(node.func)[:1].isupper():
+        given = (*node.args, *(each.value for each in node.keywords))
+        made = [each for each in given if isinstance(each, ast.Call)]
+        few = _LEAST_PLACED < len(made) <= _MOST_PARTS
+        pairs = [(each, frame.evaluate(each, state)) for each in made if few]
     yield from ((at, each) for at, each in pairs if isinstance(each, Tensor))
 
 
