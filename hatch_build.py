@@ -68,15 +68,21 @@ def stays_interpreted(tree: ast.Module) -> Iterator[str]:
 
     The options of a class (``frozen=True``) are dropped, without a word; a class that inherits them is well. A record's
     field that is made by a call is taken for what it is annotated as. The result of a cached property is not kept.
-    Only containers can be asked what is ``in`` them, and not a display with stars.
+    Only containers can be asked what is ``in`` them, and not a display with stars. A class that is derived from most
+    types of Python itself cannot be compiled.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and _is_record_with_options(node):
             yield f"line {node.lineno}: {node.name} is a record with options, or with fields that are made by calls"
+        elif isinstance(node, ast.ClassDef) and any(_is_named(base, name) for base in node.bases for name in _BUILT_IN):
+            yield f"line {node.lineno}: {node.name} is derived from a type of Python itself"
         elif isinstance(node, ast.FunctionDef) and _is_cached_property(node):
             yield f"line {node.lineno}: {node.name} is a cached property"
         elif isinstance(node, ast.Compare) and any(map(_is_no_container, node.ops, node.comparators)):
             yield f"line {node.lineno}: asks what is in an iterator or a display with stars"
+
+
+_BUILT_IN = ("str", "int", "float", "tuple", "list", "set", "frozenset", "bytes")
 
 
 def _is_record_with_options(node: ast.ClassDef) -> bool:

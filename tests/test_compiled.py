@@ -33,7 +33,7 @@ def packages() -> list[str]:
 
 def test_what_takes_the_time_is_compiled() -> None:
     modules = hatch_build.compiled_modules(ROOT, packages())
-    hot = "run/calls run/functions scope/uses state/joins state/machine state/point run/expressions"
+    hot = "run/calls run/functions scope/uses state/conditions state/joins state/machine state/point run/expressions"
     assert {f"torchdevlint/flow/{name}.py" for name in hot.split()} <= set(modules)
 
 
@@ -45,6 +45,7 @@ def test_what_takes_the_time_is_compiled() -> None:
         "class A:\n    @cached_property\n    def x(self): ...",
         "a in map(str, b)",
         "a not in (b, *c)",
+        "class A(str):\n    pass",
     ],
 )
 def test_what_mypyc_would_change_is_not_compiled(code: str) -> None:
@@ -52,7 +53,7 @@ def test_what_mypyc_would_change_is_not_compiled(code: str) -> None:
 
 
 def test_what_it_compiles_as_it_stands_is() -> None:
-    text = "class A(Frozen, frozen=True):\n    x: int\nclass B(Struct):\n    x: int\na in (b, c)\n"
+    text = "class A(Frozen, frozen=True):\n    x: int\nclass B(Struct):\n    x: int\na in (b, c)\nclass C(dict):\n    pass\n"
     assert not [*hatch_build.stays_interpreted(ast.parse(text))]
 
 

@@ -6,7 +6,7 @@ import ast
 
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
-from torchdevlint.flow.state.conditions import Compared
+from torchdevlint.flow.state.compared_keys import Compared
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in
 

@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
+from torchdevlint.flow.state.compared_keys import Compared
 from torchdevlint.flow.state.values import Conditions
-
-
-class Compared(str):
-    """The key of a test whether something is one of some literals: ``kind == "a"``, ``kind in ("a", "b")``."""
-
-    __slots__ = ("asked", "values")
-    asked: str
-    """What is compared, in the activation and round of the test."""
-    values: frozenset[object]
-
-    def excludes(self, arm: bool, other: Compared, other_arm: bool) -> bool:
-        """Whether one outcome of this test and one of another cannot both be: nothing is ``"a"`` and ``"b"``."""
-        if self.asked != other.asked:
-            return False
-        if arm and other_arm:
-            return self.values.isdisjoint(other.values)
-        if arm:
-            return self.values <= other.values
-        return other_arm and other.values <= self.values
 
 
 def compatible(one: Conditions, other: Conditions) -> bool:
