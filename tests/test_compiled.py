@@ -53,7 +53,8 @@ def test_what_mypyc_would_change_is_not_compiled(code: str) -> None:
 
 
 def test_what_it_compiles_as_it_stands_is() -> None:
-    text = "class A(Frozen, frozen=True):\n    x: int\nclass B(Struct):\n    x: int\na in (b, c)\nclass C(dict):\n    pass\n"
+    text = "class A(Frozen, frozen=True):\n    x: int\n"
+    text += "class B(Struct):\n    x: int\nclass C(dict):\n    pass\na in (b, c)\n"
     assert not [*hatch_build.stays_interpreted(ast.parse(text))]
 
 
