@@ -210,7 +210,8 @@ def _tells(ending: str, error: DeviceError) -> bool:
 
 
 def _key(error: DeviceError) -> tuple[Any, ...]:
-    return error.site, error.exception, error.text
+    """By the line: of what is known of an error from a text alone, no more is known of its place."""
+    return order(error.site), error.exception, error.text
 
 
 def _joined(errors: Iterable[DeviceError]) -> tuple[DeviceError, ...]:
@@ -220,7 +221,7 @@ def _joined(errors: Iterable[DeviceError]) -> tuple[DeviceError, ...]:
         rows.setdefault(_key(error), []).append(error)
     joined = []
     for same in rows.values():
-        best = max(same, key=lambda error: len(error.operands))
+        best = max(same, key=lambda error: (len(error.operands), error.site is not None and error.site.end_line))
         where = "; ".join(dict.fromkeys(error.where for error in same if error.where))
         uncaught, times = any(error.uncaught for error in same), sum(error.count for error in same)
         joined.append(replace(best, where=where, uncaught=uncaught, count=times))
