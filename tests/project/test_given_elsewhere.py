@@ -118,6 +118,40 @@ def test_a_device_that_another_file_chooses_is_none_of_them(project: Files) -> N
     assert found["encoder.py"] == set()
 
 
+LOADERS = """
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    class Rows(Dataset):
+        def __init__(self, rows, device):
+            self.rows = rows.to(device)
+
+        def __len__(self):
+            return len(self.rows)
+
+        def __getitem__(self, index):
+            return self.rows[index].to("cuda")
+
+    def loader(rows, device, pin_memory=True):
+        return DataLoader(Rows(rows, device), pin_memory=pin_memory)
+"""
+
+
+@pytest.mark.parametrize(("given", "reported"), [("pin_memory=False", False), ("True", True), ("", True)])
+def test_a_default_counts_where_some_call_leaves_it(project: Files, given: str, reported: bool) -> None:
+    main = f"""
+        import torch
+
+        from loaders import loader
+
+        if __name__ == "__main__":
+            for batch in loader(torch.zeros(3, 3), "cuda", {given}):
+                print(batch)
+    """
+    found = project({"loaders.py": LOADERS, "main.py": main, "README.md": "", "a.py": "", "b.py": "", "c.py": ""})
+    assert {code for _, code in found["loaders.py"]} == ({"TDL309"} if reported else set())
+
+
 SYNTH = """
     import torch
     from torch import nn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.scope.call_sites import call_sites
 from torchdevlint.flow.scope.names import defaults, dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -90,13 +91,26 @@ def _is_some(value: object) -> bool:
 
 
 def default_of(frame: Frame, node: ast.expr) -> ast.expr | None:
-    """The default of a parameter of the function around, or of the option of a command line that an attribute is."""
+    """The default of a parameter of the function around, or of the option of a command line that an attribute is.
+
+    None for a parameter for which all calls of an application give something else.
+    """
     if isinstance(node, ast.Name) and frame.function is not None:
-        return dict(defaults(frame.function)).get(node.id)
+        default = dict(defaults(frame.function)).get(node.id)
+        return None if default is None or _is_always_given(frame, node.id, default) else default
     if isinstance(node, ast.Attribute) and frame.machine.tree is not None:
         for call in _options(frame.machine.tree, node.attr):
             return next((each.value for each in call.keywords if each.arg == "default"), None)
     return None
+
+
+def _is_always_given(frame: Frame, name: str, default: ast.expr) -> bool:
+    """Whether each call of the function around gives a parameter something else, as far as all of them are known."""
+    function, others = frame.function, frame.machine.others
+    if others is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    given = [each.argument(function, name) for each in call_sites(frame.machine.tree, function, others.project)]
+    return bool(given) and all(each is not None and ast.dump(each) != ast.dump(default) for each in given)
 
 
 def _options(tree: ast.Module, name: str) -> Iterator[ast.Call]:

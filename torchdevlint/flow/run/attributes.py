@@ -20,7 +20,7 @@ from torchdevlint.flow.run.prepared import accelerator_of
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.decorators import is_property
 from torchdevlint.flow.scope.filled_attributes import filled_on_host
-from torchdevlint.flow.scope.names import argument_names, canonical, dotted_path, is_dtype_name, mentions_device
+from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state import records
 from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
@@ -194,12 +194,14 @@ def _attribute_of_unknown(frame: Frame, node: ast.Attribute, receiver: Unknown) 
 
 
 def _is_tensor_of_a_caller(frame: Frame, node: ast.Attribute) -> bool:
-    """Whether it is the device of a parameter that is used as a tensor, in a call that gives something unknown."""
+    """Whether it is the device of something that is used as a tensor, in a call that gives something unknown.
+
+    What is entered by itself gets its arguments from anywhere; a call gets them from where the caller works.
+    """
     if not frame.depth or frame.function is None or node.attr != "device" or not isinstance(node.value, ast.Name):
         return False
     uses = uses_in(frame.function).get(node.value.id)
-    is_tensor = uses is not None and (uses.is_tensor or uses.has_dimensions or "shape" in uses.attributes)
-    return is_tensor and node.value.id in argument_names(frame.function)
+    return uses is not None and (uses.is_tensor or uses.has_dimensions or "shape" in uses.attributes)
 
 
 def _unknown_attribute(frame: Frame, node: ast.Attribute) -> Value:
