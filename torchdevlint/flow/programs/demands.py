@@ -118,7 +118,6 @@ class Demands:
                 yield from (Scope(file, self._project, inner, each) for inner in methods)
 
 
-
 def _demanded_in(reached: list[tuple[Scope, list[ast.stmt], int]]) -> Demanded:
     handed = HandedDevices((scope, call) for scope, block, _ in reached for call, _ in _calls_within(block))
     functions: set[Function] = set()

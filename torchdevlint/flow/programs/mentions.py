@@ -120,7 +120,6 @@ def _definitions_around(tree: ast.Module, line: int) -> Iterator[_Definition]:
                 yield inner
 
 
-
 def _bases(tree: ast.Module, node: ast.ClassDef) -> list[str] | None:
     """The bases of a class, if none calls methods but known ones: `torch.nn.Module` calls those of its own only."""
     paths = [_public(tree, dotted_path(each) or "") for each in node.bases]
