@@ -51,6 +51,8 @@ def _is_temporary(frame: Frame, node: ast.expr) -> bool:
 
 
 def _calls(frame: Frame, node: ast.Call, names: tuple[str, ...]) -> bool:
+    if dotted_path(node.func) is None:  # to evaluate what calls another function would run that, and end here again
+        return False
     called = frame.evaluate(node.func, State({}))
     return isinstance(called, Ref) and called.name.startswith(names)
 
