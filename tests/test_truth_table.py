@@ -284,6 +284,12 @@ def test_an_observation_has_no_addresses_and_is_json():
 NOT_ABOUT_PLACES = {
     "generators/rng-state-on-cuda": "the state of a generator has to be bytes",
     "generators/cpu-rng-state-on-cuda": "the state of a generator has to be bytes",
+    "generators/rng-state-all": "the state of a generator has to be bytes",
+    "generators/set-state/cpu-generator-state-on-cuda": "the state of a generator has to be bytes",
+    "generators/set-state/cuda-generator-state-on-cuda": "the state of a generator has to be bytes",
+    "generators/set-state/cpu-generator-cuda-state": "the state of a generator has the size of its kind",
+    "generators/set-state/cuda-generator-cpu-state": "the state of a generator has the size of its kind",
+    "generators/set-state/cuda-generator-wrong-size": "the state of a generator has the size of its kind",
     "streams/record-stream/cpu": "a tensor of the CPU is used on no stream",
     "streams/event/elapsed-without-timing": "events",
     "streams/event/elapsed-unrecorded": "events",

@@ -154,6 +154,7 @@ GENERATORS = rows(
         ("invalid-ordinal", "torch.Generator('cuda:99')", None),
     ),
     setup="x = torch.full((2,), 0.5, device=first)",
+    control=("TypeError",),
 )
 
 LEGACY = rows(

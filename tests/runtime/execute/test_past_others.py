@@ -61,7 +61,9 @@ def test_what_comes_later_in_the_same_statement_is_confirmed(bench: Bench) -> No
 
 
 def test_what_met_a_parameter_goes_there(bench: Bench) -> None:
-    found = bench.judgement(bench.finding(TRAIN.format(after="")))
+    of_model, of_factory = bench.findings(TRAIN.format(after=""))
+    assert (of_model.code, of_factory.code) == ("TDL004", "TDL014")
+    found = bench.judgement(of_factory)
     assert (found.verdict, found.rung) == (Verdict.CONFIRMED, Rung.SYNTHESISED)
     assert "(line 13) were let pass" in found.reason
 
