@@ -1,4 +1,4 @@
-"""Which files of a project their authors have put aside: what is in a folder called ``old`` or ``archive``."""
+"""Which files of a project their authors have put aside: what is in a folder called ``old`` or ``backup of nets``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from torchdevlint.patterns import regex
 
 _FOLDER = regex(
     r"_*(?:old|archived?|legacy|deprecated|obsolete|backups?|bak|unused|outdated|attic|graveyard|trash|previous)"
-    r"(?:[_-]?(?:code|codes|scripts?|src|files?|versions?|stuff|models?|experiments?))?_*",
+    r"(?:[_-]?(?:code|codes|scripts?|src|files?|versions?|stuff|models?|experiments?))?_*"
+    r"|(?:backups?|back|bak|copy|copies)[ _-]?of\b.*|.*[ _.-](?:backups?|bak|old)",
 )
 
 

@@ -2,16 +2,14 @@
 
 ## What it does
 Finds `torch.arange(...)`, `torch.tensor(...)` and every other factory without `device=` in code outside of `forward`:
-losses, metrics, masks, index helpers, samplers, draws of distributions of numbers, and constants of the module. It
-reports the factory when its tensor meets a tensor argument of the function, what comes out of one
-(`prediction["boxes"]`), a parameter of a model that is one, or something that was made on a device that the function
-was given; when it is filled from an argument and returned, or returned with the shape and the dtype of one; when a
-kernel of another library gets it beside an argument that it is as large as; when a stand-in for an operator
-(`torch.library.register_fake`) gives it; when it takes the place of what a layer holds; when an object keeps it beside
-others that were made on a device; when it is made as large as its partner in an operation, in code that speaks of
-devices; when a model gets it beside an input that the function has moved; when a test asserts that both are close
-(`torch.testing.assert_close`); and when it is returned for a special case (`if not len(boxes): return
-torch.zeros(0, 4)`) beside what is made of an argument.
+losses, metrics, masks, samplers, draws of distributions, and constants of the module. It reports the factory when its
+tensor meets a tensor argument of the function, what comes out of one (`prediction["boxes"]`), a parameter of a model
+that is one, or something made on a device that the function was given; when it is filled from an argument and returned,
+or returned with its shape and dtype; when a kernel of another library gets it beside an argument that it is as large
+as; when a stand-in for an operator gives it; when it takes the place of what a layer holds; when an object keeps it
+beside others that are on a device; when it is as large as its partner in an operation; when a model gets it beside an
+input that was moved; when a test asserts that both are close; and when it is returned for a special case (`if not
+len(boxes): return torch.zeros(0, 4)`) beside what is made of an argument.
 
 ## Why is this bad?
 A function cannot know where its arguments are. The factory makes its tensor on the default device, which is the CPU,
