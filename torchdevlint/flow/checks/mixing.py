@@ -13,7 +13,7 @@ from torchdevlint.flow.facts.common import Creation, Operand
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.sizes import is_one_element
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.state.devices import LOADER, Origin
+from torchdevlint.flow.state.devices import LOADER, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Site, Tensor
 from torchdevlint.flow.vouch.devices import Meeting
@@ -47,9 +47,10 @@ def _note_mixed(event: Mixed) -> None:
         batches.record(frame, state, node, operation, stayed, other, _operand(frame, *other))
         return
     argument = other[1].device.name if other[1].device.origin is Origin.ARGUMENT else None
-    sites = [site for site in stayed[1].creations if argument is None or not site.converted]
+    made = () if _is_put_on_another(stayed[1]) else stayed[1].creations
+    sites = [site for site in made if argument is None or not site.converted]
     sites = [site for site in sites if stands(frame, site)]
-    if stayed[1].creations and not sites:
+    if made and not sites:
         return
     place = placement.literal_place(frame, other[1])
     meeting = Meeting(frame, state, node, other[0], other[1].device)
@@ -82,6 +83,11 @@ def _note_mixed(event: Mixed) -> None:
         key = "mixed", site or node
         machine.record(key, partial(make, site), state, argument)
         machine.arrivals.note_finding(frame.function, key, machine.standing, other[1])
+
+
+def _is_put_on_another(tensor: Tensor) -> bool:
+    """Whether it was moved to an accelerator, which is the wrong one: where it was made is not to be edited."""
+    return tensor.moved and tensor.device.origin is Origin.LITERAL and not on_cpu(tensor.device)
 
 
 def _is_placed_elsewhere(frame: Frame, tensor: Tensor) -> bool:

@@ -22,7 +22,8 @@ class Known(Struct, frozen=True):
     `module`: it is a `torch.nn.Module`. `device`: its instances have an attribute ``device``. `managed`: it, or the
     library that runs it, places the model and its batches. `in_place`: its ``to`` works in place, though it is no
     Module. `on_device`: methods that are called with tensors on the device of the model, as ``forward`` is; those of a
-    class that is no Module get the model before them.
+    class that is no Module get the model before them. `brings_along`: what it is called with is brought to where the
+    first argument is.
     """
 
     module: bool = True
@@ -30,6 +31,7 @@ class Known(Struct, frozen=True):
     managed: bool = False
     in_place: bool = False
     on_device: tuple[str, ...] = ()
+    brings_along: bool = False
 
 
 _MODULE = Known()
@@ -121,7 +123,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Known], ...] = tuple(
         ),
         (r"gpytorch\.kernels\.(?:\w+\.)*[A-Z]\w+Kernel", _WITH_DEVICE),
         (r"gpytorch\.(?:means|likelihoods|models|mlls)\.(?:\w+\.)*[A-Z]\w+", _MODULE),
-        (r"pytorch_metric_learning\.losses\.(?:\w+\.)*[A-Z]\w+", _MODULE),
+        (r"pytorch_metric_learning\.(?:losses|miners)\.(?:\w+\.)*[A-Z]\w+", Known(brings_along=True)),
         (r"torchaudio\.(?:models|transforms)\.(?:\w+\.)*[A-Z]\w+", _MODULE),
         (r"speechbrain\.(?:nnet|lobes)\.[\w.]+\.[A-Z]\w+", _MODULE),
     )

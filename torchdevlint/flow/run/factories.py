@@ -11,6 +11,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import created
 from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import distribute, is_number, only, settle
@@ -233,6 +234,12 @@ def _make_like(frame: Frame, state: State, arguments: Arguments) -> Value:
     return under_each(state, source, made) if isinstance(source, Choice) else made(source)
 
 
+def _is_used_as_tensor(frame: Frame, node: ast.expr) -> bool:
+    """Whether the function around does with a name what only tensors can."""
+    uses = uses_in(frame.function or frame.machine.tree).get(node.id) if isinstance(node, ast.Name) else None
+    return uses is not None and uses.is_tensor
+
+
 def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor.
 
@@ -249,6 +256,8 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
         return values[0] if isinstance(values[0], Tensor) else UNKNOWN
     if len(values) == 1 and isinstance(values[0], Unknown):
+        if name == "torch.Tensor" and _is_used_as_tensor(frame, arguments.positional[0][0]):
+            return Tensor(TOP)
         return created(frame, state, node, name, AT_LEAST_1, DEFAULT)
     ndim = len(values) if values and all(is_number(value) for value in values) else AT_LEAST_1
     return created(frame, state, node, name, ndim, DEFAULT)

@@ -106,7 +106,9 @@ def _is_loss(module: Library) -> bool:
 
 def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, arguments: Arguments) -> Value:
     tail = module.name.rpartition(".")[2]
-    compared = arguments.positional[:1] if tail == "CTCLoss" else arguments.pairs
+    known = libraries.known(module.name)
+    moves_others = tail == "CTCLoss" or (known is not None and known.brings_along)
+    compared = arguments.positional[:1] if moves_others else arguments.pairs
     operands = [each for given in compared for each in tensor_operands(*given)]
     if arguments.rest is not None and arguments.rest[1] != UNKNOWN:
         operands.append(arguments.rest)
@@ -147,8 +149,8 @@ def _call_module(frame: Frame, state: State, node: ast.Call, module: Library, ar
         return sequence([output, sequence([output, output])])
     if tail in torch_api.PAIR_MODULES:
         return sequence([output, output])
-    known = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
-    return output if known else opaque_result(operands, device, output.steps)
+    is_one = tail in torch_api.PARAMETER_MODULES or (tail == "Sequential" and _plain_children(module))
+    return output if is_one else opaque_result(operands, device, output.steps)
 
 
 _PARAMETERS_OF_LOSSES = frozenset(
