@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from torchdevlint.flow.programs.callers import Callers, Leading
 from torchdevlint.flow.programs.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.mentions import REGISTERS_NOTHING
+from torchdevlint.flow.programs.places import first_holding
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import read_of_modules
 from torchdevlint.project.modules import bound_by
@@ -39,7 +40,7 @@ class Unreached:
 
     def holds(self, line: int) -> bool:
         """Whether a line is in a definition of the top level that no program of the project comes to."""
-        around = next((each for each in self._tree.body if each.lineno <= line <= (each.end_lineno or line)), None)
+        around = first_holding(self._tree.body, line)
         if not isinstance(around, _DEFINITIONS) or self._project.path.endswith(NOTEBOOK):
             return False
         if around.name not in self._known:
