@@ -249,6 +249,18 @@ def compiles_when_imported(path: Path) -> bool:
     return any(ast.unparse(call.func) == "re.compile" for call in calls)
 
 
+def test_one_module_calls_the_parser() -> None:
+    """See `torchdevlint.source.python`; the runtime is not used from several threads."""
+    calling = [path for path in MODULES if {"parse", "literal_eval"} & set(called_of_ast(path))]
+    assert [relative(path) for path in calling if unit_of(path) != "runtime"] == ["source/python.py"]
+
+
+def called_of_ast(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ast":
+            yield node.attr
+
+
 def test_a_module_is_read_in_one_sitting() -> None:
     """The documentation of a rule, which is its docstring, is a page of its own."""
     lines = {relative(path): lines_of(path) for path in MODULES}

@@ -24,6 +24,7 @@ from torchdevlint.files import content
 from torchdevlint.model import Belief, Diagnostic, Related, Span
 from torchdevlint.patterns import regex
 from torchdevlint.report import lines_of_file
+from torchdevlint.source.python import module_of
 from torchdevlint.source.text import UndecodableError
 from torchdevlint.symptoms import Recognised
 from torchdevlint.syntax.errors import InvalidSyntaxError, TooDeepError
@@ -162,7 +163,7 @@ def _of_operands(
 def _function(lines: Sequence[str], row: int) -> tuple[int, int]:
     """The first and the last row of the innermost function around a row, or of the file."""
     try:
-        tree = ast.parse("\n".join(lines))
+        tree = module_of("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return row, row
     around = [

@@ -5,7 +5,6 @@ They have no word of torch, or were left by a tool, and nothing imports them; or
 
 from __future__ import annotations
 
-import ast
 import os
 
 from torchdevlint.patterns import regex
@@ -15,6 +14,7 @@ from torchdevlint.project.packaging import is_shown
 from torchdevlint.project.releases import torch_of
 from torchdevlint.project.tree import importers, saying
 from torchdevlint.project.uses import Project, around
+from torchdevlint.source.python import module_of
 from torchdevlint.source.python_2 import is_for_python_2
 
 _LEFT_BY_TOOLS = ("tempCodeRunnerFile.py",)
@@ -58,7 +58,7 @@ def is_for_old_python(filename: str, data: bytes, reason: str, in_notebook: bool
     if in_notebook or not _ASYNC.search(data):
         return False
     try:
-        ast.parse(_ASYNC.sub(b"asynchronous", data))
+        module_of(_ASYNC.sub(b"asynchronous", data))
     except (SyntaxError, ValueError) as error:
         if not is_for_python_2(data, str(error), in_notebook):
             return False

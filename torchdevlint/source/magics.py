@@ -7,14 +7,13 @@ https://ipython.readthedocs.io/en/stable/interactive/magics.html and written in 
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.python import module_of
 
 _OF_PYTHON = frozenset(
     "capture debug ipytest lprun memit mprun prun pyinstrument scalene snakeviz time timeit wandb".split()
@@ -118,9 +117,7 @@ def _assignment(text: str) -> str:
 
 def _is_python(text: str) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
+        module_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from torchdevlint.patterns import regex
+from torchdevlint.source.python import module_of
 
 _REFUSED = (
     "Missing parentheses in call to 'print'",
@@ -27,7 +26,7 @@ def is_for_python_2(data: bytes, reason: str, in_notebook: bool) -> bool:
     if not reason.startswith(_TABS):
         return reason.startswith(_REFUSED)
     try:
-        ast.parse(data.expandtabs(8))
+        module_of(data.expandtabs(8))
     except (SyntaxError, ValueError) as error:
         return str(error).startswith(_REFUSED)
     return True

@@ -10,6 +10,7 @@ from typing import Any
 
 import libcst as cst
 
+from torchdevlint.source.python import literal_of
 from torchdevlint.syntax.places import Places, Point, place
 
 BINARY: dict[str, type[ast.operator]] = {
@@ -90,7 +91,7 @@ def _(node: cst.Name, at: Places) -> ast.expr:
 @expression.register
 def _(node: cst.BaseNumber, at: Places) -> ast.expr:
     try:
-        value = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+        value = literal_of(node.value)  # type: ignore[attr-defined]
     except (SyntaxError, ValueError):  # more digits than the interpreter converts
         value = ...
     return at.mark(ast.Constant(value=value), node)

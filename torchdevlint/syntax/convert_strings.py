@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.python import literal_of
 from torchdevlint.syntax.convert_expressions import expression
 from torchdevlint.syntax.places import Places
 
@@ -60,7 +61,7 @@ def _pieces(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def _value(node: cst.SimpleString) -> str | bytes:
     """What the literal means; its text where Python would refuse it."""
     try:
-        value = ast.literal_eval(node.value)
+        value = literal_of(node.value)
     except (SyntaxError, ValueError):
         return node.raw_value.encode("utf-8", "replace") if "b" in node.prefix else node.raw_value
     return value if isinstance(value, bytes) else str(value)
@@ -124,6 +125,6 @@ def _meaning(found: re.Match[str]) -> str:
     if escape in ("{{", "}}"):
         return escape[0]
     try:
-        return str(ast.literal_eval(f'"{escape}"'))
+        return str(literal_of(f'"{escape}"'))
     except (SyntaxError, ValueError):
         return escape

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 
 from torchdevlint.patterns import regex
+from torchdevlint.source.python import module_of
 from torchdevlint.syntax.depth import check_depth
 from torchdevlint.syntax.errors import InvalidSyntaxError, ParseError, TooDeepError
 from torchdevlint.syntax.nesting import check_text
@@ -29,9 +29,7 @@ def parse(text: str) -> ast.Module:
     A recursive walk over it with up to three frames a node stays within Python's default recursion limit.
     Raises InvalidSyntaxError, or TooDeepError where the text is nested too deeply to be parsed or walked.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as those for invalid escapes
-        tree = _parse(text)
+    tree = _parse(text)
     check_depth(tree)
     return tree
 
@@ -41,7 +39,7 @@ def _parse(text: str) -> ast.Module:
     if nul >= 0:
         raise _error_at(text, nul, "source code cannot contain NUL characters")
     try:
-        return ast.parse(text)
+        return module_of(text)
     except SyntaxError as error:
         return _second_opinion(text, error)
     except UnicodeEncodeError as error:

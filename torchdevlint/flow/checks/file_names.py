@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node, own_assignments_in, own_nodes_in
+from torchdevlint.source.python import expression_of
 
 Scopes = Sequence[ast.AST]
 """A function with all that are around it and the module, nearest first."""
@@ -182,7 +183,7 @@ def _returned(at: Place, callee: ast.expr, names: int) -> Texts:
         inside = at.around((function, tree))
         return _all_texts([(inside, each.value) for each in own_nodes_in(function, ast.Return)], names)
     found = at.elsewhere(path) if names else None
-    return (None,) if found is None else _returned(found[0], _expression(found[1]), names - 1)
+    return (None,) if found is None else _returned(found[0], expression_of(found[1]), names - 1)
 
 
 def _of_name(at: Place, name: str, names: int) -> Texts:
@@ -198,7 +199,7 @@ def _of_name(at: Place, name: str, names: int) -> Texts:
 
 def _of_import(at: Place, path: str, names: int) -> Texts:
     found = at.elsewhere(path)
-    return (None,) if found is None else _texts(found[0], _expression(found[1]), names - 1)
+    return (None,) if found is None else _texts(found[0], expression_of(found[1]), names - 1)
 
 
 def _of_attribute(at: Place, node: ast.Attribute, names: int) -> Texts:
@@ -253,10 +254,6 @@ def _is_placeholder(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Constant):
         return value.value is None
     return isinstance(value, ast.Name) and value.id in ("str", "Path")
-
-
-def _expression(path: str) -> ast.expr:
-    return ast.parse(path, mode="eval").body
 
 
 def class_around(scopes: Scopes) -> ast.ClassDef | None:

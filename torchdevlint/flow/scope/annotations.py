@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.source.python import expression_of
+
 _TENSOR_ANNOTATIONS = frozenset(
     """
     Tensor FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor
@@ -54,8 +56,8 @@ def _union_of_tensors(members: list[ast.expr]) -> bool:
 def _parsed(text: str) -> ast.expr | None:
     """The expression that an annotation in quotes is."""
     try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
+        return expression_of(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
