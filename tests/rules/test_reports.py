@@ -21,6 +21,7 @@ from torchdevlint.rules import (
     tdl202_wrapped_state_dict,
     tdl301_late_cuda_visible_devices,
     tdl302_malformed_cuda_visible_devices,
+    tdl312_generator_on_another_device,
 )
 from torchdevlint.rules.wording import LONGEST, code, edit, with_argument
 
@@ -253,3 +254,14 @@ def test_quoted_code_stays_on_one_line() -> None:
 )
 def test_an_argument_is_added_where_it_can_be_written(call: str, edited: str | None) -> None:
     assert with_argument(call, "device=d") == edited
+
+
+@pytest.mark.parametrize(
+    ("named", "of"), [(False, "a generator of the CPU, since no device is named"), (True, "a generator of the CPU")]
+)
+def test_a_generator_that_names_the_cpu_is_not_said_to_name_nothing(named: bool, of: str) -> None:
+    fact = tdl312_generator_on_another_device.GeneratorElsewhere(
+        AT, "the default device", True, named, "torch.randn", CREATED, "`device`"
+    )
+    report = only(tdl312_generator_on_another_device, fact)
+    assert report.message == f"{of}, by which `torch.randn(..)` draws for `device`"

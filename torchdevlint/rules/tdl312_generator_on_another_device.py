@@ -83,11 +83,13 @@ def repaired(device):
 class GeneratorElsewhere(Fact, frozen=True):
     """The call at `at` makes a generator of one device, which the call `draw` at `drawn_at` uses for another.
 
-    `of` and `drawn_for` are the devices in words; `on_cpu` says that the generator is that of the CPU.
+    `of` and `drawn_for` are the devices in words; `on_cpu` says that the generator is that of the CPU, and `named` that
+    the call says so itself.
     """
 
     of: str
     on_cpu: bool
+    named: bool
     draw: str
     drawn_at: Span
     drawn_for: str
@@ -128,6 +130,7 @@ def _compare(frame: Frame, state: State, node: ast.Call, arguments: Arguments, d
             machine.span_of(made),
             of.describe(),
             on_cpu(of),
+            bool(_named(made)),
             machine.text_of(node.func),
             machine.span_of(node),
             drawn_for.describe(),
@@ -157,7 +160,7 @@ def _made_by(frame: Frame, state: State, node: ast.expr) -> ast.Call | None:
 
 def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:
     """The device of a generator; one that is made elsewhere is asked for it only if it says so literally."""
-    named = [each.value for each in made.keywords if each.arg == "device"] or made.args[:1]
+    named = _named(made)
     if not named:
         return TOP if made.keywords else DEFAULT
     if isinstance(named[0], ast.Call) and frame.evaluate(named[0].func, state) == Ref("torch.get_default_device"):
@@ -167,6 +170,11 @@ def _device_of(frame: Frame, state: State, made: ast.Call) -> Device:
         return TOP
     device = as_device(frame, named[0], frame.evaluate(named[0], state))
     return DEFAULT if on_cpu(device) else device
+
+
+def _named(made: ast.Call) -> list[ast.expr]:
+    """The device that a call of ``torch.Generator`` names, if it names one."""
+    return [each.value for each in made.keywords if each.arg == "device"] or made.args[:1]
 
 
 _DRAWN = ("rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "poisson")
@@ -184,7 +192,9 @@ METHODS = {name: _note_method for each in sorted(torch_api.DRAWING) for name in 
 
 def check(fact: GeneratorElsewhere) -> Iterator[Report]:
     expected, found = ("cuda", "cpu") if fact.on_cpu else ("cpu", "cuda")
-    of = "the CPU, since no device is named" if fact.on_cpu else fact.of
+    of = fact.of
+    if fact.on_cpu:
+        of = "the CPU" if fact.named else "the CPU, since no device is named"
     drawn_for = fact.drawn_for if fact.on_cpu else "the CPU"
     yield Report(
         span=fact.at,
