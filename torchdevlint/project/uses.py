@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
@@ -73,6 +73,18 @@ class Project(Struct):
             found = self.locate(path, module, level)
             below = (self.submodule(found, each) for each in names) if found is not None else ()
             yield from (each for each in (found, *below) if each is not None and each.endswith(".py"))
+
+    def import_closure(self, paths: Iterable[str], most: int) -> list[str] | None:
+        """Files and all that they import, directly or not, nearer ones first; None for more than `most`."""
+        level = list(dict.fromkeys(paths))
+        seen = dict.fromkeys(level)
+        while level:
+            imported = dict.fromkeys(path for home in level for path in self.imported(home))
+            level = [path for path in imported if path not in seen]
+            seen.update(dict.fromkeys(level))
+            if len(seen) > most:
+                return None
+        return list(seen)
 
     def is_missing(self, module: str, level: int) -> bool:
         """Whether an import of this file leads into the project, and there to nothing, not even to what is compiled."""

@@ -237,15 +237,10 @@ class Application:
 
     def _imported_files(self) -> list[ModuleText] | None:
         assert self._project is not None
-        level = [self._project.path, *(each.path for each in self._callers.importers())]
-        seen, texts = set(level), list[ModuleText]()
-        while level:
-            paths = dict.fromkeys(path for home in level for path in self._project.imported(home))
-            level = [path for path in paths if path not in seen]
-            seen.update(level)
-            if len(seen) > _MOST_FILES:
-                return None
-            found = (self._project.text_of(path) for path in level)
-            texts += [each for each in found if each is not None]
-        return texts
+        own = [self._project.path, *(each.path for each in self._callers.importers())]
+        paths = self._project.import_closure(own, _MOST_FILES)
+        if paths is None:
+            return None
+        texts = (self._project.text_of(path) for path in paths if path not in own)
+        return [each for each in texts if each is not None]
 

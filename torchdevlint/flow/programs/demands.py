@@ -95,19 +95,16 @@ class Demands:
 
     def _with_imported(self, program: ModuleFile) -> list[ModuleFile] | None:
         """The file and what it imports of its project, directly or not; None for too many."""
-        found, level = {program.path: program}, [program.path]
-        while level:
-            paths = dict.fromkeys(path for home in level for path in self._project.imported(home))
-            level = [path for path in paths if path not in found]
-            if len(found) + len(level) > _MOST_FILES:
-                return None
-            for path in level:
-                module = self._project.library.get(path)
-                self._project.used(path, "", module)
-                if module is not None:
-                    found[path] = module
-            level = [path for path in level if path in found]
-        return list(found.values())
+        paths = self._project.import_closure([program.path], _MOST_FILES)
+        if paths is None:
+            return None
+        found = [program]
+        for path in paths[1:]:
+            module = self._project.library.get(path)
+            self._project.used(path, "", module)
+            if module is not None:
+                found.append(module)
+        return found
 
     def _defined_in(self, file: ModuleFile) -> Iterator[Scope]:
         for each in file.tree.body:

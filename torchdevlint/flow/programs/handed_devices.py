@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.call_sites import argument_of
 from torchdevlint.flow.scope.cuda_literals import Scope, is_cuda
 from torchdevlint.flow.scope.names import (
     argument_names,
@@ -62,11 +63,8 @@ class HandedDevices:
         caller, call = site
         if has_stars(call):
             return False
-        places = positional_names(function)
-        places = places[places[:1] == ["self"] :]
-        given = dict(zip(places, call.args, strict=False))
-        given.update((each.arg, each.value) for each in call.keywords if each.arg)
-        if name in given:
-            return self.is_cuda(caller, given[name], hops)
+        given = argument_of(call, function, name, is_bound=positional_names(function)[:1] == ["self"])
+        if given is not None:
+            return self.is_cuda(caller, given, hops)
         default = dict(given_by_default(function.args)).get(name)
         return default is not None and is_cuda(Scope(scope.file, scope.project), default)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -27,13 +28,23 @@ class CallSite(Frozen, frozen=True):
 
     def argument(self, function: Function, name: str) -> ast.expr | None:
         """What a parameter of `function` is given here, or its default; None where that cannot be told."""
-        call = self.call
-        if has_stars(call):
+        if has_stars(self.call):
             return None
-        positional = positional_names(function)[function.name == "__init__" :]
-        by_name = {each.arg: each.value for each in call.keywords}
-        by_place = dict(zip(positional, call.args, strict=False))
-        return by_name.get(name) or by_place.get(name) or dict(given_by_default(function.args)).get(name)
+        given = argument_of(self.call, function, name, is_bound=function.name == "__init__")
+        return given or dict(given_by_default(function.args)).get(name)
+
+
+def argument_of(call: ast.Call, function: Function, name: str, *, is_bound: bool) -> ast.expr | None:
+    """What a call gives a parameter, by name or by place, the first of which it leaves out where it `is_bound`.
+
+    None for nothing, and for what comes behind a star.
+    """
+    by_name = {each.arg: each.value for each in call.keywords}
+    if name in by_name:
+        return by_name[name]
+    places = positional_names(function)[is_bound:]
+    given = takewhile(lambda each: not isinstance(each, ast.Starred), call.args)
+    return dict(zip(places, given, strict=False)).get(name)
 
 
 def call_sites(tree: ast.Module, function: Function, project: Project) -> list[CallSite]:
@@ -72,11 +83,8 @@ def gets_batches(tree: ast.Module, function: Function, name: str) -> bool:
 
 def _gives_round(tree: ast.Module, call: ast.Call, function: Function, name: str) -> bool:
     """Whether a call gives a parameter what the innermost loop around it that binds the name got."""
-    places = positional_names(function)
-    bound = isinstance(call.func, ast.Attribute) and places[:1] == ["self"]
-    given = {each.arg: each.value for each in call.keywords}.get(name)
-    if given is None and not has_stars(call):
-        given = dict(zip(places[bound:], call.args, strict=False)).get(name)
+    is_bound = isinstance(call.func, ast.Attribute) and positional_names(function)[:1] == ["self"]
+    given = argument_of(call, function, name, is_bound=is_bound)
     if not isinstance(given, ast.Name):
         return False
     around = (loop for loop in nodes_in(tree, ast.For) if is_inside(call, loop))
