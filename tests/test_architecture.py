@@ -30,6 +30,7 @@ LAYERS: dict[str, int] = {
     "patterns": 1,
     "pool": 1,
     "garbage": 1,
+    "index": 1,
     "syntax": 4,
     "project": 5,
     "cache": 6,
@@ -87,7 +88,10 @@ FLOW_LAYERS: dict[str, int] = {
     "analyse": 8,
 }
 """The same for the rooms of the inference: no check is known to the interpreter, which runs code and emits events."""
-DATA_TABLES = {"flow/knowledge/torch_api.py": "what torch's functions do, one line a function"}
+DATA_TABLES = {
+    "flow/knowledge/torch_api.py": "what torch's functions do, one line a function",
+    "index.py": "what each check and rule looks on at, as a script writes it",
+}
 BASES = ("torchdevlint", "torchdevlint.flow", "torchdevlint.runtime")
 """Packages from which modules are imported as well as names."""
 LONGEST = 350
@@ -312,3 +316,23 @@ def test_linting_loads_neither_torch_nor_libcst(command: str, tmp_path: Path) ->
     assert "loaded []" in said, said
     expected = "exit 1" if command in {"check", "flake8"} else "exit 0"
     assert expected in said, said
+
+
+IMPORTED_BY_A_LOAD = """
+from torchdevlint.cli import main
+try:
+    main(["check", "--isolated", "--no-cache", "linted.py"])
+except SystemExit:
+    print([name for name in sys.modules if name.startswith(("torchdevlint.rules.tdl", "torchdevlint.flow.checks."))])
+"""
+
+
+def test_checks_and_rules_are_imported_for_what_they_look_on_at(tmp_path: Path) -> None:
+    """See `torchdevlint.index`: a file with one load needs what looks on at loads, and few others."""
+    (tmp_path / "linted.py").write_text("import torch\n\nstate = torch.load('model.pt')\n")
+    said = python("-c", f"import sys\n{IMPORTED_BY_A_LOAD}", cwd=tmp_path).stdout
+    loaded = {name.rpartition(".")[2] for name in ast.literal_eval(said.splitlines()[-1])}
+    assert {"checkpoints", "tdl201_load_without_map_location"} <= loaded
+    assert not loaded & {"collectives", "twins", "tdl004_mixed_device_operands", "tdl312_generator_on_another_device"}
+    there = len([*PACKAGE.glob("rules/tdl*.py"), *PACKAGE.glob("flow/checks/*.py")])
+    assert len(loaded) < there / 3

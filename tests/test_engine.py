@@ -60,11 +60,12 @@ def codes(result: FileResult) -> list[str]:
 
 def with_rule(monkeypatch: pytest.MonkeyPatch, code: str, behave: object) -> None:
     """Replace what one rule does."""
-    changed = {
-        fact: tuple(replace(rule, check=behave) if rule.code == code else rule for rule in subscribers)
-        for fact, subscribers in rules.by_fact(frozenset(rules.by_code())).items()
-    }
-    monkeypatch.setattr(rules, "by_fact", lambda codes: changed)
+    real = rules.subscribers
+
+    def changed(codes: frozenset[str], kind: type) -> tuple[rules.Rule, ...]:
+        return tuple(replace(each, check=behave) if each.code == code else each for each in real(codes, kind))
+
+    monkeypatch.setattr(rules, "subscribers", changed)
 
 
 @pytest.mark.usefixtures("load_facts")
@@ -410,3 +411,19 @@ def test_what_is_advice_of_a_graver_rule_is_reported_where_the_rule_is_selected(
         for settings, expected in ((Settings(root=tmp_path), default), (asking, asked)):
             found = engine.check_file(str(file), settings).diagnostics
             assert [(each.span.row, each.severity.value) for each in found] == expected, name
+
+
+def test_a_file_is_too_deep_only_if_it_is_with_all_modules_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To import a check takes some of the stack: which files came before must not show."""
+    runs: list[bool] = []
+    observer = "torchdevlint.flow.checks.collectives"
+
+    def runs_out(*_: object) -> list[Fact]:
+        runs.append(observer in sys.modules)
+        raise RecursionError
+
+    rules.observers(frozenset(rules.by_code())).import_all()
+    monkeypatch.setattr("torchdevlint.flow.analyse.analyse", runs_out)
+    monkeypatch.delitem(sys.modules, observer)
+    assert [each.message for each in check(LOAD).problems] == [engine.TOO_DEEP]
+    assert runs == [False, True]

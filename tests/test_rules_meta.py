@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from scripts.index import entry
 from tests.casefile import lint, settings_for
-from torchdevlint import rules
+from torchdevlint import index, rules
+from torchdevlint.flow import checks
 from torchdevlint.flow.facts import all_facts
+from torchdevlint.flow.observers import told_by
 from torchdevlint.model import Severity
 from torchdevlint.rules import HEADINGS, Identity, Rule, all_rules, by_code, identified, tdl001_unassigned_tensor_move
 
@@ -54,6 +59,26 @@ def test_every_module_beside_the_registry_is_a_rule() -> None:
 def test_every_fact_has_a_rule() -> None:
     subscribed = {fact for rule in all_rules() for fact in rule.facts}
     assert subscribed >= set(all_facts().values())
+
+
+@each_rule
+def test_the_index_tells_of_a_rule_what_its_module_says(rule: Rule) -> None:
+    """By it a run knows when to import the module."""
+    told = {table: set(keys.split()) for table, keys in index.RULES[rule.module.rpartition(".")[2]].items()}
+    assert told == {table: set(keys) for table, keys in entry(rule).items()}, "run `python scripts/docs.py`"
+
+
+def test_the_index_tells_of_checks_what_their_modules_say() -> None:
+    """And no two kinds of events or facts go by one name there."""
+    modules = [import_module(f"{checks.__name__}.{each.name}") for each in pkgutil.iter_modules(checks.__path__)]
+    looking = {name: told for module in modules if (told := told_by(module).tables) and (name := module.__name__)}
+    told = {name: {table: set(keys.split()) for table, keys in each.items()} for name, each in index.CHECKS.items()}
+    wanted = {name: {table: set(keys) for table, keys in each.items()} for name, each in looking.items()}
+    assert {f"{checks.__name__}.{name}": each for name, each in told.items()} == wanted, "run `python scripts/docs.py`"
+    facts = {fact for rule in all_rules() for fact in rule.facts}
+    assert len({fact.__name__ for fact in facts}) == len(facts)
+    kinds = {kind for module in modules for kind in getattr(module, "EVENTS", {})}
+    assert len({kind.__name__ for kind in kinds}) == len(kinds)
 
 
 @pytest.mark.parametrize(

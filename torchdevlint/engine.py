@@ -212,12 +212,11 @@ def _check_document(
     content, tree = document.content, document.tree
     part = "file" if content.notebook is None else "cell"
     shown = document.errors if part == "file" or b"torch" in data else ()
-    places = [Span(*2 * (each.row, each.column)) for each in shown]
     old = [is_for_old_python(filename, data, each.reason, part == "cell") for each in shown]
     aside = bool(shown) and saved and is_aside(filename, data)
     errors = [
-        InvalidSyntax(at, each.reason, part, known, each.remedy, at_home=aside)
-        for at, each, known in zip(places, shown, old, strict=True)
+        InvalidSyntax(Span(*2 * (each.row, each.column)), each.reason, part, known, each.remedy, at_home=aside)
+        for each, known in zip(shown, old, strict=True)
     ]
     reports, problems = judged(errors, filename, codes)
     suppressions = suppress.of(content, ignore_noqa=settings.ignore_noqa)
@@ -330,6 +329,8 @@ def _reports(
 
             facts += told.revealed(recording, revealed)
     except (RecursionError, MemoryError):
+        if rules.observers(codes).import_all():  # which takes some of the stack where it is done on the way
+            return _reports(tree, source, filename, settings, codes, project, recording, revealed)
         return Problem(filename, TOO_DEEP)
     except Exception as error:  # noqa: BLE001 (one file must not end the run)
         rule = rules.raising(error)

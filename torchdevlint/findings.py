@@ -28,9 +28,8 @@ def judged(facts: Iterable[Fact], filename: str, codes: frozenset[str]) -> Repor
     """The reports on what lies in the file itself, by code, and a problem for each rule that raised."""
     reports: list[tuple[str, Report]] = []
     problems: dict[str, Problem] = {}
-    subscribers = rules.by_fact(codes)
     for fact in facts:
-        for rule in subscribers.get(type(fact), ()):
+        for rule in rules.subscribers(codes, type(fact)):
             try:
                 found = (_of_fact(each, fact) for each in rule.check(fact) if not each.span.file)
                 reports += [(rule.code, each) for each in found]

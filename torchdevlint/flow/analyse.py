@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from torchdevlint.config import Settings
@@ -14,7 +14,7 @@ from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.flow.kinds.construction import is_built_by_base, is_part_of_init
 from torchdevlint.flow.kinds.parameters import symbolic_parameters
 from torchdevlint.flow.knowledge import libraries, torch_api
-from torchdevlint.flow.observers import NOBODY, Observers, observers_of
+from torchdevlint.flow.observers import Observers
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.at_home import Home
 from torchdevlint.flow.programs.callers import Callers, Given
@@ -55,14 +55,14 @@ def analyse(
     tree: ast.Module,
     source: Source,
     settings: Settings,
-    wanted: frozenset[type[Fact]] | None = None,
+    wanted: frozenset[str] | None = None,
     project: Project | None = None,
     observers: Observers | None = None,
     recording: Recording | None = None,
 ) -> list[Fact]:
     """The facts of one file, in source order, whose `source` has its tree set.
 
-    Facts that are not among the `wanted` kinds may be missing; without it, all are there. Without `project` the file is
+    Facts of kinds whose names are not `wanted` may be missing; without it, all are there. Without `project` the file is
     looked at alone, and without `observers` only the checks of the inference look on. A `recording` remembers what the
     run held each expression to be.
 
@@ -70,15 +70,15 @@ def analyse(
     seen too. What is entered first is what gives a finding its context: forward before other methods before functions,
     and callers before what they call, so that it is known what a parameter gets.
     """
-    kinds = frozenset(all_facts().values()) if wanted is None else wanted
+    kinds = frozenset(all_facts()) if wanted is None else wanted
     callers = Callers(tree, project, partial(_calls_in, settings=settings))
-    looking = observers_of(()) if observers is None else observers
+    looking = Observers() if observers is None else observers
     application = Application(tree, source.text, project, callers)
     home = Home(tree, project, callers, application)
 
     def found(default_changed: bool) -> list[Fact]:
         table = TRANSFERS if recording is None else recording.of(tree, TRANSFERS)
-        machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.events, kinds, project)
+        machine = Machine(tree, source, settings, table, execute, _enter, call_value, looking.of, kinds, project)
         machine.default_changed = default_changed
         _run(machine)
         machine.emit(FileEnded(machine))
@@ -104,8 +104,8 @@ def _rests_on_the_default(fact: Fact) -> bool:
 
 def _calls_in(module: ModuleFile, project: Project, name: str, settings: Settings) -> Given:
     """What the calls in another file of the project give to parameters, on the ways to what goes by `name`."""
-    tree, source, nothing = module.tree, module.source, frozenset[type[Fact]]()
-    machine = Machine(tree, source, settings, TRANSFERS, execute, _enter, call_value, NOBODY.events, nothing, project)
+    tree, source = module.tree, module.source
+    machine = Machine(tree, source, settings, TRANSFERS, execute, _enter, call_value, _nobody, frozenset(), project)
     machine.looked_at.update(functions_apart_from(module.tree, name))
     _run(machine)
     given: Given = {}
@@ -120,6 +120,11 @@ def _calls_in(module: ModuleFile, project: Project, name: str, settings: Setting
             given[file.path, function.lineno, name] = found if (function, name) in called else (True, True)  # type: ignore[attr-defined]
     _let_go(machine)
     return given
+
+
+def _nobody(_kind: type) -> tuple[Callable[..., None], ...]:
+    """Who looks on where nothing is to be found."""
+    return ()
 
 
 def _of_transforms_elsewhere(machine: Machine) -> Iterator[Parameter]:

@@ -6,71 +6,114 @@ public names of library functions and classes to what is called with each call o
 ``METHODS`` from names of methods to what is called with the receiver, before the call has any effect. All of them are
 asked in the order of the modules' names, for every alternative that a name or receiver stands for, on every path.
 ``SETTLE`` is called with each fact that stands when all of the file was run, and gives it with what is known only then.
+
+The keys of these tables are in `torchdevlint.index`, so that a module is imported when the first thing happens that it
+looks on at.
 """
 
 from __future__ import annotations
 
-import pkgutil
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from msgspec import Struct
 
+from torchdevlint import index
 from torchdevlint.flow import checks
 from torchdevlint.flow.events import LibraryReturned, MethodCalled
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.machine import Machine
 
-Table = dict[Any, tuple[Callable[..., None], ...]]
+TABLES = ("EVENTS", "FUNCTIONS", "METHODS")
+SETTLE = "SETTLE"
+Observer = Callable[..., Any]
 
 
-class Observers(Struct, frozen=True):
+class Looking(Struct, frozen=True):
+    """The dotted name of a module, and the keys of its tables, by the name of each table."""
+
+    module: str
+    tables: Mapping[str, tuple[str, ...]]
+
+
+def told_by(module: ModuleType) -> Looking:
+    """What a module that was imported looks on at. Kinds of events go by their names."""
+    tables = {table: tuple(map(_key, getattr(module, table))) for table in TABLES if getattr(module, table, None)}
+    if hasattr(module, SETTLE):
+        tables[SETTLE] = ("every",)
+    return Looking(module.__name__, tables)
+
+
+def told_by_index(module: str, entry: Mapping[str, str]) -> Looking:
+    """What the index has of a module."""
+    return Looking(module, {table: tuple(entry[table].split()) for table in (*TABLES, SETTLE) if table in entry})
+
+
+class Observers:
     """Who is told of which events, and who says the last word on a fact."""
 
-    events: Table = {}
-    settling: tuple[Callable[[Machine, Fact], Fact], ...] = ()
+    def __init__(self, others: Iterable[Looking] = (), with_checks: bool = True) -> None:
+        """The checks of the inference, and `others`."""
+        own = (told_by_index(f"{checks.__name__}.{name}", each) for name, each in index.CHECKS.items())
+        looking = sorted((*(own if with_checks else ()), *others), key=lambda each: each.module.rpartition(".")[2])
+        self._modules: dict[tuple[str, str], list[str]] = {}
+        """The modules that have a key in a table."""
+        for each in looking:
+            for table, keys in each.tables.items():
+                for key in keys:
+                    self._modules.setdefault((table, key), []).append(each.module)
+        self._of_events: dict[type, tuple[Observer, ...]] = {}
+        self._of_functions: dict[str, tuple[Observer, ...]] = {}
+        self._of_methods: dict[str, tuple[Observer, ...]] = {}
+
+    def of(self, kind: type) -> tuple[Observer, ...]:
+        """What is called with each event of a kind."""
+        known = self._of_events.get(kind)
+        if known is None:
+            known = self._found("EVENTS", kind)
+            if kind is LibraryReturned:
+                known = (*known, self._note_function)
+            elif kind is MethodCalled:
+                known = (*known, self._note_method)
+            self._of_events[kind] = known
+        return known
 
     def settled(self, machine: Machine, fact: Fact) -> Fact:
         """The fact with what is known of it at the end of a file."""
-        for settle in self.settling:
-            fact = settle(machine, fact)
+        for name in self._modules.get((SETTLE, "every"), ()):
+            fact = import_module(name).SETTLE(machine, fact)
         return fact
 
+    def import_all(self) -> bool:
+        """Import all who look on; whether any of them had not been imported."""
+        missing = {name for names in self._modules.values() for name in names} - sys.modules.keys()
+        for name in sorted(missing):
+            import_module(name)
+        return bool(missing)
 
-NOBODY = Observers()
-
-
-def observers_of(modules: Iterable[ModuleType]) -> Observers:
-    """The checks of the inference, and these modules."""
-    looking = sorted((*_checks(), *modules), key=lambda module: module.__name__.rpartition(".")[2])
-    functions, methods = _joined(looking, "FUNCTIONS"), _joined(looking, "METHODS")
-
-    def note_function(event: LibraryReturned) -> None:
-        for observe in functions.get(event.name, ()):
+    def _note_function(self, event: LibraryReturned) -> None:
+        found = self._of_functions.get(event.name)
+        if found is None:
+            found = self._of_functions[event.name] = self._found("FUNCTIONS", event.name)
+        for observe in found:
             observe(event.frame, event.state, event.node, event.name, event.arguments, event.result)
 
-    def note_method(event: MethodCalled) -> None:
-        for observe in methods.get(event.node.func.attr, ()):  # type: ignore[attr-defined]
+    def _note_method(self, event: MethodCalled) -> None:
+        name = event.node.func.attr  # type: ignore[attr-defined]
+        found = self._of_methods.get(name)
+        if found is None:
+            found = self._of_methods[name] = self._found("METHODS", name)
+        for observe in found:
             observe(event.frame, event.state, event.node, event.receiver, event.arguments)
 
-    events = _joined(looking, "EVENTS")
-    for kind, note in ((LibraryReturned, note_function), (MethodCalled, note_method)):
-        events[kind] = (*events.get(kind, ()), note)
-    return Observers(events, tuple(each.SETTLE for each in looking if hasattr(each, "SETTLE")))
+    def _found(self, table: str, key: Any) -> tuple[Observer, ...]:
+        """What the tables of this name have for a key, in the order of the modules' names."""
+        modules = map(import_module, self._modules.get((table, _key(key)), ()))
+        return tuple(getattr(module, table)[key] for module in modules)
 
 
-@cache
-def _checks() -> tuple[ModuleType, ...]:
-    names = sorted(each.name for each in pkgutil.iter_modules(checks.__path__))
-    return tuple(import_module(f"{checks.__name__}.{name}") for name in names)
-
-
-def _joined(looking: Sequence[ModuleType], attribute: str) -> Table:
-    table: Table = {}
-    for module in looking:
-        for key, observe in getattr(module, attribute, {}).items():
-            table[key] = (*table.get(key, ()), observe)
-    return table
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else key.__name__

@@ -13,7 +13,8 @@ A rule module consists of a docstring with the headings of `HEADINGS`, and of
 A rule that nobody else's facts serve looks on for itself: it defines the fact, and the tables of
 `torchdevlint.flow.observers` (``EVENTS``, ``FUNCTIONS``, ``METHODS``) by which it records it.
 
-Code and name come from the file name, so they are written once.
+Code and name come from the file name, so they are written once. What a run has to know of a rule before anything
+happens that concerns it is in `torchdevlint.index` as well, so that most rules are not imported.
 
 Rules of other people (`torchdevlint.rule_packages`) are modules of the same form, with a prefix of their own in the
 place of ``tdl``. One of them may also have ``WORDS``, of which a file has to say one to be of interest to it, besides
@@ -30,9 +31,18 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from torchdevlint import index
 from torchdevlint.model import Problem
 from torchdevlint.rule_packages import OWN_PREFIX, RulePackage, installed
-from torchdevlint.rules.modules import homes, identity_of, rule_of
+from torchdevlint.rules.modules import (
+    Home,
+    facts_in_index,
+    home_in_index,
+    homes,
+    identity_in_index,
+    identity_of,
+    rule_of,
+)
 from torchdevlint.rules.record import DOCS_URL, EXECUTIONS, HEADINGS, OURS, RAISED, Identity, Rule
 
 if TYPE_CHECKING:
@@ -48,7 +58,6 @@ __all__ = [
     "Rule",
     "all_rules",
     "by_code",
-    "by_fact",
     "facts_of",
     "find",
     "identified",
@@ -56,6 +65,7 @@ __all__ = [
     "observers",
     "prefixes",
     "raising",
+    "subscribers",
     "unusable",
     "usable",
     "words",
@@ -74,22 +84,13 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 @cache
-def _of_codes(codes: frozenset[str]) -> tuple[Rule, ...]:
-    """Those of the rules `codes` that can be used, sorted by code; what else is ours is not imported for them."""
-    ours = (rule_of(home) for home in homes(OURS) if home.code in codes)
-    others = (rule for package in installed() for rule in _loaded(package)[0] if rule.code in codes)
-    return tuple(sorted(chain(ours, others), key=lambda rule: rule.code))
-
-
-@cache
 def identities() -> tuple[Identity, ...]:
-    """What every rule is called, sorted by code, read from the text of its module where that is at hand.
+    """What every rule is called, sorted by code; no rule of ours is imported for it.
 
-    A run in which nothing has changed needs no more, and is over in the time that importing the rules would take.
     Rules of others are among them that turn out to be unusable. Raises ConfigError as `all_rules` does.
     """
-    found = chain.from_iterable(map(_identities, (OURS, *installed())))
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    ours = map(identity_in_index, _ours().values())
+    return tuple(sorted(chain(ours, *map(_identities, installed())), key=lambda rule: rule.code))
 
 
 def unusable() -> tuple[Problem, ...]:
@@ -146,10 +147,26 @@ def _described(error: BaseException) -> str:
 
 
 def _identities(package: RulePackage) -> Iterable[Identity]:
+    """What the rules of a package of other people are called, from the text of its modules where that is at hand."""
     try:
         return [identity_of(home) for home in homes(package)]
     except (OSError, ValueError):
-        return map(rule_of, homes(OURS)) if package is OURS else _loaded(package)[0]
+        return _loaded(package)[0]
+
+
+@cache
+def _ours() -> dict[str, Home]:
+    """Where our rules are written, by code."""
+    return {home.code: home for home in map(home_in_index, index.RULES)}
+
+
+@cache
+def _rule(code: str) -> Rule | None:
+    """The rule with a code, if it can be used; none of ours but that one is imported for it."""
+    home = _ours().get(code)
+    if home is not None:
+        return rule_of(home)
+    return next((rule for package in installed() for rule in _loaded(package)[0] if rule.code == code), None)
 
 
 @cache
@@ -164,27 +181,35 @@ def by_code() -> dict[str, Rule]:
 
 
 @cache
-def by_fact(codes: frozenset[str]) -> dict[type, tuple[Rule, ...]]:
-    """Those of the rules `codes` that subscribe to each type of fact, in order of their codes."""
-    table: dict[type, list[Rule]] = {}
-    for rule in _of_codes(codes):
-        for fact in rule.facts:
-            table.setdefault(fact, []).append(rule)
-    return {fact: tuple(rules) for fact, rules in table.items()}
+def subscribers(codes: frozenset[str], kind: type) -> tuple[Rule, ...]:
+    """Those of the rules `codes` that subscribe to a kind of facts, in order of their codes."""
+    told = (_rule(code) for code, facts in _facts(codes).items() if kind.__name__ in facts)
+    return tuple(rule for rule in told if rule is not None and kind in rule.facts)
 
 
 @cache
-def facts_of(codes: frozenset[str]) -> frozenset[type]:
-    """What the rules with these codes subscribe to."""
-    return frozenset(fact for rule in _of_codes(codes) for fact in rule.facts)
+def facts_of(codes: frozenset[str]) -> frozenset[str]:
+    """The names of what the rules with these codes subscribe to."""
+    return frozenset(chain.from_iterable(_facts(codes).values()))
+
+
+@cache
+def _facts(codes: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """The names of the facts that each of the rules subscribes to, by code."""
+    found = {code: facts_in_index(home) for code, home in _ours().items() if code in codes}
+    others = (rule for package in installed() for rule in _loaded(package)[0] if rule.code in codes)
+    found.update((rule.code, tuple(fact.__name__ for fact in rule.facts)) for rule in others)
+    return dict(sorted(found.items()))
 
 
 @cache
 def observers(codes: frozenset[str]) -> Observers:
     """Who looks on at the run of a file for the rules with these codes: all checks, and those of the rules that do."""
-    from torchdevlint.flow.observers import observers_of
+    from torchdevlint.flow.observers import Observers, told_by, told_by_index
 
-    return observers_of(sys.modules[rule.module] for rule in _of_codes(codes))
+    ours = (told_by_index(home.path, index.RULES[home.module]) for code, home in _ours().items() if code in codes)
+    others = (rule for package in installed() for rule in _loaded(package)[0] if rule.code in codes)
+    return Observers((*ours, *(told_by(sys.modules[rule.module]) for rule in others)))
 
 
 def raising(error: BaseException) -> Identity | None:

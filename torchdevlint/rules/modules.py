@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 import types
 import typing
@@ -13,12 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from torchdevlint import index
 from torchdevlint.config import ConfigError
 from torchdevlint.files import content
 from torchdevlint.model import Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rule_packages import RulePackage
-from torchdevlint.rules.record import EXECUTIONS, Identity, Rule
+from torchdevlint.rules.record import EXECUTIONS, OURS, Identity, Rule
 
 _FILE = regex(r"([a-z]+)(\d{3})_(\w+)$")
 _SEVERITY = regex(r"\nSEVERITY = Severity\.(\w+)$", re.MULTILINE)
@@ -40,28 +40,54 @@ class Home(Struct, frozen=True):
         return f"{self.package.module}.{self.module}"
 
 
+def _home(package: RulePackage, module: str) -> Home | None:
+    """None for a module that is not named as a rule is. Raises ConfigError for a code of another prefix."""
+    match = _FILE.match(module)
+    if match is None:
+        return None
+    prefix, number, words = match.groups()
+    if prefix != package.prefix.lower():
+        raise ConfigError(
+            f"{package.described} has a module `{module}`, but the codes of its rules begin with `{package.prefix}`"
+        )
+    return Home(package, module, f"{package.prefix}{number}", words.replace("_", "-"))
+
+
 @cache
 def homes(package: RulePackage) -> tuple[Home, ...]:
     """The rules of a package, in order.
 
     Raises ConfigError for a code of another prefix than that of the package, and for one that two modules have.
     """
+    import pkgutil
+
     found: dict[str, Home] = {}
     for module in sorted(info.name for info in pkgutil.iter_modules(package.folders)):
-        match = _FILE.match(module)
-        if match is None:
+        home = _home(package, module)
+        if home is None:
             continue
-        prefix, number, words = match.groups()
-        if prefix != package.prefix.lower():
-            raise ConfigError(
-                f"{package.described} has a module `{module}`, but the codes of its rules begin with `{package.prefix}`"
-            )
-        home = Home(package, module, f"{package.prefix}{number}", words.replace("_", "-"))
         if home.code in found:
             both = f"`{found[home.code].module}` and `{module}`"
             raise ConfigError(f"{package.described} has two rules of the code {home.code}: {both}")
         found[home.code] = home
     return tuple(found.values())
+
+
+def home_in_index(module: str) -> Home:
+    """Where one of our rules is written. Its name is taken apart by hand, since a pattern would have to be compiled."""
+    code, _, words = module.partition("_")
+    return Home(OURS, module, code.upper(), words.replace("_", "-"))
+
+
+def identity_in_index(home: Home) -> Identity:
+    """What one of our rules is called."""
+    entry = index.RULES[home.module]
+    return Identity(home.code, home.name, Severity[entry["SEVERITY"]], preview="PREVIEW" in entry)
+
+
+def facts_in_index(home: Home) -> tuple[str, ...]:
+    """The names of the facts that one of our rules subscribes to."""
+    return tuple(index.RULES[home.module]["FACTS"].split())
 
 
 def identity_of(home: Home) -> Identity:

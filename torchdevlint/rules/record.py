@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -86,9 +85,11 @@ class Rule(Identity, frozen=True, dict=True):
 
         So does PyTorch say it, and so people search for it.
         """
+        from inspect import cleandoc  # which takes as long to import as a hundred rules to be told of
+
         lines: list[str] = []
         quoting = False
-        for line in inspect.cleandoc(self.docstring).splitlines():
+        for line in cleandoc(self.docstring).splitlines():
             text = line.removeprefix("    ")
             indented = text != line and not text.startswith(" ")
             if quoting and indented and not RAISED.match(text):

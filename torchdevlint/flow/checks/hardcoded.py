@@ -37,7 +37,7 @@ Named = tuple[ast.AST, str, int | None, str]
 
 
 def concerns(machine: Machine) -> bool:
-    return NamedCuda in machine.wanted
+    return NamedCuda.__name__ in machine.wanted
 
 
 @once_a_node

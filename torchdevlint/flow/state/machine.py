@@ -117,19 +117,20 @@ class Machine:
         execute: Callable[[Frame, list[ast.stmt], State], None],
         enter: Callable[[Machine, Func, Entry], None],
         call_value: Callable[..., Value],
-        observers: Mapping[type, tuple[Callable[..., None], ...]],
-        wanted: frozenset[type[Fact]],
+        looking_on: Callable[[type], tuple[Callable[..., None], ...]],
+        wanted: frozenset[str],
         project: Project | None = None,
     ) -> None:
         self.wanted = wanted
-        """The kinds of facts that somebody reads."""
+        """The names of the kinds of facts that somebody reads."""
         self.tree = tree
         self.settings = settings
         self.transfers = transfers
         self.execute = execute
         self.enter = enter
         self.call_value = call_value
-        self._observers = dict(observers)
+        self._looking_on = looking_on
+        self._observers: dict[type, tuple[Callable[..., None], ...]] = {}
         self._memories: dict[type, Any] = {}
         self.globals: dict[str, Value] = {}
         self.others = OtherFiles(self, project) if project is not None else None
@@ -188,12 +189,17 @@ class Machine:
 
     def emit(self, event: object) -> None:
         """Tell those who look on at events of this kind that something happens (see `torchdevlint.flow.events`)."""
-        for observe in self._observers.get(type(event), ()):
+        observers = self._observers.get(type(event))
+        if observers is None:
+            observers = self._observers[type(event)] = self._looking_on(type(event))
+        for observe in observers:
             observe(event)
 
     def observe(self, kind: type, observer: Callable[..., None]) -> None:
         """From now on, tell one more observer of events of this kind; nothing changes if it is told already."""
-        known = self._observers.get(kind, ())
+        known = self._observers.get(kind)
+        if known is None:
+            known = self._looking_on(kind)
         if observer not in known:
             self._observers[kind] = (*known, observer)
 
