@@ -16,6 +16,7 @@ from torchdevlint.flow.run.built_attributes import keep_wrapped
 from torchdevlint.flow.run.objects import keep, relocate, write_attribute
 from torchdevlint.flow.run.operations import assign_index
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.overwritten_items import stores_that_replace_all
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import DEFAULT, LOADER
 from torchdevlint.flow.state.joins import alternatives, blurred, choose, element_of, is_module, join, unpacked
@@ -185,6 +186,9 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             empty = base.closed and not base.items
             state.bind(root, Map(items, value if empty else blurred(join(base.element, value))))
         return
+    if isinstance(base, Seq) and root is not None and target in _replacing(frame):
+        state.bind(root, Seq(None, value, (value,)))
+        return
     if isinstance(base, Seq) and root is not None:
         held = base.items if base.items is not None else base.members or (base.element,)
         kept = (each for each in held if not _is_replaced(each, value))
@@ -195,6 +199,10 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
     if path is not None and not isinstance(base, Tensor):
         forget_paths(state, path)
         state.bind(path, value)
+
+
+def _replacing(frame: Frame) -> frozenset[ast.Subscript]:
+    return stores_that_replace_all(frame.function or frame.machine.reading.tree_here)
 
 
 def _is_replaced(held: Value, value: Value) -> bool:

@@ -43,7 +43,7 @@ def compare(frame: Frame, node: ast.Compare, state: State) -> Value:
     if isinstance(symbol, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(symbol, ast.IsNot))
     if isinstance(left, Dev) or isinstance(right, Dev):
-        return device_test(left, right, isinstance(symbol, (ast.NotEq, ast.NotIn)))
+        return device_test(_of_accelerator(left), _of_accelerator(right), isinstance(symbol, (ast.NotEq, ast.NotIn)))
     if isinstance(symbol, (ast.In, ast.NotIn)):
         return _membership(left, right, isinstance(symbol, ast.NotIn))
     if isinstance(left, (Tensor, Choice)) or isinstance(right, (Tensor, Choice)):
@@ -111,6 +111,15 @@ def device_test(one: Value, other: Value, negated: bool) -> Value:
     if name == "cpu":
         return Guard(negated)
     return Guard(not negated) if name.startswith(("cuda", "gpu")) else UNKNOWN
+
+
+def _of_accelerator(value: Value) -> Value:
+    """Any of several devices that are no literal of the CPU: a test for the CPU has the same outcome for each."""
+    if not isinstance(value, Choice):
+        return value
+    devices = [each for _, each in value.alternatives if isinstance(each, Dev)]
+    left = [each for each in devices if not on_cpu(each.device)]
+    return left[0] if left and len(devices) == len(value.alternatives) else value
 
 
 def _identity(left: Value, right: Value, negated: bool) -> Value:

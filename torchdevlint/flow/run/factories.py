@@ -10,7 +10,8 @@ from torchdevlint.flow.kinds.converted import is_listed
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run.arguments import as_device, is_tagged_choice
 from torchdevlint.flow.run.operations import created
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.assigned import assignments_by_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
@@ -240,6 +241,18 @@ def _is_used_as_tensor(frame: Frame, node: ast.expr) -> bool:
     return uses is not None and uses.is_tensor
 
 
+def _may_be_tensor(frame: Frame, state: State, node: ast.expr) -> bool:
+    """Whether an argument is used as a tensor, or was taken out by a tensor of an accelerator, as no array can be."""
+    scope = frame.function or frame.machine.tree
+    path = dotted_path(node)
+    bound = assignments_by_path(scope).get(path, ()) if path is not None else ()
+    taken = [each for each in (node, *(each.value for each in bound)) if isinstance(each, ast.Subscript)]
+    places = [each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice] for each in taken]
+    held = (frame.evaluate(each, state) for parts in places for each in parts if isinstance(each, ast.Name))
+    picked = any(isinstance(each, Tensor) and each.device != DEFAULT and not on_cpu(each.device) for each in held)
+    return picked or _is_used_as_tensor(frame, node)
+
+
 def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments) -> Value:
     """``torch.FloatTensor(..)``: always on the CPU; `Tensor(tensor)` is an alias of a CPU tensor.
 
@@ -256,7 +269,8 @@ def _make_legacy(frame: Frame, state: State, node: ast.Call, name: str, argument
     if len(values) == 1 and isinstance(values[0], (Tensor, Choice)):
         return values[0] if isinstance(values[0], Tensor) else UNKNOWN
     if len(values) == 1 and isinstance(values[0], Unknown):
-        if name == "torch.Tensor" and _is_used_as_tensor(frame, arguments.positional[0][0]):
+        given = arguments.positional[0][0] if arguments.positional else None
+        if name == "torch.Tensor" and given is not None and _may_be_tensor(frame, state, given):
             return Tensor(TOP)
         return created(frame, state, node, name, AT_LEAST_1, DEFAULT)
     ndim = len(values) if values and all(is_number(value) for value in values) else AT_LEAST_1

@@ -19,7 +19,13 @@ from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
-from torchdevlint.flow.scope.followed_devices import brought_beside, followed_in, is_detached, root_of
+from torchdevlint.flow.scope.followed_devices import (
+    brought_beside,
+    followed_in,
+    is_detached,
+    is_followed_beside,
+    root_of,
+)
 from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, positional_names
 from torchdevlint.flow.scope.uses import Uses, asked_in, bindings_in, uses_in
 from torchdevlint.flow.state.arguments import Arguments
@@ -255,7 +261,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
         _note_detached(frame, state, node, callee.value)
         return UNKNOWN
     if name == "numpy" and isinstance(callee.value, ast.Name) and frame.function is not None:
-        followed, read = callee.value.id in followed_in(frame.function), callee.value
+        followed, read = is_followed_beside(frame.function, callee.value), callee.value
         given = Tensor(Device(Origin.ARGUMENT, read.id), None, (), (Step("read as a tensor", read),))
         if followed or _is_as_given(frame, frame.function, read):
             frame.machine.emit(ReadByHost(frame, state, node, (read, given), given=not followed))

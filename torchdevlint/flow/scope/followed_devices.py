@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, is_dtype_name, last_name
-from torchdevlint.flow.scope.uses import Scope
+from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
 
@@ -24,21 +24,31 @@ def followed_in(function: Scope) -> frozenset[str]:
         *(each.test for each in nodes_in(function, ast.IfExp)),
     ]
     asks = asks or any(each.attr == "device" for test in tests for each in nodes_in(test, ast.Attribute))
-    return frozenset() if asks else frozenset(_followed(function))
+    return frozenset() if asks else frozenset(name for name, _ in _followed(function))
 
 
-def _followed(function: Scope) -> Iterator[str]:
+def is_followed_beside(function: Scope, read: ast.Name) -> bool:
+    """Whether the device of what a name stands for at a place is followed in another line, before it is bound anew."""
+    if read.id not in followed_in(function):
+        return False
+    bound = [line for line, is_bound, _ in bindings_in(function).get(read.id, ()) if is_bound]
+    lines = (sorted((line, read.lineno)) for name, line in _followed(function) if name == read.id)
+    return any(not any(first <= line < last for line in bound) for first, last in lines)
+
+
+def _followed(function: Scope) -> Iterator[tuple[str, int]]:
+    """Names, and in which lines their device is taken."""
     made = {id(call.func) for call in nodes_in(function, ast.Call) if isinstance(call.func, ast.Attribute)}
     for node in nodes_in(function, ast.Attribute):
         read = node.attr == "device" and id(node) not in made
         root = root_of(node.value) if read or node.attr in torch_api.NEW_METHODS else None
         if root is not None:
-            yield root
+            yield root, node.lineno
     for call in nodes_in(function, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "type_as" and call.args:
             root = root_of(call.args[0])
             if root is not None:
-                yield root
+                yield root, call.lineno
 
 
 def root_of(node: ast.AST) -> str | None:

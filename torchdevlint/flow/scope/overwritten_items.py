@@ -1,0 +1,61 @@
+"""Lists whose items a loop all replaces: ``kept = [zero] * n``, then ``for i in range(n): kept[i] = ..``.
+
+What such a list was made with is a placeholder, which nothing reads once the loop has ended.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+
+_LEAVING = (ast.Break, ast.Continue, ast.Return)
+
+
+@once_a_node
+def stores_that_replace_all(scope: ast.AST) -> frozenset[ast.Subscript]:
+    """The targets ``kept[i]`` of a function or module that each round of a counting loop comes by.
+
+    A loop that does not begin at 0 leaves items out, unless another statement stores some beforehand.
+    """
+    stores = [
+        target for node in assignments_in(scope) for target in node.targets if isinstance(target, ast.Subscript)
+    ]
+    found = set()
+    for loop in nodes_in(scope, ast.For):
+        counter, from_zero = _counted(loop)
+        if counter is None or any(isinstance(each, _LEAVING) for each in inside(loop)):
+            continue
+        for target in _stored_each_round(loop, counter):
+            path = dotted_path(target.value)
+            others = (each for each in stores if each is not target and dotted_path(each.value) == path)
+            if path is not None and (from_zero or any(True for _ in others)):
+                found.add(target)
+    return frozenset(found)
+
+
+def _counted(loop: ast.For) -> tuple[str | None, bool]:
+    """`i` of ``for i in range(..)`` and ``for i, x in enumerate(..)``, and whether it counts from 0."""
+    call, target = loop.iter, loop.target
+    if not isinstance(call, ast.Call) or not call.args or call.keywords:
+        return None, False
+    name, from_zero = dotted_path(call.func), len(call.args) == 1
+    if name == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    elif name != "range":
+        return None, False
+    start = call.args[0]
+    from_zero = from_zero or (name == "range" and isinstance(start, ast.Constant) and start.value == 0)
+    return (target.id if isinstance(target, ast.Name) else None), from_zero
+
+
+def _stored_each_round(loop: ast.For, counter: str) -> list[ast.Subscript]:
+    statements = (each for each in loop.body if isinstance(each, ast.Assign))
+    targets = (target for each in statements for target in each.targets)
+    found = (each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target]))
+    return [
+        each
+        for each in found
+        if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Name) and each.slice.id == counter
+    ]
