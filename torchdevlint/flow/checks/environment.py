@@ -13,7 +13,7 @@ from torchdevlint.flow.events import Augmented, Entered, ItemAssigned, Placed
 from torchdevlint.flow.facts.devices import LateVisibleDevices, MalformedVisibleDevices
 from torchdevlint.flow.kinds.options import as_parsed
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number
@@ -21,7 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State, Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
 from torchdevlint.model import Span
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in
 
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _COUNT = "torch.cuda.device_count"
@@ -257,9 +257,27 @@ def _late(frame: Frame, cause: Touch, node: ast.AST) -> None:
 
 
 def _starts_processes(frame: Frame, node: ast.AST) -> bool:
-    """Whether processes are started after `node` in the same scope: they read the variable anew."""
-    scope = frame.function or frame.machine.tree
-    return scope is not None and _last_start(scope) > getattr(node, "lineno", 0)
+    """Whether processes are started after `node`, or after a call that comes to it: they read the variable anew."""
+    scope, tree = frame.function or frame.machine.tree, frame.machine.tree
+    return scope is not None and _starts_after(tree, scope, getattr(node, "lineno", 0), _MOST_CALLERS)
+
+
+def _starts_after(tree: ast.Module, scope: ast.AST, line: int, hops: int) -> bool:
+    if _last_start(scope) > line:
+        return True
+    if not hops or not isinstance(scope, _FUNCTIONS):
+        return False
+    callers = (tree, *(each for kind in _FUNCTIONS for each in nodes_in(tree, kind)))
+    return any(
+        _starts_after(tree, caller, call.lineno - 1, hops - 1)
+        for caller in callers
+        for call in own_nodes_in(caller, ast.Call)
+        if caller is not scope and last_name(call.func) == scope.name
+    )
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_CALLERS = 3
 
 
 @once_a_node

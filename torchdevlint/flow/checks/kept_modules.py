@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.checks.file_names import Scopes
 from torchdevlint.flow.checks.saved_names import before, values_in
 from torchdevlint.flow.scope.names import dotted_path, last_name
-from torchdevlint.source.nodes import assignments_in, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignment_of, assignments_in, is_inside, nodes_in, once_a_node
 
 _OF_MODULES = frozenset(
     "state_dict load_state_dict parameters named_parameters modules children train eval zero_grad apply".split()
@@ -49,6 +49,42 @@ def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
         if any(last_name(each.func) not in _KEEPS_PLACE for each in calls) or _is_handed_on(statement, path):
             return False
     return False
+
+
+def has_items_of_cpu(scope: ast.AST, node: ast.Name) -> bool:
+    """Whether a loop before brings each item of a dict to the CPU: ``for k in state: state[k] = state[k].cpu()``."""
+    for statement in before(scope, node):
+        if isinstance(statement, ast.For) and _dict_of(statement.iter) == node.id:
+            puts = (each for each in map(assignment_of, statement.body) if each is not None)
+            return any(_is_item(put.targets[0], node.id, statement.target) and _says_cpu(put.value) for put in puts)
+        if any(each.id == node.id and not isinstance(each.ctx, ast.Load) for each in nodes_in(statement, ast.Name)):
+            return False
+    return False
+
+
+def _dict_of(node: ast.expr) -> str | None:
+    """`state` of ``state``, ``state.items()`` and ``list(state.keys())``."""
+    while isinstance(node, ast.Call):
+        called = node.func
+        if isinstance(called, ast.Attribute) and called.attr in ("keys", "items"):
+            node = called.value
+        elif dotted_path(called) in ("list", "tuple") and len(node.args) == 1:
+            node = node.args[0]
+        else:
+            return None
+    return dotted_path(node)
+
+
+def _is_item(target: ast.expr, name: str, counted: ast.expr) -> bool:
+    """Whether it is ``name[key]``, where `key` is what a loop goes over, or the first part of that."""
+    key = counted.elts[0] if isinstance(counted, ast.Tuple) and counted.elts else counted
+    if not isinstance(target, ast.Subscript) or dotted_path(target.value) != name:
+        return False
+    return isinstance(key, ast.Name) and dotted_path(target.slice) == key.id
+
+
+def _says_cpu(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and says_cpu(node)
 
 
 def is_bare_module(tree: ast.Module, node: ast.expr) -> bool:

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from torchdevlint.flow.checks.file_names import Place, Scopes, scopes_of
-from torchdevlint.flow.checks.kept_modules import is_bare_module, is_cpu, is_kept, is_sent_to_cpu, says_cpu
+from torchdevlint.flow.checks.kept_modules import (
+    has_items_of_cpu,
+    is_bare_module,
+    is_cpu,
+    is_kept,
+    is_sent_to_cpu,
+    says_cpu,
+)
 from torchdevlint.flow.checks.loaded_options import is_parser
 from torchdevlint.flow.checks.saved_names import (
     WITH_ARGUMENTS,
@@ -108,6 +115,8 @@ class _Judge(Struct):
         name = node.id
         if name in bound_from_within(self.tree):
             return False
+        if has_items_of_cpu(scopes[0], node):
+            return True
         for place, scope in enumerate(scopes):
             if isinstance(scope, WITH_ARGUMENTS) and name in argument_names(scope):
                 return False

@@ -10,7 +10,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Library, Value
+from torchdevlint.flow.state.values import Library, Obj, Value
 from torchdevlint.source.nodes import inside, nodes_in
 
 
@@ -22,6 +22,8 @@ def wrapped_on_some_paths(frame: Frame, state: State, model: ast.expr, made_at: 
     if path.startswith("self.") and path not in state.paths and _runs_around_wrap(frame, path.removeprefix("self.")):
         return None
     if path.startswith("self.") and _is_bound_again(frame, path, made_at):
+        return None
+    if isinstance(model, ast.Attribute) and _is_unwrapped(frame.evaluate(model.value, state), model.attr):
         return None
     seen = state.copy()
     seen.conditions = ()
@@ -61,6 +63,21 @@ def _is_bound_again(frame: Frame, path: str, made_at: ast.AST) -> bool:
     if nearest is None or made_at in nodes_in(nearest, ast.Call):
         return False
     return any(path not in map(dotted_path, inside(each)) for each in values_by_path(nearest).get(path, ()))
+
+
+def _is_unwrapped(owner: Value, name: str) -> bool:
+    """Whether a class keeps the model inside again: ``self.net = self.net.to(d).module``."""
+    path, classes = f"self.{name}", owner.info.mro if isinstance(owner, Obj) else ()
+    kept = (each for one in classes for each in values_by_path(one.node).get(path, ()))
+    held = (each.value for each in kept if isinstance(each, ast.Attribute) and each.attr == "module")
+    return any(_holder(each) == path for each in held)
+
+
+def _holder(node: ast.expr) -> str | None:
+    """`self.net` of ``self.net.to(d)``, and of itself."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return dotted_path(node)
 
 
 def _is_in_order(frame: Frame, attribute: str) -> bool:

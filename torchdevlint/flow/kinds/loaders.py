@@ -35,6 +35,7 @@ from torchdevlint.flow.state.values import (
     Unknown,
     Value,
 )
+from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, dropped_by, inside, is_inside, nodes_in, once_a_node
 
 _LOADER_CLASSES = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
@@ -269,14 +270,31 @@ def is_input(frame: Frame, node: ast.expr, value: Value) -> bool:
 def may_be_no_tensor(frame: Frame, operands: list[tuple[ast.expr, Value]], node: ast.expr, value: Value) -> bool:
     """Whether a part of a batch may be texts: only what stands before it in the call was moved, and nothing uses it.
 
-    Names and lengths of sequences go into a model beside their data, and out of a loader as they are.
+    Names and lengths of sequences go into a model beside their data, and out of a loader as they are. So does what is
+    called like a text, in a function that moves other items of that batch one by one.
     """
+    if isinstance(node, ast.Subscript):
+        return _is_called_text(node.slice) and _moves_items(frame, node.value)
     if not isinstance(node, ast.Name) or not isinstance(value, Tensor) or not value.opaque:
         return False
     before = takewhile(lambda each: each[0] is not node, operands)
     moved = any(_may_be_moved(each) for _, operand in before for _, each in alternatives(operand))
     uses = uses_in(frame.function or frame.machine.tree).get(node.id)
     return moved and (uses is None or not (uses.is_tensor or uses.attributes))
+
+
+_TEXT = regex(r"(?:.*[_.])?(?:task|text|caption|prompt|sentence|instruction|question|title|description)s?$")
+
+
+def _is_called_text(key: ast.expr) -> bool:
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and _TEXT.match(key.value.lower()) is not None
+
+
+def _moves_items(frame: Frame, batch: ast.expr) -> bool:
+    """Whether the function moves an item of a batch by its name: ``batch["image"].to(d)``."""
+    path, attributes = dotted_path(batch), nodes_in(frame.function or frame.machine.tree, ast.Attribute)
+    moved = (each.value for each in attributes if each.attr in ("to", "cuda") and isinstance(each.value, ast.Subscript))
+    return path is not None and any(dotted_path(each.value) == path for each in moved)
 
 
 def _may_be_moved(value: Value) -> bool:
