@@ -35,7 +35,7 @@ from torchdevlint.source.nodes import (
 _OF_MODULES = torch_api.MODULE_ONLY_ATTRIBUTES - {"zero_grad", "state_dict", "load_state_dict"}
 """What modules have and optimizers have not."""
 _FOR_SOMETHING_ELSE = regex(
-    r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result)_"
+    r"^(?:num|n|nr)_|devices|^(?:out|output|storage|offload|map|cpu|ema|save|load|dst|src|cache|input|host|result|gather(?:ed)?|collect)_"
 )
 """Names of devices that are not where the model and its inputs are, or of numbers of devices."""
 _KNOWN = (Origin.EXPRESSION, Origin.MODEL, Origin.ARGUMENT)
@@ -271,7 +271,7 @@ def _choices(assignments: Iterable[Assignment]) -> Iterator[Given]:
         if not isinstance(node.targets[0], ast.Name) or not _is_choice(node.value):
             continue
         name = node.targets[0].id
-        if mentions_device(name):
+        if mentions_device(name) and not _FOR_SOMETHING_ELSE.search(name):
             yield Given(name, f"`{name}` is chosen here", node.node)
 
 
@@ -285,7 +285,8 @@ def _given_by_arms(node: ast.If) -> Given | None:
     """``if ..: device = torch.device("cuda")`` with ``else: device = torch.device("cpu")``."""
     for target, value in _bound_in(node.body).items():
         other = _bound_in(node.orelse).get(target)
-        if other is not None and mentions_device(target) and _are_two_sides(value, other):
+        means_place = mentions_device(target) and not _FOR_SOMETHING_ELSE.search(target)
+        if other is not None and means_place and _are_two_sides(value, other):
             return Given(target, f"`{target}` is chosen here", node.test)
     return None
 

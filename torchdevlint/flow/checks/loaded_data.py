@@ -16,7 +16,7 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import DATASET_FILE, Ref
-from torchdevlint.source.nodes import assignments_in, inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
 
 _DATA_CLASSES = ("Dataset", "Tokenizer", "Vocab", "Vocabulary", "Corpus", "Lexicon")
 _STATE_OF_NUMBERS = ("sched", "sampler", "dataloader", "scaler")
@@ -154,7 +154,7 @@ def _is_built(scope: ast.AST, saved: ast.expr, load: ast.Call, loaded: set[str])
     if path is None:
         held = {dotted_path(each) for each in inside(saved)} & loaded
         return not held and not may_be_elsewhere(scope, saved)
-    values = [each for each in values_by_path(scope).get(path, ()) if each is not load]
+    values = [each for each in values_by_path(scope).get(path, ()) if not is_inside(load, each)]
     built = [each for each in values if path not in {dotted_path(part) for part in inside(each)}]
     return bool(built) and not any(may_be_elsewhere(scope, each) for each in values)
 

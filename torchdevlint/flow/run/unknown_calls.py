@@ -269,6 +269,7 @@ def unknown_method(frame: Frame, state: State, node: ast.Call, callee: ast.Attri
     if name.startswith("new_") and name in torch_api.NEW_METHODS:
         text = dotted_path(callee.value) or "it"
         here = dotted_path(callee.value) is not None and owner_of(frame.closure) is None
+        here = here and frame.function not in frame.machine.pipeline
         device = Device(Origin.ARGUMENT, text) if here else TOP
         return Tensor(device, None, (), (Step(f"made where `{text}` is", node),))
     return UNKNOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in
 
@@ -13,7 +13,10 @@ _GIVEN_AS = frozenset({"collate_fn", "worker_init_fn", "transform", "transforms"
 _FUNCTIONS = regex(r"(?:^|_)collate(?:$|_)")
 _CLASSES = regex(r"Collat(?:e|or|er|ion)|Dataset$|DataSet$|Sampler$|Tokenizer|FeatureExtractor")
 _BASES = regex(r"Dataset$|^Sampler$|BatchSampler$|Collator$|Tokenizer")
-_WORDS = regex(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|transform|Tokenizer|FeatureExtractor")
+_TRANSFORMS = regex(r"Transforms?$")
+_OF_BATCHES = frozenset({"kornia", "monai", "torch_geometric", "torchvision", "torchaudio"})
+"""Libraries whose transforms are used on batches of an accelerator as well."""
+_WORDS = regex(r"[Cc]ollat|DataLoader|[Dd]ata[Ss]et|Sampler|[Tt]ransform|Tokenizer|FeatureExtractor")
 
 _ADDS = frozenset({"append", "insert"})
 
@@ -53,7 +56,8 @@ def _functions(tree: ast.Module) -> Iterator[tuple[_Place, Function]]:
 
 
 def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]:
-    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each)} | set(_listed(tree))
+    classes = {each.name for each in nodes_in(tree, ast.ClassDef) if _feeds(each) or _transforms(tree, each)}
+    classes.update(_listed(tree))
     given = {
         (dotted_path(keyword.value) or "").rpartition(".")[2]
         for call in nodes_in(tree, ast.Call)
@@ -69,6 +73,20 @@ def _feeds(node: ast.ClassDef) -> bool:
     """Whether a class is a data set, a sampler or a collator, by its name or its bases."""
     bases = ((dotted_path(base) or "").rpartition(".")[2] for base in node.bases)
     return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases)
+
+
+def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:
+    """Whether a class without a `forward` is derived from what the project calls a transform."""
+    bases = [last_name(base) for base in node.bases]
+    if "forward" in {getattr(each, "name", "") for each in node.body} or "Module" in bases:
+        return False
+    theirs = {
+        name.asname or name.name
+        for each in nodes_in(tree, ast.ImportFrom)
+        for name in each.names
+        if (each.module or "").partition(".")[0] in _OF_BATCHES
+    }
+    return any(_TRANSFORMS.search(each) and each not in theirs for each in bases)
 
 
 def _listed(tree: ast.Module) -> Iterator[str]:
