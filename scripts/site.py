@@ -49,7 +49,8 @@ def between(page: str, name: str) -> str:
 
 def command_line() -> str:
     """Every command with its options, as its ``--help`` has them."""
-    from torchdevlint.cli import COMMANDS, EPILOG, cli
+    from torchdevlint.cli import COMMANDS
+    from torchdevlint.cli.commands import EPILOG, cli
     from torchdevlint.integrations.dask.__main__ import main
 
     intro = (

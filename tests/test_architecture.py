@@ -291,8 +291,8 @@ COMMANDS = {
 }
 WATCHED = ("torch", "libcst", "numpy")
 NOT_FOR_ONE_FILE = (
-    "_hashlib", "asyncio", "difflib", "email", "importlib.metadata", "logging", "multiprocessing", "rich", "shutil",
-    "socket", "subprocess", "tempfile", "xml",
+    "_hashlib", "asyncio", "click", "difflib", "email", "importlib.metadata", "logging", "multiprocessing", "rich",
+    "shutil", "socket", "subprocess", "tempfile", "xml",
 )  # fmt: skip
 """Of the standard library and of what is installed with the linter: what `check` begins without, as it takes long."""
 

@@ -20,9 +20,10 @@ from msgspec.structs import replace
 from tests.cli.test_check import BUG, lint, project
 from tests.conftest import ROOT
 from tests.report.samples import MOVE
-from torchdevlint.cli.check import check
+from torchdevlint.cli.check_command import check
 from torchdevlint.cli.conflicts import EXCLUSIVE, refuse_what_excludes_each_other
 from torchdevlint.cli.noqa import add_comments
+from torchdevlint.cli.refused import Misused
 from torchdevlint.config import ConfigError, Settings, load
 from torchdevlint.engine import check_paths
 from torchdevlint.model import Severity
@@ -121,7 +122,7 @@ def test_each_flag_that_is_listed_is_one(flag: str) -> None:
     refuse_what_excludes_each_other((), known)
     for other in EXCLUSIVE[flag]:
         assert {flag, other} <= known.keys()
-        with pytest.raises(click.UsageError, match=f"^--{flag}".replace("_", "-")):
+        with pytest.raises(Misused, match=f"^--{flag}".replace("_", "-")):
             refuse_what_excludes_each_other((), {**known, flag: True, other: True})
 
 

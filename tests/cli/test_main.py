@@ -83,7 +83,7 @@ def test_the_version_loads_next_to_nothing() -> None:
     names = loaded("--version")
     assert "click" in names
     assert not {"rich", "libcst", "torch", "pathspec", "asyncio", "concurrent.futures"} & names
-    own = {"torchdevlint", "torchdevlint.cli", "torchdevlint.garbage"}
+    own = {"torchdevlint", *(f"torchdevlint.{name}" for name in ("cli", "cli.commands", "cli.refused", "garbage"))}
     assert {name for name in names if name.startswith("torchdevlint")} == own
 
 

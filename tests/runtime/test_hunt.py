@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests import forked
 from tests.runtime.conftest import Offline
-from torchdevlint.cli import cli
+from torchdevlint.cli.commands import cli
 from torchdevlint.cli.hunt import hunt as command
 from torchdevlint.runtime.execute import described
 from torchdevlint.runtime.hunt import compare, hunter, judge, machines, modes, order, placements, script, written

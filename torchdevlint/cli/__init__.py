@@ -1,25 +1,23 @@
-"""The command line. Every command is a module of its own, imported when it is asked for."""
+"""The command line. Every command is a module of its own, imported when it is asked for.
+
+So is click, which a plain `check` does without: see `torchdevlint.cli.plain`.
+"""
 
 from __future__ import annotations
 
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-import click
-
-from torchdevlint import __version__
 from torchdevlint.garbage import THRESHOLDS
 
 COMMANDS = {
-    "check": ("torchdevlint.cli.check", "Lint files and folders (the default command)."),
+    "check": ("torchdevlint.cli.check_command", "Lint files and folders (the default command)."),
     "clean": ("torchdevlint.cli.clean", "Remove the kept results of `check`."),
     "rule": ("torchdevlint.cli.rule", "Explain a rule."),
     "config": ("torchdevlint.cli.config", "List the keys of the configuration, or explain one."),
@@ -33,38 +31,7 @@ COMMANDS = {
 }
 """Module and one-line help of each command; the module's function has the command's name."""
 
-EPILOG = "Exit codes: 0 nothing found, 1 findings, 2 the tool could not do its job (2 wins over 1)."
-
-
-class Commands(click.Group):
-    """Imports a command only to run it or to show its own help."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-@click.group(
-    cls=Commands,
-    epilog=EPILOG,
-    subcommand_metavar="[COMMAND] [PATH]...",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.version_option(__version__, prog_name="torchdevlint", message="%(prog)s %(version)s")
-def cli() -> None:
-    """Find PyTorch device-placement bugs before a GPU does.
-
-    `torchdevlint PATH...` is short for `torchdevlint check PATH...`.
-    """
+PROGRAM = "torchdevlint"
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -89,7 +56,7 @@ def script() -> NoReturn:
     if arguments[0] == "check":
         gc.set_threshold(*THRESHOLDS)  # what is imported stays, and no search for cycles has to go through it
     try:
-        main(arguments)
+        main()
     except SystemExit as end:
         if arguments[0] != "check" or not isinstance(end.code, int):
             raise
@@ -107,41 +74,63 @@ def with_default_command(arguments: list[str]) -> list[str]:
 
 
 def _refuse_misspelt_command(given: list[str]) -> None:
-    """Raises ClickException for a first word that is no path, and nearly a command."""
+    """Raises Refused for a first word that is no path, and nearly a command."""
     word = given[0] if given else ""
     if not word.isalpha() or word in COMMANDS or Path(word).exists():
         return
     from difflib import get_close_matches
 
+    from torchdevlint.cli.refused import Refused
+
     for near in get_close_matches(word.casefold(), COMMANDS, 1):
-        raise click.ClickException(f"no such file or folder: {word}; did you mean the command `{near}`?")
+        raise Refused(f"no such file or folder: {word}; did you mean the command `{near}`?")
 
 
 def _run(given: list[str]) -> int:
     arguments = with_default_command(given)
     try:
         _refuse_misspelt_command(given)
-        code = cli.main(arguments, prog_name="torchdevlint", standalone_mode=False, obj=tuple(arguments))
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    except click.ClickException as error:
-        usage = f"{error.ctx.get_usage()}\n" if isinstance(error, click.UsageError) and error.ctx else ""
-        _complain(usage, error.format_message())
-        return 2
-    except (KeyboardInterrupt, click.Abort):
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # another one ends the process at once
+        return _answered(arguments)
+    except KeyboardInterrupt:
+        _default_interrupt()  # another one ends the process at once
         _say("interrupted")
         return 130
     except Exception as error:  # noqa: BLE001 (the last resort: users get one line, and where to look)
-        _complain("", _described(error))
+        _complain(*_described(error, arguments[0]))
         return 2
-    return code if isinstance(code, int) else 0
+
+
+def _answered(arguments: list[str]) -> int:
+    """The exit code of a command. Raises Refused, KeyboardInterrupt, and whatever it has not foreseen."""
+    if arguments[0] == "check":
+        from torchdevlint.cli.plain import plainly
+
+        plain = plainly(arguments[1:])
+        if plain is not None:
+            from torchdevlint.cli.check import checked
+
+            try:
+                return checked(*plain, arguments)
+            except KeyboardInterrupt:
+                _say("")  # behind what the terminal shows of it, as click does
+                raise
+    from torchdevlint.cli.commands import run
+
+    return run(arguments)
+
+
+def _default_interrupt() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _unraisable(event: sys.UnraisableHookArgs) -> None:
     """An interrupt during some clean-up cannot be raised, and ends the process all the same."""
     if isinstance(event.exc_value, KeyboardInterrupt):
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        import signal
+
+        _default_interrupt()
         signal.raise_signal(signal.SIGINT)
     sys.__unraisablehook__(event)
 
@@ -155,17 +144,28 @@ def _complain(usage: str, message: str) -> None:
 
 def _say(text: str) -> None:
     with suppress(OSError):  # where stderr cannot be written, the exit code is all that is left to say
-        click.echo(text, err=True)
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
-def _described(error: Exception) -> str:
-    """What is said of an error that no command has answered: of those of the user, that of rule packages."""
+def _described(error: Exception, command: str) -> tuple[str, str]:
+    """What is said of an error that no command has answered, with the usage of the command if that is to blame.
+
+    Of those of the user, errors of rule packages come here too.
+    """
+    from torchdevlint.cli.refused import Misused, Refused
     from torchdevlint.config import ConfigError
 
+    if isinstance(error, Misused):
+        from torchdevlint.cli.commands import usage_of
+
+        return f"{usage_of(command)}\n", str(error)
+    if isinstance(error, Refused):
+        return error.usage and f"{error.usage}\n", str(error)
     if isinstance(error, ConfigError):
-        return str(error)
+        return "", str(error)
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"internal error: {type(error).__name__}: {error}{where}"
+    return "", f"internal error: {type(error).__name__}: {error}{where}"

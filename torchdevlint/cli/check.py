@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-import click
-
 from torchdevlint import report, select
 from torchdevlint.baseline import read
 from torchdevlint.cache import Cache
@@ -22,7 +20,8 @@ from torchdevlint.cli.baseline import Opened, hide, opened, renew
 from torchdevlint.cli.conflicts import refuse_what_excludes_each_other
 from torchdevlint.cli.console import complain, emit, progress, remark, terminal_width, wants_color
 from torchdevlint.cli.noqa import add_comments
-from torchdevlint.cli.options import Refused, cache_folder, configuration_from, selection
+from torchdevlint.cli.options import cache_folder, configuration_from
+from torchdevlint.cli.refused import Misused, Refused
 from torchdevlint.config import ConfigError, Configuration, Settings, options, overlay, written
 from torchdevlint.discover import Discovery, discover, excluded, reported
 from torchdevlint.engine import check_bytes, check_paths
@@ -30,60 +29,17 @@ from torchdevlint.files import is_folder
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
 from torchdevlint.garbage import THRESHOLDS
-from torchdevlint.keys import FAIL_ON
 from torchdevlint.model import Run, run_of
 from torchdevlint.report.terminal import escape, name
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@selection
-@fixing.flags
-@click.option("--output-format", type=click.Choice(report.FORMATS), help="How findings are written.  [default: full]")
-@click.option("-o", "--output-file", type=click.Path(path_type=Path, dir_okay=False), help="Write the report there.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Hide the findings that are in FILE.")
-@click.option(
-    "--write-baseline",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write all findings to FILE, and exit with 0.",
-)
-@click.option("--add-noqa", is_flag=True, help="Silence each finding with a comment in its line, and exit with 0.")
-@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(FAIL_ON),
-    help="The mildest severity for which to exit with 1.  [default: advice]",
-)
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are findings.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed, even if none is left.")
-@click.option("--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl-C.")
-@click.option("--written-to", type=click.Path(path_type=Path), hidden=True, help="For --watch: where to tell of fixes.")
-@click.option(
-    "-j", "--jobs", type=click.IntRange(min=0), default=0, help="Processes; 0, the default, decides by the work."
-)
-@click.option("--no-cache", is_flag=True, help="Neither read nor keep results of files that have not changed.")
-@click.option(
-    "--cache-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where results are kept.  [default: .torchdevlint_cache beside the configuration]",
-)
-@click.option("--stdin-filename", metavar="NAME", help="The name of the file that `-` reads from standard input.")
-@click.option("--show-files", is_flag=True, help="List the files that would be linted, and stop.")
-@click.option("--show-settings", is_flag=True, help="Show the settings that would hold, and stop.")
-@click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours in text reports."
-)
-@click.option("-v", "--verbose", is_flag=True, help="Also say what was checked.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings and errors only: no summary, no notes.")
-def check(paths: tuple[str, ...], **flags: Any) -> int:
-    """Lint Python files and folders; no PATH means the current folder, `-` standard input."""
+def checked(paths: Sequence[str], flags: dict[str, Any], arguments: Sequence[str]) -> int:
+    """Lint what the `paths` name under the `flags`, as these `arguments` say, and give the exit code."""
     refuse_what_excludes_each_other(paths, flags)
     if flags["watch"]:
         from torchdevlint.cli.watch import watch
 
-        return watch(paths, flags, _configuration, click.get_current_context().obj)
+        return watch(paths, flags, _configuration, arguments)
     stdin = "-" in paths
     settings = _configuration(paths, flags)
     fixes, notes = Fixes(Run()), list[str]()
@@ -114,14 +70,14 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
 
 def _configuration(paths: Sequence[str], flags: dict[str, Any]) -> Configuration:
-    """The settings that hold for files under these flags. Raises ClickException."""
+    """The settings that hold for files under these flags. Raises Refused."""
     start = flags["stdin_filename"] or "./"
     configuration = configuration_from(flags, start, [each for each in paths if each != "-"], partial(_laid, flags))
     chosen = configuration.run.output_format
     if chosen not in report.FORMATS:
         raise Refused(f"`output-format` must be one of {', '.join(report.FORMATS)}, not `{chosen}`")
     if flags["statistics"] and chosen in report.UNCOUNTED:
-        raise click.UsageError(f"--statistics cannot be written in the {chosen} format")
+        raise Misused(f"--statistics cannot be written in the {chosen} format")
     return configuration
 
 

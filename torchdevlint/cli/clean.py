@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from torchdevlint.cache import clean as removed
+from torchdevlint.cli.clicked import configured
 from torchdevlint.cli.console import remark
-from torchdevlint.cli.options import Refused, cache_folder, configured, loaded
+from torchdevlint.cli.options import cache_folder, loaded
+from torchdevlint.cli.refused import Refused
 from torchdevlint.files import exists
 
 

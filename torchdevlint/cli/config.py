@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from torchdevlint.cli.console import emit
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 from torchdevlint.config import Option, Settings, Verify, nearest, options, written
 
 

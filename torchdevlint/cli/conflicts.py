@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import click
+from torchdevlint.cli.refused import Misused
 
 EXCLUSIVE = {
     "baseline": ("write_baseline",),
@@ -19,19 +19,19 @@ EXCLUSIVE = {
 
 
 def refuse_what_excludes_each_other(paths: Sequence[str], flags: dict[str, Any]) -> None:
-    """Raises UsageError."""
+    """Raises Misused."""
     stdin = "-" in paths
     if stdin and len(paths) > 1:
-        raise click.UsageError("`-` cannot be combined with other paths")
+        raise Misused("`-` cannot be combined with other paths")
     if flags["stdin_filename"] and not stdin:
-        raise click.UsageError("--stdin-filename needs `-` as the path")
+        raise Misused("--stdin-filename needs `-` as the path")
     for flag, others in EXCLUSIVE.items():
         other = next((each for each in others if flags[flag] and flags[each]), None)
         if other is not None:
-            raise click.UsageError(f"{_written(flag)} cannot be combined with {_written(other)}")
+            raise Misused(f"{_written(flag)} cannot be combined with {_written(other)}")
     for flag in ("add_noqa", "watch"):
         if stdin and flags[flag]:
-            raise click.UsageError(f"{_written(flag)} needs files, and `-` is none")
+            raise Misused(f"{_written(flag)} needs files, and `-` is none")
 
 
 def _written(flag: str) -> str:

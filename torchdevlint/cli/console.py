@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-import click
-
+from torchdevlint.cli.refused import Refused
 from torchdevlint.model import Problem
 from torchdevlint.report.terminal import escape, one_line, paint
 
@@ -48,7 +47,7 @@ def terminal_width() -> int | None:
 def emit(text: str, file: Path | None = None, stream: TextIO | None = None) -> None:
     """Write a report to stdout, to another `stream`, or as UTF-8 to `file`. A reader that has gone away is no error.
 
-    Raises ClickException if it cannot be written.
+    Raises Refused if it cannot be written.
     """
     try:
         if file is not None:
@@ -57,7 +56,7 @@ def emit(text: str, file: Path | None = None, stream: TextIO | None = None) -> N
             _write(stream or sys.stdout, text)
     except OSError as error:
         target = "standard output" if file is None else str(file)
-        raise click.ClickException(f"cannot write to {target}: {error.strerror or error}") from error
+        raise Refused(f"cannot write to {target}: {error.strerror or error}") from error
 
 
 def remark(text: str) -> None:
@@ -78,7 +77,12 @@ def _tell(line: str) -> None:
 
 def _write(stream: TextIO, text: str) -> None:
     try:
-        click.echo(text, nl=False, file=stream, color=True)
+        if os.name == "nt":  # where a console may have to be told of colours
+            import click
+
+            click.echo(text, nl=False, file=stream, color=True)
+        else:
+            stream.write(text)
         stream.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -8,7 +8,7 @@ import sys
 import click
 
 from torchdevlint.cli.console import emit, wants_color
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 from torchdevlint.report.terminal import escape, paint
 from torchdevlint.runtime.backends import CPU, META, SIMULATED, Backend, Machine, to_json
 from torchdevlint.runtime.child import GIB

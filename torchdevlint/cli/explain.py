@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from torchdevlint.cli.clicked import configured
 from torchdevlint.cli.console import emit, remark, terminal_width, wants_color
-from torchdevlint.cli.options import Refused, configured, loaded
+from torchdevlint.cli.options import loaded
+from torchdevlint.cli.refused import Refused
 from torchdevlint.files import content
 
 

@@ -1,48 +1,19 @@
-"""What `check` does with fixes: the flags, and what is written where."""
+"""What `check` does with fixes, and what is written where."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from torchdevlint.cli.console import emit
-from torchdevlint.cli.options import with_flags, words
+from torchdevlint.cli.options import words
 from torchdevlint.config import Configuration, Settings, SettingsOf, laid
 from torchdevlint.fix.changes import Fixes
 from torchdevlint.fix.choice import has_applicable
 from torchdevlint.model import Run
 from torchdevlint.report.summary import count
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def flags(command: F) -> F:
-    """The flags about fixes."""
-    switches = [
-        click.option("--fix/--no-fix", default=None, help="Apply safe fixes, and report what is left."),
-        click.option(
-            "--unsafe-fixes/--no-unsafe-fixes",
-            default=None,
-            help="Show, and with --fix apply, also fixes that may change what right code does.",
-        ),
-        click.option(
-            "--diff", is_flag=True, help="Write no file: print what --fix would change, and exit with 1 if it would."
-        ),
-        click.option(
-            "--fix-only/--no-fix-only", default=None, help="Apply fixes, and do not report what is left; implies --fix."
-        ),
-        click.option("--show-fixes/--no-show-fixes", default=None, help="List what was fixed."),
-        click.option(
-            "--fixable", multiple=True, metavar="CODES", help="Rules whose fixes may be applied.  [default: ALL]"
-        ),
-        click.option("--unfixable", multiple=True, metavar="CODES", help="Rules whose fixes are only shown."),
-    ]
-    return with_flags(command, switches)
 
 
 def overlaid(settings: Settings, flags: dict[str, Any]) -> Settings:

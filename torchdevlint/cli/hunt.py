@@ -12,9 +12,11 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from torchdevlint.cli.clicked import configured
 from torchdevlint.cli.console import complain, emit, progress, wants_color
 from torchdevlint.cli.hunted import unknown, write_down
-from torchdevlint.cli.options import Refused, configured, loaded
+from torchdevlint.cli.options import loaded
+from torchdevlint.cli.refused import Refused
 from torchdevlint.config import ConfigError
 from torchdevlint.discover import discover
 from torchdevlint.model import Problem

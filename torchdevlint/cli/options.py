@@ -1,4 +1,4 @@
-"""The flags that `check` shares with other commands that lint, and what they make of the settings."""
+"""What the flags that `check` shares with other commands that lint make of the settings."""
 
 from __future__ import annotations
 
@@ -6,72 +6,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from torchdevlint import select
 from torchdevlint.cache import folder_of
+from torchdevlint.cli.refused import Misused, Refused
 from torchdevlint.config import ConfigError, Configuration, Settings, inline, laid, placed
 from torchdevlint.files import exists
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Refused(click.ClickException):
-    """The command line or the configuration cannot be used; one line says why."""
-
-    exit_code = 2
-
-
-def selection(command: F) -> F:
-    """The flags that choose rules, files and configuration."""
-    flags = [
-        click.option("--select", multiple=True, metavar="CODES", help="Rules to run: codes, prefixes or ALL."),
-        click.option("--extend-select", multiple=True, metavar="CODES", help="Rules to run besides the default ones."),
-        click.option("--ignore", multiple=True, metavar="CODES", help="Rules to leave out."),
-        click.option(
-            "--per-file-ignores",
-            multiple=True,
-            metavar="GLOB:CODES",
-            help="Rules to leave out in the files that match.",
-        ),
-        click.option(
-            "--ignore-noqa", is_flag=True, help="Also report what `# noqa` and `# flake8: noqa` comments silence."
-        ),
-        click.option("--preview", is_flag=True, help="Also run rules in preview, which are new and may change."),
-        click.option(
-            "--exclude", multiple=True, metavar="GLOBS", help="What to leave out of folders, in place of the default."
-        ),
-        click.option("--extend-exclude", multiple=True, metavar="GLOBS", help="What else to leave out."),
-        click.option(
-            "--force-exclude", is_flag=True, help="Leave out excluded files even if they are named on the command line."
-        ),
-        click.option(
-            "--respect-gitignore/--no-respect-gitignore", default=None, help="Skip what .gitignore names (the default)."
-        ),
-        click.option("--isolated", is_flag=True, help="Read no configuration file."),
-        configured,
-    ]
-    return with_flags(command, flags)
-
-
-def configured(command: F) -> F:
-    """The flag that names a configuration file, or holds keys of one."""
-    return click.option(
-        "--config",
-        multiple=True,
-        metavar="FILE|KEY=VALUE",
-        help="Read this pyproject.toml or torchdevlint.toml; or set a key in TOML, such as 'target-torch = \"2.4\"', "
-        "over what a file says and under other flags.",
-    )(command)
-
-
-def with_flags(command: F, flags: Sequence[Callable[[F], F]]) -> F:
-    """A command with more flags, which its help lists in their order."""
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
 
 
 def configuration_from(
@@ -84,7 +25,7 @@ def configuration_from(
 
     `start` and `paths` are those of `Configuration`. ``--select`` stands in for everything that a configuration selects
     or ignores; ``--ignore`` and the ``--extend`` flags add to it, and the others replace their keys. Raises
-    ClickException for a configuration or a code that is refused.
+    Refused for a configuration or a code that is refused.
     """
     _per_file(flags["per_file_ignores"])
 
@@ -103,13 +44,13 @@ def loaded(
     paths: Sequence[str] = (),
     finished: Callable[[Settings], Settings] | None = None,
 ) -> Configuration:
-    """The settings under ``--isolated`` and ``--config``; see `Configuration`. Raises ClickException.
+    """The settings under ``--isolated`` and ``--config``; see `Configuration`. Raises Refused.
 
     What is `finished` has to lay the keys of ``--config`` over the settings itself (`with_inline`).
     """
     file = config_file(flags)
     if flags["isolated"] and file:
-        raise click.UsageError("--isolated cannot be combined with a file for --config")
+        raise Misused("--isolated cannot be combined with a file for --config")
     try:
         Path.cwd()
         finished = finished or partial(with_inline, flags=flags)
@@ -121,10 +62,10 @@ def loaded(
 
 
 def config_file(flags: dict[str, Any]) -> Path | None:
-    """The file that ``--config`` names. Raises ClickException."""
+    """The file that ``--config`` names. Raises Refused."""
     files = [each for each in flags["config"] if exists(each)]
     if len(files) > 1:
-        raise click.UsageError(f"--config takes one file, and there are {len(files)}: {', '.join(files)}")
+        raise Misused(f"--config takes one file, and there are {len(files)}: {', '.join(files)}")
     return Path(files[0]) if files else None
 
 
@@ -173,5 +114,5 @@ def _per_file(values: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
             elif not colon and open_pair:
                 pairs[-1][1].append(word)
             else:
-                raise click.BadParameter(f"{value!r} is not of the form GLOB:CODES", param_hint="--per-file-ignores")
+                raise Misused(f"Invalid value for --per-file-ignores: {value!r} is not of the form GLOB:CODES")
     return tuple((pattern, tuple(codes)) for pattern, codes in pairs)

@@ -13,7 +13,7 @@ import click
 from msgspec import Struct
 
 from torchdevlint.cli.console import emit, terminal_width, wants_color
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 from torchdevlint.model import Belief
 from torchdevlint.patterns import regex
 from torchdevlint.source.notebook import NOTEBOOK

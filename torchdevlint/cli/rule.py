@@ -9,7 +9,7 @@ import click
 from msgspec import to_builtins
 
 from torchdevlint.cli.console import complain, emit, terminal_width, wants_color
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 from torchdevlint.config import nearest
 from torchdevlint.rules import Rule, all_rules, by_code, find, identities, unusable
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from torchdevlint.cli.console import emit, wants_color
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 from torchdevlint.runtime.kinds import KINDS, MOST, most, refusal
 from torchdevlint.runtime.start.launch import Order, UsageError
 from torchdevlint.runtime.start.launch import run as execute

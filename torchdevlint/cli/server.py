@@ -7,7 +7,7 @@ import sys
 import click
 
 from torchdevlint.cli.console import remark
-from torchdevlint.cli.options import Refused
+from torchdevlint.cli.refused import Refused
 
 NO_PYGLS = 'the language server needs pygls 2: pip install "torchdevlint[lsp]"'
 

@@ -14,8 +14,10 @@ from msgspec import Struct
 
 from torchdevlint.baseline import added, read, write
 from torchdevlint.cli.baseline import hide, opened
+from torchdevlint.cli.clicked import selection
 from torchdevlint.cli.console import complain, emit, remark, terminal_width, wants_color
-from torchdevlint.cli.options import Refused, configuration_from, selection
+from torchdevlint.cli.options import configuration_from
+from torchdevlint.cli.refused import Refused
 from torchdevlint.config import ConfigError, Configuration, Settings
 from torchdevlint.discover import discover
 from torchdevlint.engine import check_paths

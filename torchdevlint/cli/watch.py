@@ -12,10 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import click
-
 from torchdevlint.cli.console import remark
 from torchdevlint.cli.options import config_file
+from torchdevlint.cli.refused import Refused
 from torchdevlint.config import NAMES, ConfigError, Configuration, load
 from torchdevlint.discover import discover
 
@@ -45,7 +44,9 @@ def watch(
         while True:
             state = _state(paths, flags, configured)
             if flags["output_file"] is None and sys.stdout.isatty():
-                click.clear()
+                from click import clear
+
+                clear()
             subprocess.run(command, check=False)
             state.update(_taken(note))
             if not flags["quiet"]:
@@ -88,7 +89,7 @@ def _state(
     configured: Callable[[Sequence[str], dict[str, Any]], Configuration],
 ) -> State:
     files = list(_configurations(flags))
-    with suppress(click.ClickException):  # the run says what is wrong with the configuration
+    with suppress(Refused):  # the run says what is wrong with the configuration
         configuration = configured(paths, flags)
         files += discover(paths or (".",), configuration).files
         files += configuration.sources()
