@@ -427,3 +427,28 @@ def test_a_file_is_too_deep_only_if_it_is_with_all_modules_imported(monkeypatch:
     monkeypatch.delitem(sys.modules, observer)
     assert [each.message for each in check(LOAD).problems] == [engine.TOO_DEEP]
     assert runs == [False, True]
+
+
+BYTES = b"import torch\n\n# caf\xe9\nsize = 3\n"
+
+
+def test_bytes_of_another_encoding_in_comments_of_what_is_imported_are_read_by_python(in_folder: Path) -> None:
+    (in_folder / "sizes.py").write_bytes(BYTES)
+    (in_folder / "main.py").write_text("from sizes import size\n\nprint(size)\n")
+    run = subprocess.run([sys.executable, "main.py"], capture_output=True, text=True, check=False)
+    result = engine.check_file("sizes.py", Settings())
+    assert run.stdout == "3\n"
+    assert (codes(result), result.unread) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("data", "importer"),
+    [(b'import torch\nname = "caf\xe9"\n', "from sizes import name\n"), (BYTES, "import torch\n")],
+    ids=["in a text", "of what nobody imports"],
+)
+def test_bytes_of_another_encoding_are_refused_elsewhere(in_folder: Path, data: bytes, importer: str) -> None:
+    (in_folder / "sizes.py").write_bytes(data)
+    (in_folder / "main.py").write_text(importer)
+    run = subprocess.run([sys.executable, "-c", "import runpy; runpy.run_path('sizes.py')"], check=False)
+    assert run.returncode or data == BYTES
+    assert codes(engine.check_file("sizes.py", Settings())) == ["TDL901"]

@@ -22,7 +22,7 @@ from torchdevlint.files import content
 from torchdevlint.findings import Reports, describe, judged, of_reports, of_rule
 from torchdevlint.flow.facts.files import InvalidSyntax
 from torchdevlint.model import FileResult, Problem, Run, Span, run_of
-from torchdevlint.project.aside import is_aside, is_for_old_python
+from torchdevlint.project.aside import is_aside, is_for_old_python, is_read_when_imported
 from torchdevlint.project.modules import HELD, ModuleFile, digest_of
 from torchdevlint.project.reach import may_import_findings
 from torchdevlint.project.tree import forget
@@ -180,8 +180,7 @@ def _check_bytes(
     data: bytes, filename: str, settings: Settings, saved: bool, recording: Recording | None
 ) -> tuple[FileResult, Entry | None]:
     path, digest = os.path.abspath(filename), digest_of(data)  # noqa: PTH100 (a link stays what it is)
-    # What is held of a notebook is the module of its cells, which does not say where they are.
-    module = None if filename.endswith(NOTEBOOK) else HELD.library.held(path, digest)
+    module = None if filename.endswith(NOTEBOOK) else HELD.library.held(path, digest)  # cells say where they are
     codes = rules.usable(select.selected_for(settings, filename))
     try:
         if module is None:
@@ -190,7 +189,8 @@ def _check_bytes(
             document = Document(Content(module.source.text), module.tree)
     except UndecodableError as error:
         part = "notebook" if filename.endswith(NOTEBOOK) else "file"
-        facts = [InvalidSyntax(Span(error.row, 1, error.row, 1), error.reason, part)]
+        aside = saved and is_read_when_imported(filename, data)
+        facts = [InvalidSyntax(Span(*2 * (error.row, 1)), error.reason, part, at_home=aside)]
         reports, problems = judged([] if data.startswith(_APPLE_DOUBLE) else facts, filename, codes)
         return of_reports(reports, Content(""), filename, settings, codes, suppress.read(""), problems), None
     except (TooDeepError, RecursionError, MemoryError):

@@ -185,8 +185,9 @@ class Problem(Struct, frozen=True, order=True):
 class FileResult(Struct, frozen=True):
     """What linting one file gave: findings (sorted), problems, and how many findings a ``# flake8: noqa`` silenced.
 
-    `unread` is a file for an old Python, about which nothing else can be said; `unasked` are the codes of the findings
-    that are advice here although their rules are not, and so are reported only where these are selected by name.
+    `unread` is a file that no Python of today has to run, about which nothing else can be said; `unasked` are the codes
+    of the findings that are advice here although their rules are not, and so are reported only where these are selected
+    by name.
     """
 
     filename: str

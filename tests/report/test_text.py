@@ -183,7 +183,9 @@ SUMMARIES = {
     "advice of a graver rule, by file": (
         LEFT_OUT, {"verbose": True}, f"No findings. (2 files checked)\n{HARDLY}  src/load.py (2)\n  b.py (1)\n"
     ),
-    "files for Python 2": (OF_PYTHON_2, {}, "No findings.\n1 file is for an old Python and could not be checked.\n"),
+    "files for Python 2": (
+        OF_PYTHON_2, {}, "No findings.\n1 file could not be checked, which no Python of today has to run.\n"
+    ),
     "verbose": (Run((FileResult("a", (MOVE,)),)), {"verbose": True}, f"Found 1 error (1 file checked).\n{ONE_FIXABLE}"),
 }
 

@@ -38,6 +38,18 @@ def is_aside(filename: str, data: bytes) -> bool:
     return project is not None and _is_there_as_a_whole(project)
 
 
+def is_read_when_imported(filename: str, data: bytes) -> bool:
+    """Whether Python reads a file that it would refuse to run: in a module, comments may hold bytes of any encoding."""
+    path = os.path.abspath(filename)
+    if b"__main__" in data or not os.path.isfile(path) or not importers(path):
+        return False
+    try:
+        module_of(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def _is_there_as_a_whole(project: Project) -> bool:
     """Whether there is something to read about a project, or about one that it is a part of."""
     root = root_of(os.path.dirname(project.path))

@@ -85,11 +85,11 @@ def _silenced(run: Run, look: Look) -> str:
 
 
 def _unread(run: Run, look: Look) -> str:
-    """Files for an old Python are counted, since a run that has not looked into them would look clean."""
+    """Files that no Python of today has to run are counted, since a run that has not read them would look clean."""
     unread = [result.filename for result in run.results if result.unread]
     if not unread:
         return ""
-    said = f"{count(len(unread), 'file is', 'files are')} for an old Python and could not be checked.\n"
+    said = f"{count(len(unread), 'file', 'files')} could not be checked, which no Python of today has to run.\n"
     return said + "".join(f"  {name(each)}\n" for each in unread if look.verbose)
 
 

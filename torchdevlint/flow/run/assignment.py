@@ -183,8 +183,8 @@ def _assign_item(frame: Frame, target: ast.Subscript, value: Value, state: State
             state.bind(root, Map(tuple({**dict(base.items), position.value: value}.items()), base.element))
         else:
             items = tuple((key, blurred(join(each, value))) for key, each in base.items)
-            empty = base.closed and not base.items
-            state.bind(root, Map(items, value if empty else blurred(join(base.element, value))))
+            first = base.closed and not base.items and not isinstance(value, Choice)
+            state.bind(root, Map(items, value if first else blurred(join(base.element, value))))
         return
     if isinstance(base, Seq) and root is not None and target in _replacing(frame):
         state.bind(root, Seq(None, value, (value,)))

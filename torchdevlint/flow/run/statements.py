@@ -14,6 +14,7 @@ from torchdevlint.flow.run.assignment import assign, forget_paths
 from torchdevlint.flow.run.branches import arms, asked_tensor, decides, merge_states
 from torchdevlint.flow.run.definitions import define_class, define_function
 from torchdevlint.flow.run.imports import import_modules, import_names
+from torchdevlint.flow.run.loop_items import bind_item
 from torchdevlint.flow.run.patterns import captured
 from torchdevlint.flow.scope.counted_loops import first_round_counter
 from torchdevlint.flow.scope.first_use import filled_at_first_use
@@ -192,7 +193,8 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor, state: State) -> None:
     source = frame.evaluate(node.iter, state)
     element = loaders.batch_of(frame, node, state) or element_of(source)
     frame.machine.emit(Escaped(frame, [source]))
-    _loop(frame, node, state, lambda inner: assign(frame, node.target, element, inner), first_round_counter(node))
+
+    _loop(frame, node, state, lambda inner: bind_item(frame, node, element, inner), first_round_counter(node))
     execute(frame, node.orelse, state)
 
 

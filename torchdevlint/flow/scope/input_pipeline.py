@@ -70,23 +70,27 @@ def _starts(tree: ast.Module, known: dict[_Place, Function]) -> Iterator[_Place]
 
 
 def _feeds(node: ast.ClassDef) -> bool:
-    """Whether a class is a data set, a sampler or a collator, by its name or its bases."""
+    """Whether a class is a data set, a sampler or a collator, by its name or its bases; a layer is none."""
+    if _is_layer(node):
+        return False
     bases = ((dotted_path(base) or "").rpartition(".")[2] for base in node.bases)
     return bool(_CLASSES.search(node.name)) or any(_BASES.search(base) for base in bases)
 
 
 def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:
     """Whether a class without a `forward` is derived from what the project calls a transform."""
-    bases = [last_name(base) for base in node.bases]
-    if "forward" in {getattr(each, "name", "") for each in node.body} or "Module" in bases:
-        return False
     theirs = {
         name.asname or name.name
         for each in nodes_in(tree, ast.ImportFrom)
         for name in each.names
         if (each.module or "").partition(".")[0] in _OF_BATCHES
     }
-    return any(_TRANSFORMS.search(each) and each not in theirs for each in bases)
+    bases = [last_name(base) for base in node.bases]
+    return not _is_layer(node) and any(_TRANSFORMS.search(each) and each not in theirs for each in bases)
+
+
+def _is_layer(node: ast.ClassDef) -> bool:
+    return any(getattr(each, "name", "") == "forward" for each in node.body)
 
 
 def _listed(tree: ast.Module) -> Iterator[str]:
