@@ -36,6 +36,9 @@ CHECKS = {
     "containers": {
         "EVENTS": "AttributeAssigned AttributeRefused Initialised",
     },
+    "device_markers": {
+        "EVENTS": "DeviceRead",
+    },
     "device_specs": {
         "FUNCTIONS": (
             "torch.BFloat16Tensor torch.BoolTensor torch.ByteTensor torch.CharTensor torch.DoubleTensor"
@@ -106,6 +109,9 @@ CHECKS = {
     "forgotten_arms": {
         "EVENTS": "FunctionEnded",
     },
+    "forgotten_attributes": {
+        "EVENTS": "FunctionEnded",
+    },
     "handed_models": {
         "EVENTS": "ModuleCalled",
     },
@@ -160,7 +166,7 @@ CHECKS = {
         "EVENTS": "AttributeAssigned",
     },
     "returns": {
-        "EVENTS": "Filled FunctionEnded Returned",
+        "EVENTS": "Filled FunctionEnded Marked Returned",
     },
     "sized_alike": {
         "EVENTS": "LayerCalled LibraryCalled Placed Returned",

@@ -203,6 +203,13 @@ class AttributeRead(_OnPath):
     receiver: Obj | Library
 
 
+class DeviceRead(_OnPath):
+    """Where a tensor is that was made on the default device is asked for, in a method."""
+
+    node: ast.Attribute
+    tensor: Tensor
+
+
 class GradientRead(_OnPath):
     """``t.grad`` is read."""
 
@@ -241,6 +248,10 @@ class Filled(_OnPath):
     base: Tensor
     value_node: ast.expr
     value: Tensor
+
+
+class Marked(Filled):
+    """The same for a number, which is written where `value`, a mask or an index, says."""
 
 
 class Compared(_OnPath):

@@ -139,7 +139,8 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
     the same function, which stays there whatever the device. Workers that use an accelerator explain that what they
     give cannot be pinned. A device that a function was given and has forgotten explains what is mixed with what it
     makes, and a plain list of Parameters what its items meet; a load that says nothing of the place explains that it
-    forgets the one it was given, unless what it loads was published, which is nearly always for the CPU.
+    forgets the one it was given, unless what it loads was published, which is nearly always for the CPU. What an
+    attribute meets explains that the ``to`` of its object leaves it.
     """
     held = list(facts)
     loads = {fact.at for fact in held if isinstance(fact, CheckpointLoad) and not fact.published}
@@ -151,18 +152,24 @@ def nearest(facts: Iterable[Fact]) -> list[Fact]:
         for fact in held
         if isinstance(fact, IgnoresGivenDevice) and not any(_within(fact.at, each) for each in lost)
     }
+    meeting = {(fact.scope.rpartition(".")[0], _whole(fact.stayed)) for fact in held if isinstance(fact, MixedDevices)}
     batches = {fact.at for fact in held if isinstance(fact, BatchNotMoved)}
     loaders = {fact.loader_at for fact in held if isinstance(fact, AcceleratorInWorker)}
     return [
         fact
         for fact in held
         if not _is_explained(fact, batches, literals)
-        and not (isinstance(fact, DeviceNotForwarded) and fact.at in loads)
+        and not (isinstance(fact, DeviceNotForwarded) and (fact.at in loads or _left(fact) in meeting))
         and not (isinstance(fact, CheckpointLoad) and fact.published and fact.at in forgotten)
         and not (isinstance(fact, MixedDevices) and any(each.span in forgotten for each in fact.creations))
         and not (isinstance(fact, MixedDevices) and any(_keeper(each) in contained for each in fact.creations))
         and not (isinstance(fact, PinnedOnDevice) and fact.loader_at in loaders)
     ]
+
+
+def _left(fact: DeviceNotForwarded) -> tuple[str, str] | None:
+    """The class and the attribute that its own ``to`` leaves, for which what it meets is nearer."""
+    return (fact.function.rpartition(".")[0], fact.target) if fact.kind == "attribute" else None
 
 
 def _keeper(creation: Creation) -> tuple[str, str | None]:

@@ -10,6 +10,7 @@ from torchdevlint.flow.facts.tensors import (
     ASSERTED,
     FIRST_STATE,
     KEPT,
+    MARKER,
     RESULT,
     RETURN,
     SAME_RETURN,
@@ -104,9 +105,14 @@ def is_kept(fact: MixedDevices) -> bool:
     return fact.operation == KEPT
 
 
+def is_marker(fact: MixedDevices) -> bool:
+    """Whether the operands meet in no operation: a tensor is asked for its device, to say where a Module is."""
+    return fact.operation == MARKER
+
+
 def _meets_later(fact: MixedDevices) -> bool:
     """Whether nothing raises here, since the operands only leave the function."""
-    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact) or is_kept(fact)
+    together = is_together(fact) or is_sized_alike(fact) or is_first_state(fact) or is_kept(fact) or is_marker(fact)
     return is_returned(fact) or is_one_of_two(fact) or together
 
 
@@ -181,7 +187,7 @@ def claim(fact: MixedDevices, first: Creation) -> str:
     device = "the CPU" if _is_always_on_cpu(first.function) else "the default device"
     made = f"`{first.function}`{place} makes a tensor on {device}"
     if is_returned(fact):
-        return f"{made}, which is returned, filled with values from {fact.other.device}"
+        return f"{made}, which is returned, filled by what is on {fact.other.device}"
     if is_one_of_two(fact):
         return f"{made}, which is returned in one case, and {code(fact.other.text)} on {fact.other.device} in another"
     if is_together(fact):
@@ -211,6 +217,8 @@ def symptom(fact: MixedDevices) -> str:
         return "nothing raises here: what is returned is silently on the CPU, away from what it was made for"
     if is_first_state(fact):
         return "nothing raises here: what callers get is on the CPU, and the next step of the model raises"
+    if is_marker(fact):
+        return "nothing raises here: what is put there is on the CPU, and meets the model's parameters later"
     if is_kept(fact):
         return "nothing raises here: what the object keeps is in two places, and meets there or at its users"
     if fact.operation == "indexing":
@@ -232,7 +240,9 @@ def symptom(fact: MixedDevices) -> str:
 def notes(fact: MixedDevices, made: Note | None = None) -> tuple[Note, ...]:
     """Where the operands meet, further factories, and where each side got its device; of the first creation, `made`."""
     first, *further = fact.creations
-    if _meets_later(fact):
+    if is_marker(fact):
+        meeting = f"{code(fact.other.text)} is read here"
+    elif _meets_later(fact):
         meeting = f"{code(fact.stayed.text)} is returned here"
     else:
         meeting = f"{code(fact.stayed.text)} meets {code(fact.other.text)} here, in {fact.operation}"

@@ -3,8 +3,10 @@
 ## What it does
 Finds tensors that `__init__` of a `torch.nn.Module` makes on the default device, or is given as an argument, and keeps
 as a plain attribute, in a list, a dict or a distribution (`self.scale = torch.ones(3)`, `self.weights = weights`), and
-that `forward` or another method then combines with the model's parameters, its inputs, or an argument. The report
-starts at the factory, or where the argument is kept.
+that `forward` or another method then combines with the model's parameters, its inputs, or an argument. What `__init__`
+makes of the Module's own parameters and buffers counts as well (`self.first = self.layer.weight.detach().clone()`), and
+so does a tensor that is there for nothing but its device (`x.to(self.dummy.device)`). The report starts at the factory,
+or where the tensor is kept.
 
 ## Why is this bad?
 `model.to("cuda")` moves parameters, buffers and submodules, and nothing else. A plain tensor stays on the CPU, and the
@@ -68,11 +70,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.facts.common import Creation
+from torchdevlint.flow.facts.common import BUILT, Creation
 from torchdevlint.flow.facts.tensors import MixedDevices
 from torchdevlint.model import Applicability, Fix, Report, Severity, Span
 from torchdevlint.rules.edits import added_after, fix, replaced
-from torchdevlint.rules.mixed import Cause, cause_of, creation_report
+from torchdevlint.rules.mixed import Cause, cause_of, creation_report, is_marker
 from torchdevlint.rules.wording import code, edit
 
 SEVERITY = Severity.ERROR
@@ -111,8 +113,12 @@ def repaired(device):
 def _message(fact: MixedDevices, first: Creation) -> str:
     other = f"and {code(fact.other.text)} is on {fact.other.device}"
     kept = f"`self.{first.attribute}`"
+    if is_marker(fact):
+        return f"{kept} stays on the CPU when the Module moves, and {code(fact.other.text)} is to say where that is"
     if first.function:
         return f"`{first.function}` makes a tensor that {kept} keeps on the CPU when the Module moves, {other}"
+    if fact.stayed.device == BUILT:
+        return f"{kept} is made of the Module's own tensors and does not move with it, {other}"
     return f"{kept} keeps a tensor that `__init__` is given and does not move with the Module, {other}"
 
 

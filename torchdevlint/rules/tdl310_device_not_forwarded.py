@@ -8,6 +8,7 @@ where
 - they read a checkpoint with `map_location="cpu"`, and give it back, or take `map_location` and read weights from an
   address without any (a file that is read without any is TDL201's);
 - they move what they are given, whatever it is, and one of their cases gives tensors back as they came;
+- they are the `to` of an object that keeps several tensors, and move some of them;
 - they call a function or class of the same file, or `super().__init__(..)`, that takes the same parameter, has a
   default for it, and is not given it.
 
@@ -80,6 +81,7 @@ from torchdevlint.flow.vouch.names import is_rebound
 from torchdevlint.model import Applicability, Edit, Fix, Note, Report, Severity
 from torchdevlint.patterns import regex
 from torchdevlint.rules.edits import argument_added, call_added, fix, replaced
+from torchdevlint.rules.left_behind import of_part
 from torchdevlint.rules.wording import code, edit
 from torchdevlint.source.nodes import nodes_in
 
@@ -356,8 +358,8 @@ EVENTS = {FunctionCalled: _note_call, Constructed: _note_constructor, FunctionEn
 
 
 def check(fact: DeviceNotForwarded) -> Iterator[Report]:
-    if fact.kind == "arm":
-        yield _of_arm(fact)
+    if fact.kind in ("arm", "attribute"):
+        yield of_part(fact)
         return
     yield Report(
         span=fact.at,
@@ -370,17 +372,6 @@ def check(fact: DeviceNotForwarded) -> Iterator[Report]:
         help=f"write {edit(fact.suggestion)}" + ("" if fact.kind == "load" else " there"),
         notes=(Note(f"{code(fact.parameter)} is not read anywhere in {code(fact.function)}", fact.parameter_at),),
         fix=_fix(fact),
-    )
-
-
-def _of_arm(fact: DeviceNotForwarded) -> Report:
-    return Report(
-        span=fact.at,
-        message=f"{code(fact.function)} moves what it is given, but gives {code(fact.target)} back where it is",
-        symptom="nothing raises here: what is left behind meets what was moved later",
-        help="move it as the other cases do",
-        notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
-        fix=None,
     )
 
 

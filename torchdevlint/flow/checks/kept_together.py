@@ -42,7 +42,7 @@ def _note_end(event: FunctionEnded) -> None:
         for stayed in _stayed(frame, value) if placed and not is_bookkeeping(name) else ():
             twin = placed[name] if name in placed else _of_one_way(stayed, placed)
             own = name in placed or not (owner.is_module or _MOVERS & owner.methods.keys())
-            if twin is not None and own and not _leaves(owner, name):
+            if twin is not None and own and not leaves(owner, name):
                 _record(frame, event, stayed, name, twin)
 
 
@@ -78,7 +78,7 @@ def _of_one_way(stayed: Tensor, placed: dict[str, Tensor]) -> Tensor | None:
     return alike[0] if len(alike) >= _LEAST_PLACED and len({each.device for each in alike}) == 1 else None
 
 
-def _leaves(owner: ClassInfo, name: str) -> bool:
+def leaves(owner: ClassInfo, name: str) -> bool:
     """Whether the class moves the attribute, or what it takes of it, or reads it on the host."""
     return any(name in _moved_or_read(each.node) for each in owner.mro)
 

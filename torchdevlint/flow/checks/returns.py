@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Filled, FunctionEnded, Mixed, Returned
+from torchdevlint.flow.events import Filled, FunctionEnded, Marked, Mixed, Returned
 from torchdevlint.flow.facts.tensors import ANOTHER_RETURN, RETURN
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import distributions
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -35,6 +36,26 @@ def _note_filled(event: Filled) -> None:
     source = replace(value, steps=(*value.steps[:1], step))
     for site in event.base.creations:
         machine.memory(_Memory).filled[machine.entry_node, site] = (event.value_node, source)
+
+
+def _note_marked(event: Marked) -> None:
+    """``out = zeros(x.shape); out[x == 3] = 1``: as large as `x`, and filled where that says."""
+    frame, names = event.frame, {each.id for each in inside(event.value_node) if isinstance(each, ast.Name)}
+    for site in event.base.creations:
+        if any(_is_sized_by(site.node, name) for name in names):
+            step = Step(f"filled where {event.value.device.describe()} says", event.node)
+            source = replace(event.value, steps=(*event.value.steps[:1], step))
+            frame.machine.memory(_Memory).filled[frame.machine.entry_node, site] = (event.value_node, source)
+
+
+def _is_sized_by(node: ast.AST, name: str) -> bool:
+    """Whether a factory is given the whole shape of something: ``x.shape``, ``x.size()``."""
+    given = node.args[:1] if isinstance(node, ast.Call) else []
+    for each in given:
+        sized = each.func if isinstance(each, ast.Call) and not each.args else each
+        if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "size") and dotted_path(sized.value) == name:
+            return True
+    return False
 
 
 def _note_returned(event: Returned) -> None:
@@ -122,4 +143,4 @@ _OF_CONTENT = regex(r"\blen\(|\b(?:numel|nelement|size|any|all|sum|max|min|nonze
 _OF_ANOTHER_KIND = regex(r"isinstance|is_tensor|\btype\(|dtype|device|cuda|script|trac|export|hasattr|callable")
 
 
-EVENTS = {Filled: _note_filled, Returned: _note_returned, FunctionEnded: _note_end}
+EVENTS = {Filled: _note_filled, Marked: _note_marked, Returned: _note_returned, FunctionEnded: _note_end}

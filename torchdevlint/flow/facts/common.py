@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from torchdevlint.model import Span
 
+BUILT = "the device that the Module was built on"
+"""Where what ``__init__`` of a Module makes of its parameters and buffers stays."""
+
 
 class _Shared(Struct, frozen=True, kw_only=True):
     shared: str = ""
@@ -41,7 +44,7 @@ class Creation(Struct, frozen=True):
     """Where a tensor begins that stays behind: a call that makes it on the default device, or an argument that is kept.
 
     `function` is the public name of what is called, such as ``torch.zeros``, and empty for an argument of ``__init__``
-    that becomes an attribute as it came.
+    that becomes an attribute as it came, or what ``__init__`` makes of the Module's own parameters and buffers.
     """
 
     function: str

@@ -61,9 +61,10 @@ class DeviceNotForwarded(Fact, frozen=True):
 
     `kind` is ``factory`` (`target` makes what is returned, on the default device), ``load`` (`target` reads to the
     CPU), or ``call`` (`target` is a function that takes the parameter too); `suggestion` is what to write there. Of an
-    ``arm``, `target` is what a function that moves all else gives back, and `parameter` how it moves that. `text`
-    is the call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written,
-    and `keeps` that callers who leave the parameter out get what they got.
+    ``arm``, `target` is what a function that moves all else gives back, and `parameter` how it moves that; of an
+    ``attribute``, `target` is what the ``to`` of an object leaves, beside `parameter`, which it moves. `text` is the
+    call at `at`, or what is at `at` instead of the parameter; `alone` says that nothing else has to be written, and
+    `keeps` that callers who leave the parameter out get what they got.
     """
 
     function: str

@@ -12,8 +12,10 @@ SIZED_ALIKE = "a `return` of what is as large as an argument, with its dtype"
 RESULT = "the result of an operator, as its stand-in gives it"
 FIRST_STATE = "a `return` of what a Module makes for its callers"
 KEPT = "what one object keeps"
+MARKER = "what says where a Module is"
 """Operations in which operands do not meet: one was written into the other, which is returned; the function returns the
-one or the other; it returns both, in one tuple or dict; an object keeps both, or the one or the other."""
+one or the other; it returns both, in one tuple or dict; an object keeps both, or one or the other; one is asked where
+the other one is."""
 ASSERTED = "`torch.testing.assert_close()`"
 """The operation that an assertion of a test is."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.kinds.graphs import graph_of, is_data_set
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.call_sites import gets_batches
-from torchdevlint.flow.scope.names import dotted_path, mentions_device
+from torchdevlint.flow.scope.names import dotted_path, mentions_device, names_of_item
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import LOADER, on_cpu, stays_behind
 from torchdevlint.flow.state.joins import alternatives, is_number, only, sequence
@@ -236,8 +236,7 @@ def _is_loader(node: ast.expr, source: Value) -> bool:
     source = only(source, Library) or source
     if isinstance(source, Library):
         return source.name in _LOADER_CLASSES and not any(_places(each) for each in source.children)
-    name = (dotted_path(node) or "").rpartition(".")[2].lower()
-    return isinstance(source, Unknown) and name.endswith(_LOADER_NAMES)
+    return isinstance(source, Unknown) and any(each.lower().endswith(_LOADER_NAMES) for each in names_of_item(node))
 
 
 def _places(value: Value) -> bool:

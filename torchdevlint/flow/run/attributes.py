@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import AttributeRead, GradientRead
+from torchdevlint.flow.events import AttributeRead, DeviceRead, GradientRead
 from torchdevlint.flow.kinds.encoded import entry_of_encoding
 from torchdevlint.flow.kinds.graphs import entry_of_graph
 from torchdevlint.flow.kinds.optimizers import parameter_groups
@@ -23,7 +23,7 @@ from torchdevlint.flow.scope.filled_attributes import filled_on_host
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_dtype_name, mentions_device
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state import records
-from torchdevlint.flow.state.devices import CPU, LOADER, MODEL, TOP, Device, Origin, on_cpu
+from torchdevlint.flow.state.devices import CPU, DEFAULT, LOADER, MODEL, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives, distribute, settle
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
@@ -105,6 +105,8 @@ def _tensor_attribute(frame: Frame, node: ast.Attribute, state: State, receiver:
     if name == "grad":
         frame.machine.emit(GradientRead(frame, state, node))
     if name == "device":
+        if receiver.creations and receiver.device == DEFAULT and frame.owner is not None:
+            frame.machine.emit(DeviceRead(frame, state, node, receiver))
         return Dev(_device_of(frame, node, receiver), receiver.creations)
     if name == "shape":
         return NUMBERS

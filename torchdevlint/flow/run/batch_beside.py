@@ -12,7 +12,7 @@ import ast
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.model_inputs import parts_beside
 from torchdevlint.flow.run.operations import Operands, combine
-from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, names_of_item
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.devices import Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
@@ -69,6 +69,12 @@ def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -
         return callee.id in argument_names(function) and _MODEL.fullmatch(callee.id) is not None
     own = dotted_path(callee) or ""
     around = frame.owner is not None and not frame.owner.is_module and frame.owner.resolved
+    if isinstance(callee, ast.Subscript):
+        root, name = callee.value, next(names_of_item(callee))
+        while isinstance(root, (ast.Subscript, ast.Attribute)):
+            root = root.value
+        known = isinstance(root, ast.Name) and (root.id in argument_names(function) or (around and root.id == "self"))
+        return known and _MODEL.fullmatch(name) is not None
     return around and own.startswith("self.") and _MODEL.fullmatch(own.removeprefix("self.")) is not None
 
 

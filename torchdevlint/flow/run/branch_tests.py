@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from torchdevlint.flow.scope.names import argument_names, dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path, last_name, mentions_device
+from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
-from torchdevlint.flow.state.compared_keys import Compared
+from torchdevlint.flow.state.compared_keys import Compared, switched
 from torchdevlint.flow.state.machine import Frame, FunctionNode
 from torchdevlint.source.nodes import inside, nodes_in
 
@@ -20,10 +21,10 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     known = test.__dict__.get(_ASKED)
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
-    _, text, positive, changes, compared = known
+    _, text, positive, changes, compared, switch, absent = known
     at = f"{frame.activation}.{frame.loop_round if changes else 0}:"
     if compared is None:
-        return at + text, positive
+        return switched(at + text, absent) if switch else at + text, positive
     key = Compared(at + text)
     key.asked, key.values = at + compared[0], compared[1]
     return key, positive
@@ -37,11 +38,14 @@ _SAME = {ast.IsNot: "is", ast.NotEq: "==", ast.NotIn: "in"}
 """What an operator denies."""
 
 
-def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tuple[str, bool, bool, _Literals | None]:
+def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> _Asked:
     """What a test and its negation share as text, whether it is that itself, and whether loops change the outcome.
 
-    Last, what it compares with literals.
+    Last, what it compares with literals, and whether it asks for the use of an accelerator or for a device, and the
+    outcome by which there is none.
     """
+    of_device = _asks_for_device(test)
+    switch = of_device or outcome_without(frame.machine.reading.tree_here, test) is not None
     positive, text_of = True, frame.machine.reading.text_here
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, positive = test.operand, not positive
@@ -54,9 +58,23 @@ def _asked(frame: Frame, test: ast.expr, scope: FunctionNode | ast.Module) -> tu
         text = f"{text_of(test.left)} {_SAME[type(test.ops[0])]} {text_of(test.comparators[0])}"
     else:
         text = text_of(test)
-    return text, positive, _changes_in_loops(test, scope), _compared(test, scope)
+    absent = text.endswith(" None") if of_device else None
+    return text, positive, _changes_in_loops(test, scope), _compared(test, scope), switch, absent
 
 
+def _asks_for_device(test: ast.expr) -> bool:
+    """``device is not None``, ``self.device``, ``not device``: whether there is one."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    if isinstance(test, ast.Compare):
+        right = test.comparators[0]
+        if len(test.ops) > 1 or not isinstance(right, ast.Constant) or right.value is not None:
+            return False
+        test = test.left
+    return isinstance(test, (ast.Name, ast.Attribute)) and mentions_device(last_name(test))
+
+
+_Asked = tuple[str, bool, bool, "_Literals | None", bool, "bool | None"]
 _Literals = tuple[str, frozenset[object]]
 
 

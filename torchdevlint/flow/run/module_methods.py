@@ -156,7 +156,7 @@ def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | L
         return UNKNOWN
     step = Step("registered here, and moves with the Module", callee)
     if isinstance(value, Tensor):
-        value = replace(registered(value), steps=(step,))
+        value = replace(registered(value), steps=(replace(step, left=value.device),))
     elif callee.attr in ("register_buffer", "register_parameter"):
         value = Tensor(MODEL, None, (), (step,), parameter=callee.attr == "register_parameter")
     held = write_attribute(target, name.value, value)

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from torchdevlint.flow.kinds.kept_arguments import as_used
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.run import appended
+from torchdevlint.flow.run.built_of_own import built_of_own
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
@@ -19,6 +21,7 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.records import of_itself
 from torchdevlint.flow.state.tensors import at, sites_in
 from torchdevlint.flow.state.values import (
+    AT_LEAST_1,
     NONE,
     UNKNOWN,
     Choice,
@@ -32,6 +35,7 @@ from torchdevlint.flow.state.values import (
     Site,
     Step,
     Tensor,
+    Unknown,
     Value,
 )
 
@@ -222,8 +226,12 @@ def keep(frame: Frame, receiver: Obj, target: ast.Attribute, value: Value) -> Va
         return value
     if isinstance(value, Choice):
         return distribute(value, lambda each: keep(frame, receiver, target, each))
-    if not isinstance(value, Tensor) or value.parameter or value.device.origin is not Origin.ARGUMENT:
+    if isinstance(value, Unknown):
+        value = as_used(receiver.info, target, value)
+    if not isinstance(value, Tensor) or value.parameter:
         return value
+    if value.device.origin is not Origin.ARGUMENT:
+        return built_of_own(frame, receiver.info, target, value)
     if value.device.name in receiver.info.given_to_unseen_base:
         return value
     site = Site(target, "", "init", frame.scope, False, None)
@@ -260,7 +268,8 @@ def on_the_model(value: Value) -> Value:
 
 def registered(tensor: Tensor) -> Tensor:
     """A buffer or parameter: where the model is, whatever made it."""
-    return Tensor(MODEL, tensor.ndim, (), tensor.steps[-1:], parameter=tensor.parameter)
+    steps = tuple(replace(each, left=tensor.device) for each in tensor.steps[-1:])
+    return Tensor(MODEL, tensor.ndim, (), steps, parameter=tensor.parameter)
 
 
 def attribute_of_library(receiver: Library, name: str) -> Value:
@@ -276,7 +285,7 @@ def attribute_of_library(receiver: Library, name: str) -> Value:
         and receiver.device is not None
         and receiver.name.rpartition(".")[2] in (torch_api.PARAMETER_MODULES)
     ):
-        return Tensor(receiver.device, None, (), _where_weight_is(receiver), parameter=name not in _BUFFER_NAMES)
+        return Tensor(receiver.device, AT_LEAST_1, (), _where_weight_is(receiver), parameter=name not in _BUFFER_NAMES)
     return UNKNOWN
 
 

@@ -7,16 +7,17 @@ from itertools import combinations, islice, product
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.events import Filled, Met, Mixed, Operated, Placed
+from torchdevlint.flow.events import Filled, Marked, Met, Mixed, Operated, Placed
 from torchdevlint.flow.kinds import loaders
 from torchdevlint.flow.kinds.converted import asks_type
 from torchdevlint.flow.kinds.drawn import is_drawn
 from torchdevlint.flow.kinds.sizes import is_made_empty, is_mask, is_one_element
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.uses import is_read_as_vector
-from torchdevlint.flow.state.conditions import compatible
+from torchdevlint.flow.state.conditions import compatible, leave_device_open
 from torchdevlint.flow.state.devices import (
     CPU,
+    DEFAULT,
     MODEL,
     TOP,
     Device,
@@ -103,7 +104,7 @@ def combine(
         concrete = [(at, value) for (at, _), (_, value) in zip(operands, picked, strict=True)]
         if any(isinstance(value, Const) and value.value is None for _, value in concrete):
             continue
-        silent = frame.machine.is_without_accelerator(conditions)
+        silent = frame.machine.is_without_accelerator(conditions) or leave_device_open(conditions)
         frame.machine.muted += silent
         results.append((conditions, _combine(frame, state, node, operation, concrete, strict, in_place)))
         frame.machine.muted -= silent
@@ -312,6 +313,10 @@ def assign_index(
     )
     if indexed and isinstance(value, Tensor) and value.ndim and not is_one_element(value):
         check(frame, state, target, "indexed assignment", (value_node, value), (target.value, base), strict=True)
+    if indexed and base.creations and base.device == DEFAULT and is_number(value):
+        for at, each in _index_parts(target.slice, position):
+            if isinstance(each, Tensor) and each.device.origin in (Origin.MODEL, Origin.ARGUMENT):
+                frame.machine.emit(Marked(frame, state, target, base, at, each))
     named = on_cpu(base.device) or base.device.origin is Origin.LITERAL
     if named and isinstance(value, Tensor) and value.device.origin in (Origin.MODEL, Origin.ARGUMENT):
         frame.machine.emit(Filled(frame, state, target, base, value_node, value))

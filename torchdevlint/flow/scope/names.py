@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from torchdevlint.patterns import regex
@@ -114,6 +115,15 @@ def dotted_path(node: ast.AST) -> str | None:
         path = dotted_path(node.value)
         return None if path is None else f"{path}[{node.slice.value!r}]"
     return None
+
+
+def names_of_item(node: ast.expr) -> Iterator[str]:
+    """What an expression is called, or what it is an item of: `loaders` for ``self.parts["loaders"][phase]``."""
+    while isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            yield node.slice.value
+        node = node.value
+    yield (dotted_path(node) or "").rpartition(".")[2]
 
 
 def last_name(node: ast.expr) -> str:

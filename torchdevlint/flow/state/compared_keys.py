@@ -1,9 +1,26 @@
-"""Keys of branch conditions that exclude each other without being the same.
+"""Keys of branch conditions that say more than whether they are the same.
 
 A module of its own, since mypyc cannot compile a class that is derived from `str`, and what joins conditions is hot.
 """
 
 from __future__ import annotations
+
+
+class Switch(str):
+    """The key of a test whether an accelerator is used, or a device was given: ``if args.cuda``, ``device is None``.
+
+    What is moved in one arm is where all else has to be that goes with it there.
+    """
+
+    __slots__ = ("absent",)
+    absent: bool | None
+    """The outcome by which no device was given; None where the use of an accelerator is asked."""
+
+
+def switched(text: str, absent: bool | None) -> Switch:
+    key = Switch(text)
+    key.absent = absent
+    return key
 
 
 class Compared(str):

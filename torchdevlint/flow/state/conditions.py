@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchdevlint.flow.state.compared_keys import Compared
+from torchdevlint.flow.state.compared_keys import Compared, Switch
 from torchdevlint.flow.state.values import Conditions
 
 
@@ -43,3 +43,13 @@ def either(one: Conditions, other: Conditions) -> Conditions | None:
         if key == other_key and arm is not other_arm:
             return tuple([each for each in one if each != (key, arm)])
     return None
+
+
+def parted_by_switch(one: Conditions, other: Conditions) -> bool:
+    """Whether one set holds in one arm of a test for an accelerator or a device, and the other one in the other arm."""
+    return any(type(key) is Switch and (key, not arm) in other for key, arm in one)
+
+
+def leave_device_open(conditions: Conditions) -> bool:
+    """Whether they hold where no device was given: then what is not moved may be elsewhere, by another decision."""
+    return any(type(key) is Switch and key.absent is arm for key, arm in conditions)

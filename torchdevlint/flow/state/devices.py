@@ -15,6 +15,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from torchdevlint.flow.facts import common
 from torchdevlint.flow.knowledge.torch_api import DEVICE_METHODS, DEVICE_TYPES
 from torchdevlint.patterns import regex
 
@@ -74,6 +75,8 @@ class Device(Struct, frozen=True):
             return "the CPU (as the loader gave it)"
         if self.origin is Origin.ARGUMENT:
             return f"the device of `{self.name}`"
+        if self == BUILT:
+            return common.BUILT
         if self.origin is Origin.KEPT:
             return f"the device that `{self.name}` had when it was given"
         return "an unknown device"
@@ -86,6 +89,8 @@ DEFAULT = Device(Origin.DEFAULT)
 CPU = Device(Origin.LITERAL, "cpu")
 MODEL = Device(Origin.MODEL)
 LOADER = Device(Origin.LOADER)
+BUILT = Device(Origin.KEPT, "self")
+"""Where a Module was when it was built, for what ``__init__`` made of its buffers and parameters and keeps."""
 
 
 def literal(text: str) -> Device:

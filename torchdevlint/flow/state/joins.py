@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torchdevlint.flow.state.conditions import compatible, either, extended
 from torchdevlint.flow.state.devices import LOADER, TOP
 from torchdevlint.flow.state.devices import join as join_devices
-from torchdevlint.flow.state.tensors import both_creations, may_be_meant, same_root
+from torchdevlint.flow.state.tensors import are_parted_by_switch, both_creations, may_be_meant, same_root
 from torchdevlint.flow.state.values import (
     AT_LEAST_1,
     MAX_ALTERNATIVES,
@@ -198,6 +198,8 @@ def _both(one: Value, one_if: Conditions, other: Value, other_if: Conditions) ->
     elif kind not in _OF_KIND and one != other:
         return None
     conditions = either(other_if, one_if)
+    if kind is Tensor and conditions is not None and are_parted_by_switch(one, one_if, other, other_if):
+        return None
     value = merge(one, other) if conditions is not None else None
     return None if conditions is None or value is None else (conditions, value)
 

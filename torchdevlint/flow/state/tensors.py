@@ -9,10 +9,12 @@ from itertools import islice
 from msgspec.structs import replace
 
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.state.conditions import parted_by_switch
 from torchdevlint.flow.state.devices import DEFAULT, TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.values import (
     MAX_CREATIONS,
     Choice,
+    Conditions,
     Library,
     Map,
     Partial,
@@ -79,6 +81,13 @@ def may_be_meant(one: Tensor, other: Tensor) -> bool:
     placed, made = (one, other) if one.moved else (other, one)
     named = placed.device.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(placed.device)
     return not (named and made.device == DEFAULT and made.creations and all(map(is_of_sizes, made.creations)))
+
+
+def are_parted_by_switch(one: Value, one_if: Conditions, other: Value, other_if: Conditions) -> bool:
+    """``if args.cuda: x = x.cuda()``: what goes with it has to be moved by the same test."""
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.moved == other.moved:
+        return False
+    return one.device != other.device and parted_by_switch(one_if, other_if)
 
 
 def is_of_sizes(site: Site) -> bool:

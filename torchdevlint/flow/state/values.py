@@ -131,7 +131,7 @@ class Step(Struct, frozen=True, eq=False):
     """Not the tensor was put there, but the module that gave it or owns it: such steps are told, never compared."""
     of_input: bool = False
     """It came with the inputs of `forward`."""
-    left: Device | None = None  # where a move found it
+    left: Device | None = None  # where a move found it, or a Module that registered it
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Step) or self.of_module or other.of_module:

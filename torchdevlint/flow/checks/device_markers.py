@@ -1,0 +1,70 @@
+"""Tensors that a Module keeps for nothing but to say where it is: ``x.to(self.dummy.device)``.
+
+A buffer or Parameter says that. A plain attribute stays on the CPU, and sends everything there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.events import DeviceRead, Mixed
+from torchdevlint.flow.facts.tensors import MARKER
+from torchdevlint.flow.kinds.construction import is_part_of_init
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.values import Step, Tensor
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_ASKED = frozenset({"device", "dtype"})
+_MOVERS = ("to", "cuda", "_apply")
+
+
+def _note_read(event: DeviceRead) -> None:
+    """``self.dummy.device`` in a method, where `self.dummy` is a new tensor of ``__init__`` that nothing else reads."""
+    frame, owner, node = event.frame, event.frame.owner, event.node
+    path = dotted_path(node.value) or ""
+    if owner is None or not owner.is_module or not path.startswith("self.") or path.count(".") > 1:
+        return
+    if frame.entry.kind == "init" or _is_while_made(frame, owner) or not _only_marks(owner, path[5:]):
+        return
+    if any(site.where != "init" for site in event.tensor.creations):
+        return
+    there = Tensor(MODEL, None, (), (Step("asked for here", node),))
+    pair = (node.value, event.tensor), (node, there)
+    frame.machine.emit(Mixed(frame, event.state, node, MARKER, *pair, False))
+
+
+def _is_while_made(frame: Frame, owner: ClassInfo) -> bool:
+    name = getattr(frame.function, "name", "__init__")
+    return name in ("__init__", *_MOVERS) or is_part_of_init(frame.machine, owner, name)
+
+
+def _only_marks(owner: ClassInfo, name: str) -> bool:
+    """Whether ``__init__`` alone writes the attribute, and all that is read of it is its device or dtype."""
+    writers = [method for each in owner.mro for method in each.writers.get(name, ())]
+    moved = any(mover in owner.all_methods for mover in _MOVERS)
+    if moved or len(writers) != 1 or getattr(writers[0], "name", "") != "__init__":
+        return False
+    return all(asked in _ASKED for each in owner.mro for asked in _reads(each.node).get(name, ()))
+
+
+@once_a_node
+def _reads(owner: ast.ClassDef) -> dict[str, set[str]]:
+    """What is asked of each attribute of `self`; an empty text where it is read as it is."""
+    found: dict[str, set[str]] = {}
+    inner = {id(each.value): each.attr for each in nodes_in(owner, ast.Attribute)}
+    for name, read in _of_self(owner):
+        found.setdefault(name, set()).add(inner.get(id(read), ""))
+    return found
+
+
+def _of_self(owner: ast.ClassDef) -> Iterator[tuple[str, ast.Attribute]]:
+    for each in nodes_in(owner, ast.Attribute):
+        if isinstance(each.ctx, ast.Load) and isinstance(each.value, ast.Name) and each.value.id == "self":
+            yield each.attr, each
+
+
+EVENTS = {DeviceRead: _note_read}

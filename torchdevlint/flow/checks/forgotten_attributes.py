@@ -1,0 +1,169 @@
+"""Objects with a ``to`` of their own that moves some of their tensors, and forgets one (TDL310).
+
+That an attribute is a tensor is said by an annotation, or by the factory in ``__init__`` that makes it as it makes what
+is moved. What the class moves elsewhere, reads on the host or writes again has a place of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.checks.kept_together import leaves
+from torchdevlint.flow.checks.registering import may_move_along
+from torchdevlint.flow.events import FunctionEnded
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.run.objects import attribute_of_object
+from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import MODEL
+from torchdevlint.flow.state.joins import alternatives
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.tensors import is_created
+from torchdevlint.flow.state.values import Obj, Tensor
+from torchdevlint.source.nodes import assignments_in, nodes_in
+
+_MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
+
+
+def _note_end(event: FunctionEnded) -> None:
+    frame, mover, owner = event.frame, event.frame.function, event.frame.owner
+    if frame.depth or owner is None or not isinstance(mover, ast.FunctionDef) or mover.name not in _MOVERS:
+        return
+    if len(owner.mro) > 1 or owner.methods.get(mover.name) is not mover:
+        return
+    moved = _moved(mover, owner)
+    if not moved:
+        return
+    for name in _tensors(frame, owner, moved):
+        if name not in moved and _is_forgotten(owner, mover, name):
+            _record(event, f"{owner.name}.{mover.name}", name, next(iter(moved.values())))
+            return
+
+
+def _moved(mover: ast.FunctionDef, owner: ClassInfo) -> dict[str, ast.Call]:
+    """``self.x = self.x.to(device)``, and ``self.x.to(device)`` where another object of the class is made of it."""
+    found: dict[str, ast.Call] = {}
+    for assign in assignments_in(mover):
+        call, path = assign.value, dotted_path(assign.targets[0]) or ""
+        if isinstance(call, ast.Call) and path == f"self.{_moves(call)}":
+            found[path.removeprefix("self.")] = call
+    for made in _copies(mover, owner):
+        for given in (*made.args, *(each.value for each in made.keywords)):
+            if isinstance(given, ast.Call) and (name := _moves(given)):
+                found[name] = given
+    return found
+
+
+def _moves(call: ast.Call) -> str:
+    """`x` for ``self.x.to(device)``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in torch_api.MOVE_METHODS:
+        return ""
+    path = dotted_path(call.func.value) or ""
+    return path.removeprefix("self.") if path.startswith("self.") and path.count(".") == 1 else ""
+
+
+def _copies(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.Call]:
+    """``Batch(..)`` in a method of `Batch`, where it is returned."""
+    for each in nodes_in(mover, ast.Return):
+        if isinstance(each.value, ast.Call) and last_name(each.value.func) in (owner.name, "__class__"):
+            yield each.value
+
+
+def _tensors(frame: Frame, owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
+    """The attributes that are tensors as what is moved is: by an annotation, or made by a factory."""
+    for name, annotation in _annotated(owner):
+        if annotated_tensor(annotation):
+            yield name
+    receiver = frame.receiver
+    if not isinstance(receiver, Obj):
+        return
+    made = {name: _made(frame, receiver, name) for name in sorted(owner.writers)}
+    if any(made.get(name) for name in moved):
+        yield from (name for name, is_made in made.items() if is_made)
+
+
+def _annotated(owner: ClassInfo) -> Iterator[tuple[str, ast.expr | None]]:
+    """The fields of a dataclass, and the arguments that ``__init__`` keeps as they came."""
+    if owner.is_dataclass:
+        fields = [each for each in owner.node.body if isinstance(each, ast.AnnAssign)]
+        yield from ((each.target.id, each.annotation) for each in fields if isinstance(each.target, ast.Name))
+    init = owner.methods.get("__init__")
+    if init is None or owner.is_module:
+        return
+    annotations = {each.arg: each.annotation for each in nodes_in(init.args, ast.arg)}
+    for assign in assignments_in(init):
+        path = dotted_path(assign.targets[0]) or ""
+        if path.startswith("self.") and isinstance(assign.value, ast.Name):
+            yield path.removeprefix("self."), annotations.get(assign.value.id)
+
+
+def _made(frame: Frame, receiver: Obj, name: str) -> bool:
+    """Whether ``__init__`` makes a tensor with dimensions by a factory, and registers it nowhere."""
+    held = [each for _, each in alternatives(attribute_of_object(frame, receiver, name))]
+    tensors = [each for each in held if isinstance(each, Tensor)]
+    return bool(tensors) and all(
+        bool(each.ndim) and is_created(each) and not each.parameter and each.device != MODEL for each in tensors
+    )
+
+
+def _is_forgotten(owner: ClassInfo, mover: ast.FunctionDef, name: str) -> bool:
+    """Whether nothing moves an attribute, or has a reason to leave it where it is."""
+    writers = [method for method in owner.writers.get(name, ()) if method is not mover]
+    if any(getattr(each, "name", "") not in ("__init__", "cpu") for each in writers) or is_bookkeeping(name):
+        return False
+    if leaves(owner, name) or _calls_own(mover):
+        return False
+    reads = [each for each in nodes_in(mover, ast.Attribute) if dotted_path(each) == f"self.{name}"]
+    kept = {id(each) for made in _copies(mover, owner) for each in _given(made)} | set(_without_effect(mover))
+    return all(id(each) in kept for each in reads) if reads else not may_move_along(owner, name)
+
+
+def _without_effect(mover: ast.FunctionDef) -> Iterator[int]:
+    """The two sides of ``self.x = self.x``."""
+    for assign in assignments_in(mover):
+        if dotted_path(assign.value) is not None and dotted_path(assign.value) == dotted_path(assign.targets[0]):
+            yield from (id(assign.value), id(assign.targets[0]))
+
+
+def _given(call: ast.Call) -> Iterator[ast.expr]:
+    yield from call.args
+    yield from (each.value for each in call.keywords)
+
+
+_ANY = frozenset({"setattr", "getattr", "vars", "__dict__", "__setattr__", "fields", "asdict", "map"})
+
+
+def _calls_own(mover: ast.FunctionDef) -> bool:
+    """Whether it calls another method of the object, or goes through its attributes by name."""
+    words = {each.id for each in nodes_in(mover, ast.Name)} | {each.attr for each in nodes_in(mover, ast.Attribute)}
+    if _ANY & words:
+        return True
+    paths = (dotted_path(each.func) or "" for each in nodes_in(mover, ast.Call))
+    return any(path.startswith("self.") and path.count(".") == 1 and path != "self.__class__" for path in paths)
+
+
+def _record(event: FunctionEnded, function: str, name: str, move: ast.Call) -> None:
+    machine = event.frame.machine
+    machine.record(
+        ("forgotten attribute", event.frame.function),
+        lambda: DeviceNotForwarded(
+            machine.span_of(move),
+            function,
+            machine.text_of(move),
+            "attribute",
+            f"self.{name}",
+            "",
+            machine.span_of(event.frame.function or move),
+            machine.text_of(move),
+            True,
+            False,
+        ),
+        event.state,
+    )
+
+
+EVENTS = {FunctionEnded: _note_end}

@@ -1,0 +1,104 @@
+"""Arguments of ``__init__`` that a Module keeps, and whose kind its other methods tell.
+
+``self.mean = mean`` says nothing; ``x - self.mean[:, None]`` and ``F.conv2d(x, self.kernel)`` say that it is a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.taken_by_torch import takes_tensor
+from torchdevlint.flow.scope.uses import grows
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown, Value
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_TIED = regex(r"weight|bias|param|emb|alpha|beta|gamma|scale|logit|prototype|quer|token|code|key")
+"""Names of what may be a Parameter of the caller, which is registered where it is kept."""
+
+
+class _Use:
+    """What the methods of a class do with one attribute of `self`."""
+
+    def __init__(self) -> None:
+        self.grown = False
+        """It gets dimensions by an index with None, which a list refuses."""
+        self.of_tensor = False
+        """It is asked for what only tensors have."""
+        self.otherwise = False
+        """It is called, asked for its class or for what tensors have not, or has text keys."""
+        self.given: list[tuple[ast.Call, int | str]] = []
+        """Calls that it is an argument of, with its position or keyword."""
+
+
+def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
+    """An argument that is kept as an attribute: a tensor, if a method of the class uses it as nothing else."""
+    name, place = target.attr, value.given
+    if place is None or place.origin is not Origin.ARGUMENT or _TIED.search(name.lower()):
+        return value
+    if sum(len(one.writers.get(name, ())) for one in info.mro) != 1:
+        return value
+    found = [use for one in info.mro if (use := _uses(one.node).get(name)) is not None]
+    if not found or any(each.otherwise for each in found):
+        return value
+    if not any(each.grown or each.of_tensor or _is_taken(info, each) for each in found):
+        return value
+    ndim = AT_LEAST_1 if any(each.grown for each in found) else None
+    return Tensor(place, ndim, (), (Step(f"argument `{place.name}`, a tensor by its use", target),))
+
+
+def _is_taken(info: ClassInfo, use: _Use) -> bool:
+    """``F.conv2d(x, self.kernel)``: a function of torch takes nothing but a tensor there."""
+    names = ((info.public_name(call.func), place) for call, place in use.given)
+    return any(name is not None and takes_tensor(name, place) for name, place in names)
+
+
+@once_a_node
+def _uses(owner: ast.ClassDef) -> dict[str, _Use]:
+    found: dict[str, _Use] = {}
+    for node in nodes_in(owner, ast.Attribute):
+        name = _of_self(node.value)
+        if name is not None:
+            use = found.setdefault(name, _Use())
+            use.of_tensor = use.of_tensor or node.attr in _TENSORS_ALONE
+            use.otherwise = use.otherwise or not torch_api.is_of_tensors(node.attr)
+    for item in nodes_in(owner, ast.Subscript):
+        name = _of_self(item.value)
+        if name is not None:
+            use = found.setdefault(name, _Use())
+            use.grown = use.grown or grows(item.slice)
+            key = item.slice.value if isinstance(item.slice, ast.Constant) else None
+            use.otherwise = use.otherwise or isinstance(key, str)
+    for call in nodes_in(owner, ast.Call):
+        called = _of_self(call.func)
+        if called is not None:
+            found.setdefault(called, _Use()).otherwise = True
+        for place, given in _arguments(call):
+            name = _of_self(given)
+            if name is not None:
+                use = found.setdefault(name, _Use())
+                use.given.append((call, place))
+                use.otherwise = use.otherwise or _asks_for_class(call)
+    return found
+
+
+_TENSORS_ALONE = torch_api.TENSOR_ONLY_METHODS | torch_api.TENSOR_ONLY_ATTRIBUTES
+
+
+def _arguments(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
+    yield from enumerate(call.args)
+    yield from ((each.arg or "", each.value) for each in call.keywords)
+
+
+def _asks_for_class(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id in ("isinstance", "len", "list", "tuple", "hasattr", "type")
+
+
+def _of_self(node: ast.expr) -> str | None:
+    """`mean` for ``self.mean``."""
+    plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if plain else None  # type: ignore[attr-defined]

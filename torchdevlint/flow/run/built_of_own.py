@@ -1,0 +1,56 @@
+"""What ``__init__`` of a Module makes of its own buffers and parameters, and keeps as a plain attribute.
+
+It is where these were when the Module was built. Moving the Module moves them later, and not what was made of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.devices import BUILT, MODEL, on_cpu
+from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import moves_itself
+from torchdevlint.flow.state.values import Site, Step, Tensor
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_REGISTERS = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
+
+
+def built_of_own(frame: Frame, info: ClassInfo, target: ast.Attribute, value: Tensor) -> Tensor:
+    """``self.start = self.layer.weight.clone()``: on the CPU, where the layer was made."""
+    if value.device != MODEL or value.parameter or not value.steps or not _is_of_the_cpu(value.steps[0]):
+        return value
+    if _is_registered(info, target.attr) or any(moves_itself(one.node) for one in info.mro):
+        return value
+    site = Site(target, "", "init", frame.scope, False, None)
+    step = Step(f"kept as `self.{target.attr}`", target)
+    return Tensor(BUILT, value.ndim, (site,), (*value.steps[:1], step))
+
+
+def _is_of_the_cpu(own: Step) -> bool:
+    """Whether it was made or registered on the CPU, or belongs to a layer that was told no device."""
+    if own.left is not None:
+        return on_cpu(own.left)
+    made = own.node if own.of_module else None
+    return isinstance(made, ast.Call) and all(each.arg not in (None, "device") for each in made.keywords)
+
+
+def _is_registered(info: ClassInfo, attribute: str) -> bool:
+    """Whether the class registers something under the name, or under names that are not written there."""
+    names = [each for one in info.mro for each in _registered_names(one.node)]
+    return attribute in names or None in names
+
+
+@once_a_node
+def _registered_names(owner: ast.ClassDef) -> tuple[str | None, ...]:
+    return tuple(_names(owner))
+
+
+def _names(owner: ast.ClassDef) -> Iterator[str | None]:
+    for call in nodes_in(owner, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTERS:
+            given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "name")]
+            named = given[0] if given else None
+            yield named.value if isinstance(named, ast.Constant) and isinstance(named.value, str) else None

@@ -1,0 +1,30 @@
+"""What TDL310 says of code that moves what it is given, or an object, and leaves a part behind. Not a rule."""
+
+from __future__ import annotations
+
+from torchdevlint.flow.facts.devices import DeviceNotForwarded
+from torchdevlint.model import Note, Report
+from torchdevlint.rules.wording import code
+
+_SYMPTOM = "nothing raises here: what is left behind meets what was moved later"
+
+
+def of_part(fact: DeviceNotForwarded) -> Report:
+    """The report of an arm of a function, or of an attribute of an object."""
+    if fact.kind == "arm":
+        return Report(
+            span=fact.at,
+            message=f"{code(fact.function)} moves what it is given, but gives {code(fact.target)} back where it is",
+            symptom=_SYMPTOM,
+            help="move it as the other cases do",
+            notes=(Note(f"{code(fact.parameter)} moves what comes in another case", fact.parameter_at),),
+            fix=None,
+        )
+    return Report(
+        span=fact.at,
+        message=f"{code(fact.function)} moves some tensors of the object, and leaves {code(fact.target)} where it is",
+        symptom=_SYMPTOM,
+        help=f"move {code(fact.target)} as well",
+        notes=(),
+        fix=None,
+    )
