@@ -9,6 +9,7 @@ from torchdevlint.flow.checks.telling_names import may_be_equal
 from torchdevlint.flow.scope.cuda_literals import Scope
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import is_below, nodes_in
 
 
 def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scope, call: ast.Call) -> bool:
@@ -23,6 +24,15 @@ def writes_what_is_read(home: str, tree: ast.Module, load: ast.Call, scope: Scop
     if not loaded or not saved:
         return scope.file.tree is tree and _is_kept(read) and ast.dump(written) == ast.dump(read)
     return all(any(may_be_equal(one, other) for other in saved) for one in loaded)
+
+
+def is_written_around(home: str, tree: ast.Module, load: ast.Call, scope: Scope) -> bool:
+    """Whether a loop around a load saves the file too: what the best round left is read back by a later one."""
+    loops = [*nodes_in(tree, ast.For), *nodes_in(tree, ast.While)]
+    around = (each for each in loops if is_below(load, each))
+    return any(
+        writes_what_is_read(home, tree, load, scope, call) for each in around for call in nodes_in(each, ast.Call)
+    )
 
 
 def _path(call: ast.Call, place: int) -> ast.expr | None:

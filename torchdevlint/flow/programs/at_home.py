@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.written_before import writes_what_is_read
+from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -34,7 +34,7 @@ from torchdevlint.flow.programs.places import expression_at, first_holding
 from torchdevlint.flow.programs.unreached import LOADED_BY_NAME, Unreached
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import Scope, names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
@@ -251,10 +251,13 @@ class Home:
         chooses = self._leading.chooses
         if self._is_so_within(self._needing_before if chooses else self._needing, place):
             return True
-        if not programs:
-            return False
         writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
-        return all(
+        own = self._own()
+        if own is not None and is_written_around(own.path, self._tree, place, Scope(own, self._project)):
+            return True
+        if self._is_so_within(writes, place):
+            return True
+        return bool(programs) and all(
             self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)
             for each in programs
         )

@@ -197,7 +197,7 @@ class Ways:
             if method is not None:
                 return method
         owner = self._class_of(scope, function)
-        return None if owner is None else self._method(owner, "forward")
+        return None if owner is None else self._method(owner, "forward") or self._method(owner, "__call__")
 
     def _class_of(self, scope: Scope, node: ast.expr, hops: int = 4) -> Scope | None:
         """The class of an object: of ``self``, of what is made there, of what a name or attribute alone holds."""

@@ -1,0 +1,114 @@
+"""Files that the function which reads them has written before, be it through an object or in a round of its loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import ASKING, found
+
+STOPPING = """import torch
+
+class EarlyStopping:
+    def __init__(self, patience):
+        self.patience, self.best, self.stop = patience, None, False
+
+    def __call__(self, loss, model, path):
+        if self.best is None or loss < self.best:
+            self.best = loss
+            self.save_checkpoint(model, path)
+        else:
+            self.stop = True
+
+    def save_checkpoint(self, model, path):
+        torch.save(model.state_dict(), path + "/" + "checkpoint.pth")
+"""
+EXPERIMENT = """import os
+import torch
+from helper import place
+from stopping import EarlyStopping
+from torch import nn
+
+class Experiment:
+    def __init__(self, args):
+        self.args = args
+        self.model = nn.Linear(3, 3).to(place())
+
+    def train(self, setting):
+        path = os.path.join(self.args.checkpoints, setting)
+        stopping = EarlyStopping(patience=3)
+        for epoch in range(self.args.epochs):
+            self.model.train()
+            stopping(self.model(torch.ones(3, device=place())).sum().item(), self.model, path)
+            if stopping.stop:
+                break
+        best = path + "/" + "checkpoint.pth"
+        self.model.load_state_dict(torch.load(best))
+        return self.model
+
+    def test(self, setting):
+        print(self.model.eval())
+"""
+RUN = """from experiment import Experiment
+
+if __name__ == "__main__":
+    experiment = Experiment(args)
+    experiment.train("first")
+    experiment.test("first")
+"""
+
+
+def test_what_an_early_stopping_has_written(tmp_path: Path) -> None:
+    assert found(application(tmp_path, helper=ASKING, stopping=STOPPING, experiment=EXPERIMENT, main=RUN)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('best = path + "/" + "checkpoint.pth"', 'best = path + "/" + "first.pth"'),
+        ("print(self.model.eval())", 'self.model.load_state_dict(torch.load(setting + "/checkpoint.pth"))'),
+        ("            stopping(self", "            print(self"),
+    ],
+    ids=["another file", "another function", "nobody calls it"],
+)
+def test_what_an_early_stopping_has_not_written(tmp_path: Path, old: str, new: str) -> None:
+    text = EXPERIMENT.replace(old, new)
+    root = application(tmp_path, helper=ASKING, stopping=STOPPING, experiment=text, main=RUN)
+    assert "experiment.py:TDL201" in found(root)
+
+
+ROUNDS = """import torch
+from helper import place
+from torch import nn
+
+def train(net, best):
+    lowest = 9.0
+    for epoch in range(9):
+        if epoch in (3, 6):
+            net.load_state_dict(torch.load("runs/best.pt"))
+        loss = net(torch.ones(3, device=place())).sum().item()
+        if loss < lowest:
+            lowest = loss
+            torch.save(net.state_dict(), "runs/best.pt")
+
+if __name__ == "__main__":
+    train(nn.Linear(3, 3).to(place()), 3)
+"""
+
+
+def test_what_another_round_has_written(tmp_path: Path) -> None:
+    assert found(application(tmp_path, helper=ASKING, main=ROUNDS)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('torch.load("runs/best', 'torch.load("runs/first'),
+        ("    lowest = 9.0\n", '    lowest = 9.0\n    net.load_state_dict(torch.load("runs/best.pt"))\n'),
+    ],
+    ids=["another file", "before the loop"],
+)
+def test_what_no_round_has_written(tmp_path: Path, old: str, new: str) -> None:
+    assert found(application(tmp_path, helper=ASKING, main=ROUNDS.replace(old, new))) == ["main.py:TDL201"]
