@@ -82,7 +82,9 @@ ask whether there is an accelerator or take a device from outside, the file is r
 is given only to machines without an accelerator is enough. A program that sends something to CUDA by name on its only
 path, and takes no device from outside, ends without CUDA anyway, and so does a function that does so on every way to
 the file or right on from there, or asks without a test for what only a GPU can answer (`torch.cuda.get_device_name(0)`,
-`torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of several processes.
+`torch.cuda.set_device(0)`): what it loads is not reported, unless it is one of several processes. Nor is, in an
+application, what the same function has saved before, be it through an object such as an early stopping, or saves in the
+loop around the load.
 
 A function that hands a parameter on as `map_location` is left alone, and its callers that leave it out are told;
 functions that pass `**kwargs` on, and loaders of other libraries, are not followed.
