@@ -136,7 +136,7 @@ def _assign_attribute(frame: Frame, target: ast.Attribute, value: Value, state: 
             state.alive = False
             return
         receiver.info.assigned_at.setdefault(target.attr, target)
-        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value))
+        held = write_attribute(receiver, target.attr, keep(frame, receiver, target, value), state.conditions)
         keep_wrapped(receiver.info, target, held)
         held = relocate(held, receiver.device) if receiver.info.is_module else held
     path = dotted_path(target)

@@ -159,7 +159,7 @@ def _register(frame: Frame, state: State, callee: ast.Attribute, target: Obj | L
         value = replace(registered(value), steps=(replace(step, left=value.device),))
     elif callee.attr in ("register_buffer", "register_parameter"):
         value = Tensor(MODEL, None, (), (step,), parameter=callee.attr == "register_parameter")
-    held = write_attribute(target, name.value, value)
+    held = write_attribute(target, name.value, value, state.conditions)
     path = dotted_path(callee.value)
     if path is not None:
         state.bind(f"{path}.{name.value}", held)

@@ -14,6 +14,7 @@ from torchdevlint.flow.run.built_of_own import built_of_own
 from torchdevlint.flow.run.instances import as_made
 from torchdevlint.flow.scope.own_devices import is_in_stages
 from torchdevlint.flow.state.classes import ClassInfo, bind, is_module_class
+from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import DEFAULT, MODEL, TOP, Device, Origin, stays_behind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives, blurred, distribute, join
@@ -26,6 +27,7 @@ from torchdevlint.flow.state.values import (
     UNKNOWN,
     Choice,
     Cls,
+    Conditions,
     Library,
     Map,
     Obj,
@@ -148,8 +150,8 @@ def _is_defined_inside(info: ClassInfo) -> bool:
     return any(each is not scopes[-1] for each in scopes)
 
 
-def write_attribute(receiver: Value, name: str, value: Value) -> Value:
-    """Assign ``receiver.name = value`` in the summary of its class; give what is held afterwards."""
+def write_attribute(receiver: Value, name: str, value: Value, conditions: Conditions = ()) -> Value:
+    """Assign ``receiver.name = value`` under conditions in the summary of its class; give what is held afterwards."""
     if not isinstance(receiver, Obj):
         return value
     info = receiver.info
@@ -157,18 +159,41 @@ def write_attribute(receiver: Value, name: str, value: Value) -> Value:
         value = value if _is_a_stage(value, info) else adopt(value)
     elif not info.resolved:
         value = _maybe_registered(value)
-    _write(info.attributes, name, value)
+    first = info.written_if.setdefault(name, conditions)
+    _write(info.attributes, name, value, first, conditions)
     if receiver.made_at is None:
-        _write(info.apart_from_calls, name, value)
+        _write(info.apart_from_calls, name, value, first, conditions)
     return value
 
 
-def _write(attributes: dict[str, Value], name: str, value: Value) -> None:
+def _write(
+    attributes: dict[str, Value], name: str, value: Value, first: Conditions, conditions: Conditions
+) -> None:
+    """Joins what is known with a further value; `first` are the conditions of what was written first."""
     known = attributes.get(name)
     if known is None:
         attributes[name] = value
+    elif _are_arms(known, first, conditions) and _is_fresh_in_one(both := join(known, value, first, conditions)):
+        attributes[name] = both
     elif not (_is_kept(known) and _stays(value)) and not _is_made_alike(known, value):
         attributes[name] = value if _is_kept(value) and _stays(known) else _any_of(join(known, value))
+
+
+def _are_arms(known: Value, first: Conditions, conditions: Conditions) -> bool:
+    """Whether each of what is known was written in another arm of a test, so that an instance holds one of them."""
+    held = known.alternatives if isinstance(known, Choice) else ((first, known),)
+    return not any(compatible(each, conditions) for each, _ in held)
+
+
+def _is_fresh_in_one(value: Value) -> bool:
+    """Whether one of several alternatives is what a factory makes on the default device, and none was put elsewhere.
+
+    Where one arm chooses a device, the other one is for a machine or a caller without one.
+    """
+    held = [each for _, each in alternatives(value)]
+    tensors = [each for each in held if isinstance(each, Tensor)]
+    fresh = [each for each in tensors if each.device == DEFAULT and each.creations]
+    return bool(fresh) and all(each in fresh or each.device in (MODEL, TOP) or _is_kept(each) for each in tensors)
 
 
 def _is_a_stage(value: Value, info: ClassInfo) -> bool:

@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, pos
 from torchdevlint.flow.state.members import has_attribute, moves_itself
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
-from torchdevlint.flow.state.values import Closure, Cls, Func, RecordType, Ref, Value
+from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
@@ -48,6 +48,8 @@ class ClassInfo:
         """What classes derived from this one say under names that it leaves to them."""
         self.apart_from_calls: dict[str, Value] = {}
         """The same for what methods write that were entered on their own, and not for an instance made in this file."""
+        self.written_if: dict[str, Conditions] = {}
+        """Under which conditions each attribute of `self` was written first."""
         self.appended: dict[str, dict[ast.AST, Value]] = {}
         """What methods append to the lists that `self` keeps, by name and place."""
         self.evaluated: set[ast.AST] = set()
