@@ -7,10 +7,11 @@ import re
 
 from torchdevlint.flow.kinds.annotated import is_annotated_sequence
 from torchdevlint.flow.scope.assigned import values_by_path
-from torchdevlint.flow.scope.names import argument_names
+from torchdevlint.flow.scope.names import argument_names, given_by_default
 from torchdevlint.flow.scope.uses import uses_in
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.values import Conditions
+from torchdevlint.source.nodes import is_inside
 
 _GIVES_LISTS = frozenset({"tolist", "convert_tokens_to_ids", "readlines"})
 """Methods that only what gives lists has."""
@@ -41,8 +42,11 @@ def is_listed(frame: Frame, node: ast.expr) -> bool:
         return False
     if is_annotated_sequence(scope, node.id) or uses_in(scope)[node.id].is_container:
         return True
-    given = frame.function is not None and node.id in argument_names(frame.function)
-    bound = [] if given else values_by_path(scope).get(node.id, [])
+    bound = values_by_path(scope).get(node.id, [])
+    if frame.function is not None and node.id in argument_names(frame.function):
+        default = dict(given_by_default(frame.function.args)).get(node.id)
+        listed = isinstance(default, (ast.List, ast.Tuple)) and bool(default.elts)
+        return listed and all(is_inside(node, each) or each.lineno > node.lineno for each in bound)
     return bool(bound) and all(_is_written_list(each) for each in bound)
 
 

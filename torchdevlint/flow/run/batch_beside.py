@@ -80,11 +80,16 @@ def _is_given_model(frame: Frame, function: ast.FunctionDef, callee: ast.expr) -
 
 def _compare_keywords(frame: Frame, state: State, node: ast.Call, operands: Operands) -> None:
     """``model(ids, attention_mask=mask)``, where `ids` were moved and the mask is as the loader gave it."""
-    named = {id(each.value) for each in node.keywords if each.arg in TAKEN_BY_NAME}
-    stayed = [(at, value) for at, value in operands if id(at) in named and loaders.is_from_loader(value)]
+    named = taken_by_name(node)
+    stayed = [(at, value) for at, value in operands if at in named and loaders.is_from_loader(value)]
     moved = [(at, value) for at, value in operands if isinstance(value, Tensor) and _is_put_somewhere(value)]
     if stayed and moved:
         combine(frame, state, node, f"`{frame.machine.text_of(node.func)}()`", [moved[0], *stayed], True)
+
+
+def taken_by_name(node: ast.Call) -> list[ast.expr]:
+    """What a call gives the parameters of models of transformers, by keyword: tensors, and no texts."""
+    return [each.value for each in node.keywords if each.arg in TAKEN_BY_NAME]
 
 
 def _is_put_somewhere(value: Tensor) -> bool:

@@ -11,7 +11,7 @@ from torchdevlint.flow.run.factories import call_factory, is_factory
 from torchdevlint.flow.run.modules import construct
 from torchdevlint.flow.run.objects import on_the_model
 from torchdevlint.flow.run.operations import combine
-from torchdevlint.flow.run.outputs import taken_by_loss
+from torchdevlint.flow.run.outputs import note_classes, taken_by_loss
 from torchdevlint.flow.run.python_calls import call_builtin
 from torchdevlint.flow.run.special_calls import (
     SPECIAL,
@@ -176,6 +176,8 @@ def _operation(
         return UNKNOWN
     strict = refuses_scalars(plain, operands)
     result = combine(frame, state, node, f"`{_short(name)}()`", operands, strict, in_place)
+    if plain in _TAKES_CLASSES:
+        note_classes(state, operands[:2])
     if not isinstance(result, Tensor):
         return UNKNOWN if is_number(result) else without_ndim(plain, result)
     first = operands[0][1] if operands else UNKNOWN
@@ -194,6 +196,9 @@ def _operation(
     if plain in pair or plain in many:
         return Seq(None, result)
     return result
+
+
+_TAKES_CLASSES = frozenset({"cross_entropy", "nll_loss"})
 
 
 def _is_reduced_loss(name: str, plain: str, arguments: Arguments) -> bool:

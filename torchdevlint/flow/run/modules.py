@@ -13,7 +13,7 @@ from torchdevlint.flow.kinds.sizes import what_is_filled
 from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.run import metrics
 from torchdevlint.flow.run.arguments import as_device
-from torchdevlint.flow.run.batch_beside import compare_with_batch
+from torchdevlint.flow.run.batch_beside import compare_with_batch, taken_by_name
 from torchdevlint.flow.run.gathered import gathered
 from torchdevlint.flow.run.imports import resolve
 from torchdevlint.flow.run.operations import Operands, combine
@@ -216,7 +216,8 @@ def _call_unknown_class(
     """A module of unknown class: its parameters are on `device`, and what a loader gave or factories `made` is not."""
     stayed = [each for each in operands if loaders.is_input(frame, *each) and not _may_move(frame, node, each[0])]
     if not _takes_tensors_only(module):
-        stayed = [each for each in stayed if not loaders.may_be_no_tensor(frame, operands, *each)]
+        named = taken_by_name(node)
+        stayed = [each for each in stayed if each[0] in named or not loaders.may_be_no_tensor(frame, operands, *each)]
     if device.origin in (Origin.LITERAL, Origin.EXPRESSION) and frame.context != "forward":
         stayed += made
     if stayed and not module.prefix:

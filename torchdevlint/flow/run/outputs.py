@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from msgspec.structs import replace
+
 from torchdevlint.flow.kinds.parameters import place_of_argument
 from torchdevlint.flow.run.operations import Operands
 from torchdevlint.flow.scope.assigned import values_by_path
@@ -14,7 +16,7 @@ from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
-from torchdevlint.flow.state.values import Library, Tensor, Unknown, Value
+from torchdevlint.flow.state.values import AT_LEAST_1, Library, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 
 _MODEL = regex(
@@ -34,6 +36,13 @@ def taken_by_loss(frame: Frame, state: State, operands: Operands, made_here: boo
     if not made_here and not any(_is_made_here(value) for _, value in operands):
         return operands
     return [(at, _taken(frame, state, at, value)) for at, value in operands]
+
+
+def note_classes(state: State, operands: Operands) -> None:
+    """``F.cross_entropy(scores, classes)`` went well: both have dimensions, whatever else is known of them."""
+    for at, value in operands:
+        if isinstance(at, ast.Name) and isinstance(value, Tensor) and value.ndim is None:
+            state.bind(at.id, replace(value, ndim=AT_LEAST_1))
 
 
 def _is_made_here(value: Value) -> bool:
