@@ -6,8 +6,8 @@ Finds, in programs that run one process a GPU:
 - the rank among all processes (`dist.get_rank()`, `os.environ["RANK"]`) where the number of a GPU of this machine is
   wanted: `torch.cuda.set_device(rank)`, `model.to(rank)`, `f"cuda:{rank}"`, `device_ids=[rank]`;
 - a move to the current GPU (`model.cuda()`, `x.to("cuda")`) before `torch.cuda.set_device(local_rank)` chooses it;
-- `DistributedDataParallel(model)` over NCCL, without `device_ids`, where the model was moved to the same GPU in every
-  process, because nothing in the file chooses another one;
+- `DistributedDataParallel(model)` over NCCL, without `device_ids` or with `device_ids=[rank]`, where the model was
+  moved to the same GPU in every process, because nothing in the file chooses another one;
 - a tensor of the CPU that is sent over NCCL: `dist.all_reduce(torch.tensor(n))` where the file makes its groups with
   `init_process_group("nccl")`, or by an option that is `"nccl"` by default, and `accelerator.gather(torch.tensor(n))`.
 
@@ -18,8 +18,8 @@ same; on the second machine rank 8 asks for a ninth GPU:
     torch.AcceleratorError: CUDA error: invalid device ordinal
 
 In the other cases every process uses GPU 0. NCCL then refuses ("Duplicate GPU detected : rank 1 and rank 0 both on
-CUDA device"), `DistributedDataParallel` refuses a model that is not on the GPU of `device_ids`, or inputs and
-parameters are on different GPUs:
+CUDA device"), or parameters are on another GPU than inputs, which `DistributedDataParallel` brings to that of
+`device_ids`:
 
     RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!
 

@@ -62,8 +62,13 @@ def _ids(frame: Frame, state: State, node: ast.Call, name: str, arguments: Argum
     """``DistributedDataParallel(model, device_ids=[rank])``, ``barrier(device_ids=[rank])``."""
     ids = arguments.keywords.get("device_ids")
     _look(frame, state, node, ids or arguments.keywords.get("output_device"))
-    if name == _WRAPPER and not arguments.double_starred and (ids is None or ids[1] == NONE):
+    if name == _WRAPPER and not arguments.double_starred and (ids is None or ids[1] == NONE or _is_one_name(ids[0])):
         _shared(frame, state, node, arguments)
+
+
+def _is_one_name(ids: ast.expr) -> bool:
+    """``[rank]``, a number that is another one in each process."""
+    return isinstance(ids, ast.List) and len(ids.elts) == 1 and dotted_path(ids.elts[0]) is not None
 
 
 def _look(frame: Frame, state: State, node: ast.Call, given: tuple[ast.expr, Value] | None) -> None:

@@ -38,8 +38,8 @@ class RankMismatch(Fact, frozen=True):
     """A process that is one of several uses a GPU that is not its own.
 
     `kind` is ``global`` (its number among all machines' is taken for that of a GPU: `text` is where), ``late`` (`text`
-    moves to the current GPU before `other` chooses it), ``shared`` (`text` moves the model to one GPU for all, and
-    `DistributedDataParallel` is given no other) or ``host`` (`text` sends `other`, which is on the CPU, over NCCL);
+    moves to the current GPU before `other` chooses it), ``shared`` (`text` wraps a model that was moved to one GPU
+    for all, in `DistributedDataParallel`) or ``host`` (`text` sends `other`, which is on the CPU, over NCCL);
     `other_at` is where the rank is asked for, the GPU is chosen, the model was moved, or the tensor was made;
     `local` is the environment variable with the number on this machine, `numbered` whether the move names one GPU.
     """
