@@ -11,7 +11,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.scope.uses import Scope, uses_in
-from torchdevlint.flow.state.devices import TOP, Device, Origin
+from torchdevlint.flow.state.devices import TOP, Device, Origin, on_cpu
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
@@ -33,7 +33,7 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
         return False
     value = frame.evaluate(read, state)
     place = value.given if isinstance(value, Unknown) else None
-    if place is not None and place.origin is Origin.EXPRESSION and not _is_of_function(frame, function, read):
+    if place is not None and _is_chosen(place) and not _is_of_function(frame, function, read):
         frame.machine.emit(ReadByHost(frame, state, node, (read, given_tensor(place, read))))
         return True
     brought = brought_elsewhere(function, node) or brought_with(function, node)
@@ -46,6 +46,11 @@ def note_read(frame: Frame, state: State, node: ast.Call, read: ast.expr) -> boo
     given = Tensor(device, None, (), (step,))
     frame.machine.emit(ReadByHost(frame, state, node, (read, given)))
     return True
+
+
+def _is_chosen(place: Device) -> bool:
+    """Whether code says by name where something is, and not that it is on the CPU."""
+    return place.origin in (Origin.EXPRESSION, Origin.LITERAL) and not on_cpu(place)
 
 
 def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
