@@ -32,7 +32,7 @@ from torchdevlint.flow.run.library_calls import call_library, note_pipeline
 from torchdevlint.flow.run.module_methods import call_module_method
 from torchdevlint.flow.run.modules import call_module, follows_input, given_by, opaque_result
 from torchdevlint.flow.run.prepared import prepare
-from torchdevlint.flow.run.tensor_methods import call_tensor_method, tensor_operands
+from torchdevlint.flow.run.tensor_methods import call_tensor_method, names_dimension, tensor_operands
 from torchdevlint.flow.run.unknown_calls import (
     LEAVES_TENSORS,
     as_tensor,
@@ -177,7 +177,7 @@ def _brought_by_kind(
     if isinstance(receiver, (StateDict, Loaded)):
         return checkpoint_values.call_method(callee, receiver)
     given = receiver.given if isinstance(receiver, Unknown) else None
-    if given is not None and callee.attr in torch_api.TENSOR_ONLY_METHODS:
+    if given is not None and (callee.attr in torch_api.TENSOR_ONLY_METHODS or names_dimension(callee.attr, arguments)):
         tensor = given_tensor(given, callee.value)
         return call_tensor_method(frame, state, node, callee.value, tensor, callee.attr, arguments)
     frame.machine.emit(Escaped(frame, arguments.all_values))

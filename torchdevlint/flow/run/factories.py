@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from torchdevlint.flow.events import Collected
 from torchdevlint.flow.kinds.arrays import array_dimensions
@@ -132,7 +133,7 @@ def _from_data(frame: Frame, state: State, node: ast.Call, name: str, arguments:
         told = arguments.positional[0][0]
         listed = is_listed(frame, told)
         if given or listed or _is_option(told):
-            return created(frame, state, node, name, AT_LEAST_1 if listed else None, device)
+            return created(frame, state, node, name, AT_LEAST_1 if listed or _is_sliced(told) else None, device)
     if isinstance(data, Choice):
         data = _without_none(data)
     if isinstance(data, Tensor):
@@ -160,9 +161,11 @@ def _came_to_init(frame: Frame, arguments: Arguments) -> bool:
 def _is_converted_only(frame: Frame, node: ast.Call, arguments: Arguments) -> bool:
     """Whether it is an argument that the function uses for nothing else than to make a tensor of a given type of it.
 
-    A tensor is converted by a method of its own, and PyTorch warns of whoever copies one so.
+    Or a slice of one. A tensor is converted by a method of its own, and PyTorch warns of whoever copies one so.
     """
     data, function = arguments.positional[0][0], frame.function
+    if _is_sliced(data):
+        data = data.value
     if function is None or not isinstance(data, ast.Name) or not any(each.arg == "dtype" for each in node.keywords):
         return False
     if data.id not in argument_names(function):
@@ -171,6 +174,11 @@ def _is_converted_only(frame: Frame, node: ast.Call, arguments: Arguments) -> bo
     reads = [each for each in names if isinstance(each.ctx, ast.Load)]
     first = min(reads, key=lambda each: (each.lineno, each.col_offset))
     return first is data and (len(reads) == 1 or len(reads) < len(names))
+
+
+def _is_sliced(node: ast.expr) -> TypeGuard[ast.Subscript]:
+    """``y[i : i + size]``, which has a dimension."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
 
 
 _OPTIONS = frozenset("config cfg conf args opt opts options hparams hps hyp settings".split())

@@ -37,6 +37,15 @@ from torchdevlint.flow.state.values import (
 )
 
 
+def names_dimension(name: str, arguments: Arguments) -> bool:
+    """``y.argmax(dim=1)``: arrays have the method too, and call that ``axis``; labelled ones give a name to `dim`."""
+    dim = arguments.keywords.get("dim")
+    return dim is not None and name in _OF_DIMENSIONS and is_number(dim[1])
+
+
+_OF_DIMENSIONS = torch_api.METHOD_TENSOR | torch_api.METHOD_TUPLE
+
+
 def call_tensor_method(
     frame: Frame,
     state: State,

@@ -19,6 +19,7 @@ from torchdevlint.flow.run.objects import write_attribute
 from torchdevlint.flow.run.operations import combine
 from torchdevlint.flow.run.tensor_methods import tensor_operands
 from torchdevlint.flow.scope.assigned import targets_by_value, values_by_path
+from torchdevlint.flow.scope.chains import chained
 from torchdevlint.flow.scope.followed_devices import (
     brought_beside,
     followed_in,
@@ -47,7 +48,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, nodes_in
 
 
 def call_unknown(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
@@ -185,26 +186,9 @@ def _is_called_by_name(frame: Frame, node: ast.Call, receiver: ast.expr) -> bool
     scope = frame.function or frame.machine.tree
     if not isinstance(receiver, ast.Call) or scope is None:
         return False
-    value, trained = _chained(scope).get(node, (node, False))
+    value, trained = chained(scope).get(node, (node, False))
     target = targets_by_value(scope).get(value)
     return trained or (target is not None and _is_called(frame, target, dotted_path(target) or ""))
-
-
-@once_a_node
-def _chained(scope: ast.AST) -> dict[ast.expr, tuple[ast.Call, bool]]:
-    """For what methods of Modules that give the Module are called on, the last such call, and whether one is its alone.
-
-    ``Net().to(d).eval()``: a tensor has no `eval`.
-    """
-    found: dict[ast.expr, tuple[ast.Call, bool]] = {}
-    for call in nodes_in(scope, ast.Call):  # outer ones come first
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_ITSELF:
-            last, trained = found.get(call, (call, False))
-            found[call.func.value] = last, trained or call.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
-    return found
-
-
-_GIVES_ITSELF = frozenset({"train", "eval", "requires_grad_", "float", "half", "double", "bfloat16"})
 
 
 def _is_called(frame: Frame, receiver: ast.expr, path: str) -> bool:

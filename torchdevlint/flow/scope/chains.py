@@ -1,0 +1,24 @@
+"""Chains of methods of a Module that give the Module: ``Net().to(device).eval()``."""
+
+from __future__ import annotations
+
+import ast
+
+from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+_GIVES_ITSELF = frozenset({"train", "eval", "requires_grad_", "float", "half", "double", "bfloat16"})
+
+
+@once_a_node
+def chained(scope: ast.AST) -> dict[ast.expr, tuple[ast.Call, bool]]:
+    """For what such methods are called on, the last call of the chain, and whether one is of Modules alone.
+
+    A tensor has no `eval`, but it has a `float`.
+    """
+    found: dict[ast.expr, tuple[ast.Call, bool]] = {}
+    for call in nodes_in(scope, ast.Call):  # outer ones come first
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _GIVES_ITSELF:
+            last, of_module = found.get(call, (call, False))
+            found[call.func.value] = last, of_module or call.func.attr in torch_api.MODULE_ONLY_ATTRIBUTES
+    return found
