@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from torchdevlint.flow.checks import dead_moves, lost_moves, made_anew
 from torchdevlint.flow.checks.receivers import loop_through_batch, tensor_evidence
+from torchdevlint.flow.checks.scattered import is_only_scattered
 from torchdevlint.flow.events import Discarded, Looped
 from torchdevlint.flow.facts.tensors import DiscardedMove
 from torchdevlint.flow.kinds.encoded import is_encoding
@@ -64,6 +65,8 @@ def _check_move(frame: Frame, node: ast.Expr, call: ast.expr, state: State) -> N
     if target is not None and not dead_moves.converts(frame, call, state) and _is_there(frame, receiver, target, state):
         return
     machine, whole = frame.machine, loop_through_batch(frame, receiver, state)
+    if moves and is_only_scattered(frame, state, node, receiver):
+        return
     if moves:
         lost_moves.note_lost(machine, node, frame.evaluate(receiver if whole is None else whole.iter, state))
         if whole is not None:
