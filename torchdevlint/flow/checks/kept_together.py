@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 
 from torchdevlint.flow.events import FunctionEnded, Mixed
 from torchdevlint.flow.facts.tensors import KEPT
@@ -16,6 +17,7 @@ from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
+from torchdevlint.flow.state.conditions import parted_by_switch
 from torchdevlint.flow.state.devices import DEFAULT, Origin, on_cpu
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -39,7 +41,9 @@ def _note_end(event: FunctionEnded) -> None:
     }
     placed = {name: each for name, value in kept.items() if (each := _placed(value)) is not None}
     for name, value in kept.items():
-        for stayed in _stayed(frame, value) if placed and not is_bookkeeping(name) else ():
+        if not placed or is_bookkeeping(name) or _is_switched(value):
+            continue
+        for stayed in _stayed(frame, value):
             twin = placed[name] if name in placed else _of_one_way(stayed, placed)
             own = name in placed or not (owner.is_module or _MOVERS & owner.methods.keys())
             if twin is not None and own and not leaves(owner, name):
@@ -56,6 +60,12 @@ def _placed(value: Value) -> Tensor | None:
     """A tensor that a factory made on a device that the code names, also in one of two arms."""
     found = (each for _, each in alternatives(value) if isinstance(each, Tensor) and is_created(each))
     return next((each for each in found if _is_named(each)), None)
+
+
+def _is_switched(value: Value) -> bool:
+    """Whether a device that is given, or the use of an accelerator, decides which one of several it is."""
+    held = [conditions for conditions, _ in alternatives(value)]
+    return any(parted_by_switch(one, other) for one, other in combinations(held, 2))
 
 
 def _is_named(value: Tensor) -> bool:

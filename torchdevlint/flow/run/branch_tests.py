@@ -23,13 +23,16 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
     _, text, positive, changes, compared, switch, absent = known
     at = f"{frame.activation}.{frame.loop_round if changes else 0}:"
+    if switch and (compared is None or compared[1] == _NONE):
+        return switched(at + text, absent), positive
     if compared is None:
-        return switched(at + text, absent) if switch else at + text, positive
+        return at + text, positive
     key = Compared(at + text)
     key.asked, key.values = at + compared[0], compared[1]
     return key, positive
 
 
+_NONE = frozenset({None})
 _ASKED = f"{__name__}.asked"
 """What `_asked` gives is kept with the test, for all analyses that run it, as `once_a_node` does."""
 
