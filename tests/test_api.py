@@ -10,11 +10,11 @@ import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 
 import pytest
+from msgspec.structs import replace
 
 import torchdevlint
 from tests import conftest

@@ -9,10 +9,10 @@ import re
 import sqlite3
 import stat
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import a_part
 from torchdevlint import cache as caches

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache, partial
 
 import pytest
+from msgspec.structs import replace
 
 from tests.casefile import COMPARED, Case, further_lines, lint, read_cases, sampled, settings_for
 from tests.conftest import HoldAll, Program, Programs, python

@@ -207,7 +207,7 @@ def load_settings(path: PathName = ".", *, config: PathName | None = None) -> Se
     """The settings that the command line would find for a file or folder: those of the nearest configuration.
 
     With `config` they are what that file says, wherever `path` is. ``Settings()`` are the defaults, and
-    ``dataclasses.replace(settings, select=("TDL2",))`` gives others. Raises ConfigError.
+    ``msgspec.structs.replace(settings, select=("TDL2",))`` gives others. Raises ConfigError.
     """
     return _usable(load(Path(path), config=None if config is None else Path(config)))
 

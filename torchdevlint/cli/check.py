@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import sys
@@ -11,6 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
+
+from msgspec.structs import replace
 
 from torchdevlint import report, select
 from torchdevlint.baseline import read
@@ -86,7 +87,7 @@ def _laid(flags: dict[str, Any], settings: Settings) -> Settings:
     baseline = str(flags["baseline"].absolute()) if flags["baseline"] else None
     of_run = {"fail_on": flags["fail_on"], "output_format": flags["output_format"], "baseline": baseline}
     settings = overlay(fixing.overlaid(settings, flags), **of_run)
-    return dataclasses.replace(settings, fix=False, fix_only=False) if flags["add_noqa"] else settings
+    return replace(settings, fix=False, fix_only=False) if flags["add_noqa"] else settings
 
 
 def _standard_input(name: str | None, settings: Configuration) -> Discovery:

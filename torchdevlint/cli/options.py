@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from torchdevlint import select
 from torchdevlint.cache import folder_of
@@ -32,7 +33,7 @@ def configuration_from(
     def finished(settings: Settings) -> Settings:
         select.check(settings)
         overlaid = further(_overlaid(with_inline(settings, flags), flags))
-        select.check(dataclasses.replace(overlaid, config_file=None))
+        select.check(replace(overlaid, config_file=None))
         return overlaid
 
     return loaded(flags, start, paths, finished)

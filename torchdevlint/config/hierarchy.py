@@ -6,11 +6,12 @@ for a whole run, such as the format of the report, is the same in all settings, 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from torchdevlint.config.load import NAMES, load, load_own
 from torchdevlint.config.settings import OF_RUN, ConfigError, Settings
@@ -50,7 +51,7 @@ class Configuration:
             self.run = self.of(_shared_folder(paths))
         if self.run.config_file is not None and not self._fixed:
             self._of_run = {name: getattr(self.run, name) for name in OF_RUN}
-            self._without = dataclasses.replace(self._without, **self._of_run)
+            self._without = replace(self._without, **self._of_run)
             self._known.clear()
 
     def of(self, filename: str) -> Settings:
@@ -88,7 +89,7 @@ class Configuration:
     def _own(self, folder: str) -> Settings | ConfigError | None:
         try:
             own = load_own(folder, self._extended.add)
-            return None if own is None else dataclasses.replace(self._finished(own), **self._of_run)
+            return None if own is None else replace(self._finished(own), **self._of_run)
         except ConfigError as error:
             return error
 

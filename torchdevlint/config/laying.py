@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from torchdevlint.config.settings import Settings
 from torchdevlint.patterns import regex
@@ -30,9 +31,9 @@ def laid(settings: Settings, said: Mapping[str, Any], folder: Path) -> Settings:
     in for ``extend-select`` and ``ignore`` as well, and ``fixable`` for ``unfixable``.
     """
     given = dict(said)
-    verify = dataclasses.replace(settings.verify, **given.pop("verify", {}))
+    verify = replace(settings.verify, **given.pop("verify", {}))
     unheard: dict[str, Any] = {name: () for key, names in _STANDS_IN.items() if key in given for name in names}
-    below = dataclasses.replace(settings, verify=verify, **unheard)
+    below = replace(settings, verify=verify, **unheard)
     added = {name: (*getattr(below, name), *given[name]) for name in _ADDING if name in given}
     return _over(below, {**given, **added}, folder)
 
@@ -42,10 +43,10 @@ def extended(settings: Settings, said: Mapping[str, Any], file: Path) -> Setting
     folder = file.parent
     files = placed({name: getattr(settings, name) for name in _FILES}, settings.root)
     if not _has_anchored(getattr(settings, name) for name in _PATTERNS):
-        settings = dataclasses.replace(settings, root=folder, base=None)
-    settings = laid(dataclasses.replace(settings, **files), said, folder)
+        settings = replace(settings, root=folder, base=None)
+    settings = laid(replace(settings, **files), said, folder)
     base = None if settings.patterns_from == folder else settings.patterns_from
-    return dataclasses.replace(settings, root=folder, base=base, config_file=file)
+    return replace(settings, root=folder, base=base, config_file=file)
 
 
 def placed(said: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _over(settings: Settings, given: dict[str, Any], folder: Path) -> Settings:
         given[name] = _moved(given[name], folder, settings.patterns_from)
     for name in given.keys() & _EXTENDING:
         given[name] = (*getattr(settings, name), *given[name])
-    return dataclasses.replace(settings, **given)
+    return replace(settings, **given)
 
 
 def _based_for(settings: Settings, given: Mapping[str, Any], folder: Path) -> Settings:
@@ -84,7 +85,7 @@ def _based_for(settings: Settings, given: Mapping[str, Any], folder: Path) -> Se
     except ValueError:  # another drive, where no pattern of the one can fit files of the other
         return settings
     moved: dict[str, Any] = {name: _moved(getattr(settings, name), base, common) for name in _PATTERNS}
-    return dataclasses.replace(settings, base=common, **moved)
+    return replace(settings, base=common, **moved)
 
 
 def _moved(patterns: Iterable[Any], old: Path, new: Path) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from torchdevlint import __version__
 from torchdevlint.config.laying import extended
 from torchdevlint.config.settings import ConfigError, Settings, Verify, kebab, keys_of, nearest
 from torchdevlint.files import content, is_file, is_inside
-from torchdevlint.keys import Kind, is_allowed
+from torchdevlint.keys import is_allowed
 
 NAMES = ("torchdevlint.toml", "pyproject.toml")
 """Where settings may stand in a folder; the first one that holds any wins."""
@@ -160,15 +160,15 @@ def _refuse_other_versions(required: object, path: Path) -> None:
 def _values(
     record: type[Settings] | type[Verify], table: Mapping[str, Any], path: Path, prefix: str, also: Iterable[str] = ()
 ) -> dict[str, Any]:
-    known = {kebab(one.name): one for one in keys_of(record)}
+    known = {kebab(name): (name, key.kind) for name, key in keys_of(record).items()}
     values = {}
     for key, value in table.items():
         if key not in known:
             near = nearest(key, (*known, *also))
             raise ConfigError(f"{path}: unknown key `{prefix}{key}`; did you mean `{prefix}{near}`?")
-        kind: Kind = known[key].metadata["kind"]
+        name, kind = known[key]
         try:
-            values[known[key].name] = kind.read(value)
+            values[name] = kind.read(value)
         except ValueError as error:
             wanted = str(error) or kind.description
             raise ConfigError(f"{path}: `{prefix}{key}` must be {wanted}, not {_said(value)}") from None

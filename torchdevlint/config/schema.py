@@ -7,10 +7,9 @@ gives.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from torchdevlint.config.settings import Settings, Verify, kebab, keys_of
+from torchdevlint.config.settings import Key, Settings, Verify, default_of, kebab, keys_of
 
 
 def schema() -> dict[str, Any]:
@@ -27,14 +26,13 @@ def schema() -> dict[str, Any]:
 
 
 def _table(record: type[Settings] | type[Verify]) -> dict[str, Any]:
-    properties = {kebab(one.name): _key(one) for one in keys_of(record)}
+    properties = {kebab(name): _key(key, default_of(record, name)) for name, key in keys_of(record).items()}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
-def _key(of: dataclasses.Field[Any]) -> dict[str, Any]:
-    kind, default = of.metadata["kind"], of.default
-    shown = {} if default is None else {"default": _plain(kind.schema, default)}
-    return {"description": of.metadata["help"], **kind.schema, **shown}
+def _key(key: Key, default: object) -> dict[str, Any]:
+    shown = {} if default is None else {"default": _plain(key.kind.schema, default)}
+    return {"description": key.help, **key.kind.schema, **shown}
 
 
 def _plain(kind: dict[str, Any], default: Any) -> Any:

@@ -1,19 +1,16 @@
 """Settings: one frozen record.
 
-The fields of `Settings` and `Verify` are the table of configuration keys: a key is a field's name in kebab case, and
-a field's metadata says what may stand there and what it is for. Loading, checking, overlaying and the configuration
-reference all read that one table. Codes are only known to the rules and are checked in `torchdevlint.select`.
+The fields of `Settings` and `Verify` are the configuration keys: a key is a field's name in kebab case. A table for
+each of the two says what may stand there and what it is for; loading, checking, overlaying and the configuration
+reference all read it. Codes are only known to the rules and are checked in `torchdevlint.select`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from torchdevlint.keys import (
     BOOLEAN,
@@ -54,27 +51,23 @@ class Option(Struct, frozen=True):
     of_run: bool = False
 
 
-def _key(default: Any, kind: Kind, text: str, of_run: bool = False) -> Any:
-    return field(default=default, metadata={"kind": kind, "help": text, "of_run": of_run})
+class Key(Struct, frozen=True):
+    """What a key is: what may stand there, what it is for, and whether it is `of_run`, see `Option`."""
+
+    kind: Kind
+    help: str
+    of_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Verify:
+class Verify(Struct, frozen=True):
     """What ``torchdevlint verify`` needs to know about the user's code: ``[tool.torchdevlint.verify]``."""
 
-    examples: tuple[tuple[str, str], ...] = _key(
-        (), STRING_TABLE,
-        'How to build what was flagged: `"package.module:Class" = "package.testing:function"`, where the function takes'
-        " no arguments and returns the object together with the arguments to call it with.",
-    )  # fmt: skip
-    with_command: str | None = _key(
-        None, STRING, "A command, such as `pytest tests/test_model.py`, that executes the flagged code."
-    )
-    timeout: float = _key(30.0, SECONDS, "How long the execution of one finding may take.")
+    examples: tuple[tuple[str, str], ...] = ()
+    with_command: str | None = None
+    timeout: float = 30.0
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Settings:
+class Settings(Struct, frozen=True, repr_omit_defaults=True):
     """Everything that the result for a file depends on. Tuples hold codes, prefixes or ``ALL`` as the user wrote them.
 
     `root` is the folder of the configuration file, or else the current one; `config_file` is the file itself, or None
@@ -84,94 +77,35 @@ class Settings:
     root: Path = field(default_factory=Path.cwd)
     config_file: Path | None = None
     base: Path | None = None
-    extend: str | None = _key(
-        None, STRING,
-        "A configuration that this one is laid over: a file, relative to this one. What is said here wins, as a flag"
-        " wins over a file; patterns of that file stay relative to its folder.",
-    )  # fmt: skip
-    required_version: str | None = _key(
-        None, REQUIREMENT,
-        "The versions of torchdevlint that this configuration is for, as for a requirement of a package; any other one"
-        " refuses it (exit code 2). A version alone means that one.",
-    )  # fmt: skip
-    select: tuple[str, ...] | None = _key(
-        None, STRINGS, "Codes or prefixes of the rules to run, or `ALL`. Without it: every rule that is not advice."
-    )
-    extend_select: tuple[str, ...] = _key((), STRINGS, "Codes or prefixes of rules to run besides those of `select`.")
-    ignore: tuple[str, ...] = _key(
-        (), STRINGS,
-        "Codes or prefixes of rules not to run. Between `select` and `ignore` the longer prefix wins,"
-        " and `ignore` wins a tie.",
-    )  # fmt: skip
-    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = _key(
-        (), LIST_TABLE,
-        "Rules not to run on files that match a pattern. Patterns are read as in `.gitignore`;"
-        " one that starts with `!` stands for all files that do not match it.",
-    )  # fmt: skip
-    ignore_noqa: bool = _key(
-        False, BOOLEAN,
-        "Report what `# noqa` and `# flake8: noqa` silence; `# torchdevlint:` comments hold all the same.",
-    )  # fmt: skip
-    severity: tuple[tuple[str, str], ...] = _key(
-        (), SEVERITY_TABLE, 'Severities of rules where they should differ: `TDL201 = "error"`. They select nothing.'
-    )
-    fail_on: str = _key(
-        "advice", THRESHOLD,
-        "The mildest severity for which `check` exits with 1; milder findings are reported all the same.", of_run=True,
-    )  # fmt: skip
-    fix: bool = _key(False, BOOLEAN, "Apply fixes and report what is left.", of_run=True)
-    unsafe_fixes: bool = _key(
-        False, BOOLEAN, "Show fixes that may change what right code does, and apply them where fixes are applied.",
-        of_run=True,
-    )  # fmt: skip
-    fix_only: bool = _key(False, BOOLEAN, "Apply fixes and report nothing that is left; implies `fix`.", of_run=True)
-    show_fixes: bool = _key(False, BOOLEAN, "List what was fixed.", of_run=True)
-    fixable: tuple[str, ...] = _key(("ALL",), STRINGS, "Codes or prefixes of the rules whose fixes may be applied.")
-    unfixable: tuple[str, ...] = _key(
-        (),
-        STRINGS,
-        "Codes or prefixes of rules whose fixes are only shown; the longer prefix wins.",
-    )
-    include: tuple[str, ...] = _key(
-        DEFAULT_INCLUDE, STRINGS,
-        "Which files of a folder are linted, in the patterns of `.gitignore`, so that `scripts/` takes all files in it;"
-        " what is excluded is not, and what is named on the command line always is.",
-    )  # fmt: skip
-    exclude: tuple[str, ...] = _key(
-        DEFAULT_EXCLUDE, STRINGS,
-        "What to leave out of a folder, in the patterns of `.gitignore`; what is named on the command line is linted.",
-    )  # fmt: skip
-    extend_exclude: tuple[str, ...] = _key((), STRINGS, "Patterns to leave out besides those of `exclude`.")
-    respect_gitignore: bool = _key(True, BOOLEAN, "Leave out what `.gitignore` files and `.git/info/exclude` name.")
-    force_exclude: bool = _key(
-        False, BOOLEAN, "Leave out what is excluded even where the command line names it, as pre-commit does.",
-        of_run=True,
-    )  # fmt: skip
-    output_format: str = _key("full", STRING, "How findings are printed.", of_run=True)
-    baseline: str | None = _key(
-        None, STRING, "A file of findings that are not reported, in the folder of the configuration file or below."
-    )
-    cache_dir: str | None = _key(
-        None, STRING,
-        "Where results are kept, relative to this file; `~` is the home folder. Without it: `.torchdevlint_cache`"
-        " beside this file. A folder with other things in it is not used.", of_run=True,
-    )  # fmt: skip
-    preview: bool = _key(False, BOOLEAN, "Run what is not yet stable.")
-    target_torch: str | None = _key(
-        None, VERSION, "The oldest release of PyTorch that the code has to run on. Without it: the newest known one."
-    )
-    module_bases: tuple[str, ...] = _key(
-        (), STRINGS, "Dotted names of your own classes whose subclasses are `torch.nn.Module`s."
-    )
-    in_place_movers: tuple[str, ...] = _key(
-        (), STRINGS, "Dotted names of your own classes whose `.to(..)` works in place, as a module's does."
-    )
-    batch_movers: tuple[str, ...] = _key(
-        (), STRINGS, "Dotted names of your own functions that return their argument moved to the model's device."
-    )
-    device_managed_bases: tuple[str, ...] = _key(
-        (), STRINGS, "Dotted names of your own classes that place models and batches themselves, as Lightning does."
-    )
+    extend: str | None = None
+    required_version: str | None = None
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ignore_noqa: bool = False
+    severity: tuple[tuple[str, str], ...] = ()
+    fail_on: str = "advice"
+    fix: bool = False
+    unsafe_fixes: bool = False
+    fix_only: bool = False
+    show_fixes: bool = False
+    fixable: tuple[str, ...] = ("ALL",)
+    unfixable: tuple[str, ...] = ()
+    include: tuple[str, ...] = DEFAULT_INCLUDE
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
+    force_exclude: bool = False
+    output_format: str = "full"
+    baseline: str | None = None
+    cache_dir: str | None = None
+    preview: bool = False
+    target_torch: str | None = None
+    module_bases: tuple[str, ...] = ()
+    in_place_movers: tuple[str, ...] = ()
+    batch_movers: tuple[str, ...] = ()
+    device_managed_bases: tuple[str, ...] = ()
     verify: Verify = field(default_factory=Verify)
 
     @property
@@ -184,18 +118,122 @@ class Settings:
         return self
 
 
-OF_RUN = (*(one.name for one in dataclasses.fields(Settings) if one.metadata.get("of_run")), "verify")
+VERIFY_KEYS = {
+    "examples": Key(
+        STRING_TABLE,
+        'How to build what was flagged: `"package.module:Class" = "package.testing:function"`, where the function '
+        "takes no arguments and returns the object together with the arguments to call it with.",
+    ),
+    "with_command": Key(STRING, "A command, such as `pytest tests/test_model.py`, that executes the flagged code."),
+    "timeout": Key(SECONDS, "How long the execution of one finding may take."),
+}
+SETTINGS_KEYS = {
+    "extend": Key(
+        STRING,
+        "A configuration that this one is laid over: a file, relative to this one. What is said here wins, as a "
+        "flag wins over a file; patterns of that file stay relative to its folder.",
+    ),
+    "required_version": Key(
+        REQUIREMENT,
+        "The versions of torchdevlint that this configuration is for, as for a requirement of a package; any other "
+        "one refuses it (exit code 2). A version alone means that one.",
+    ),
+    "select": Key(
+        STRINGS,
+        "Codes or prefixes of the rules to run, or `ALL`. Without it: every rule that is not advice.",
+    ),
+    "extend_select": Key(STRINGS, "Codes or prefixes of rules to run besides those of `select`."),
+    "ignore": Key(
+        STRINGS,
+        "Codes or prefixes of rules not to run. Between `select` and `ignore` the longer prefix wins, and `ignore` "
+        "wins a tie.",
+    ),
+    "per_file_ignores": Key(
+        LIST_TABLE,
+        "Rules not to run on files that match a pattern. Patterns are read as in `.gitignore`; one that starts with"
+        " `!` stands for all files that do not match it.",
+    ),
+    "ignore_noqa": Key(
+        BOOLEAN,
+        "Report what `# noqa` and `# flake8: noqa` silence; `# torchdevlint:` comments hold all the same.",
+    ),
+    "severity": Key(
+        SEVERITY_TABLE,
+        'Severities of rules where they should differ: `TDL201 = "error"`. They select nothing.',
+    ),
+    "fail_on": Key(
+        THRESHOLD,
+        "The mildest severity for which `check` exits with 1; milder findings are reported all the same.",
+        of_run=True,
+    ),
+    "fix": Key(BOOLEAN, "Apply fixes and report what is left.", of_run=True),
+    "unsafe_fixes": Key(
+        BOOLEAN,
+        "Show fixes that may change what right code does, and apply them where fixes are applied.",
+        of_run=True,
+    ),
+    "fix_only": Key(BOOLEAN, "Apply fixes and report nothing that is left; implies `fix`.", of_run=True),
+    "show_fixes": Key(BOOLEAN, "List what was fixed.", of_run=True),
+    "fixable": Key(STRINGS, "Codes or prefixes of the rules whose fixes may be applied."),
+    "unfixable": Key(STRINGS, "Codes or prefixes of rules whose fixes are only shown; the longer prefix wins."),
+    "include": Key(
+        STRINGS,
+        "Which files of a folder are linted, in the patterns of `.gitignore`, so that `scripts/` takes all files in"
+        " it; what is excluded is not, and what is named on the command line always is.",
+    ),
+    "exclude": Key(
+        STRINGS,
+        "What to leave out of a folder, in the patterns of `.gitignore`; what is named on the command line is "
+        "linted.",
+    ),
+    "extend_exclude": Key(STRINGS, "Patterns to leave out besides those of `exclude`."),
+    "respect_gitignore": Key(BOOLEAN, "Leave out what `.gitignore` files and `.git/info/exclude` name."),
+    "force_exclude": Key(
+        BOOLEAN,
+        "Leave out what is excluded even where the command line names it, as pre-commit does.",
+        of_run=True,
+    ),
+    "output_format": Key(STRING, "How findings are printed.", of_run=True),
+    "baseline": Key(
+        STRING,
+        "A file of findings that are not reported, in the folder of the configuration file or below.",
+    ),
+    "cache_dir": Key(
+        STRING,
+        "Where results are kept, relative to this file; `~` is the home folder. Without it: `.torchdevlint_cache` "
+        "beside this file. A folder with other things in it is not used.",
+        of_run=True,
+    ),
+    "preview": Key(BOOLEAN, "Run what is not yet stable."),
+    "target_torch": Key(
+        VERSION,
+        "The oldest release of PyTorch that the code has to run on. Without it: the newest known one.",
+    ),
+    "module_bases": Key(STRINGS, "Dotted names of your own classes whose subclasses are `torch.nn.Module`s."),
+    "in_place_movers": Key(
+        STRINGS,
+        "Dotted names of your own classes whose `.to(..)` works in place, as a module's does.",
+    ),
+    "batch_movers": Key(
+        STRINGS,
+        "Dotted names of your own functions that return their argument moved to the model's device.",
+    ),
+    "device_managed_bases": Key(
+        STRINGS,
+        "Dotted names of your own classes that place models and batches themselves, as Lightning does.",
+    ),
+}
+"""In the order of the reference."""
+OF_RUN = (*(name for name, key in SETTINGS_KEYS.items() if key.of_run), "verify")
 """The fields that hold for a whole run; all settings of one `Configuration` agree in them."""
 
 
 def options(record: type[Settings] | type[Verify] = Settings) -> tuple[Option, ...]:
     """The configuration keys of a record, in the order of the reference."""
-    return tuple(_option(one) for one in keys_of(record))
-
-
-def _option(of: dataclasses.Field[Any]) -> Option:
-    said = of.metadata
-    return Option(kebab(of.name), said["kind"].description, of.default, said["help"], said["of_run"])
+    return tuple(
+        Option(kebab(name), key.kind.description, default_of(record, name), key.help, key.of_run)
+        for name, key in keys_of(record).items()
+    )
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -211,8 +249,14 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return max(sorted(words), key=closeness)
 
 
-def keys_of(record: type[Settings] | type[Verify]) -> list[dataclasses.Field[Any]]:
-    return [one for one in dataclasses.fields(record) if "kind" in one.metadata]
+def keys_of(record: type[Settings] | type[Verify]) -> dict[str, Key]:
+    """The keys of a record, by the names of their fields."""
+    return SETTINGS_KEYS if record is Settings else VERIFY_KEYS
+
+
+def default_of(record: type[Settings] | type[Verify], name: str) -> object:
+    """What a field of a record holds where nothing is said."""
+    return record.__struct_defaults__[record.__struct_fields__.index(name)]
 
 
 def kebab(name: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -113,7 +112,7 @@ def _files(places: Sequence[Place]) -> Iterator[str]:
 def _found(file: str, codes: frozenset[str], settings: Settings) -> list[Diagnostic]:
     """What `check` finds in a file by these rules, whether or not they are selected there or silenced."""
     known = tuple(sorted(codes & rules.by_code().keys()))
-    wanted = replace(settings, select=known, ignore=(), extend_select=(), preview=True, ignore_noqa=True)
+    wanted = structs.replace(settings, select=known, ignore=(), extend_select=(), preview=True, ignore_noqa=True)
     try:
         result = check_bytes(content(file), file, wanted)
     except OSError:

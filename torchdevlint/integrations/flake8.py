@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from flake8.exceptions import ExecutionError
 from flake8.options.manager import OptionManager
 from flake8.style_guide import Decision, DecisionEngine
+from msgspec.structs import replace
 
 from torchdevlint import __version__
 from torchdevlint.cache import Cache, folder_of

@@ -7,9 +7,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from torchdevlint import __version__
 from torchdevlint.api import check_paths

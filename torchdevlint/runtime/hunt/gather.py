@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -64,6 +63,8 @@ def _related(diagnostic: Diagnostic, filename: str) -> Iterator[tuple[int, int]]
 @cache
 def _checked(file: str) -> tuple[Diagnostic, ...]:
     """All that the linter finds in a file, advice left out."""
+    from msgspec.structs import replace
+
     from torchdevlint.engine import check_file
 
     if not Path(file).is_file():

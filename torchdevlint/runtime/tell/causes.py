@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -95,6 +95,8 @@ def _covering(findings: Sequence[Diagnostic], wanted: Sequence[Site]) -> Diagnos
 @cache
 def _checked(file: str) -> tuple[Diagnostic, ...]:
     """All findings in a file, those of rules in preview as well. Settings that cannot be read do not matter here."""
+    from msgspec.structs import replace
+
     from torchdevlint.engine import check_file
 
     try:
