@@ -16,7 +16,11 @@ from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Step, Tensor, Unknown
+from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import assignments_in
 
+_ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
+"""Methods of models that bring to the host what they give, as often as not."""
 _GIVE_NO_TENSORS = frozenset(
     {"parameters", "named_parameters", "state_dict", "buffers", "modules", "children", "config"}
 )
@@ -54,8 +58,13 @@ def _is_chosen(place: Device) -> bool:
 
 
 def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
-    """Whether it is what something gives that is called, and is neither a local name nor used as a module is."""
+    """Whether it is what something gives that is called, and is neither a local name nor used as a module is.
+
+    Or what a method gives that is meant for whoever asks, as ``model.predict(x)`` is.
+    """
     call = _making_call(function, read)
+    if call is not None and isinstance(call.func, ast.Attribute) and _ANSWERS.search(call.func.attr):
+        return True
     root = first_name(dotted_path(call.func) or "") if call is not None else ""
     if not root or root in argument_names(function) or root in values_by_path(function):  # type: ignore[arg-type]
         return False
@@ -64,12 +73,22 @@ def _is_of_function(frame: Frame, function: Scope, read: ast.expr) -> bool:
 
 
 def _making_call(function: Scope, read: ast.expr) -> ast.Call | None:
-    """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it."""
+    """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it, or to a part of it."""
     call: ast.expr | None = _first_call(read)
     if isinstance(call, ast.Name):
-        values = values_by_path(function).get(call.id, [])
+        values = values_by_path(function).get(call.id) or _unpacked_to(function, call.id)
         call = _first_call(values[0]) if len(values) == 1 else None
     return call if isinstance(call, ast.Call) else None
+
+
+def _unpacked_to(function: Scope, name: str) -> list[ast.expr]:
+    """``f(x)`` in ``y, z = f(x)``, for either name."""
+    pairs = ((target, each.value) for each in assignments_in(function) for target in each.targets)
+    return [
+        value
+        for target, value in pairs
+        if isinstance(target, (ast.Tuple, ast.List)) and name in map(dotted_path, target.elts)
+    ]
 
 
 def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call | None:
