@@ -82,6 +82,18 @@ def test_a_file_for_cuda_beside_several_gpus(tmp_path: Path) -> None:
     assert "nets.py:TDL012" in found(root, "TDL012")
 
 
+GRID = "\ndef grid(x: torch.Tensor):\n    return torch.zeros(3, device=x.get_device()) + x\n"
+
+
+@pytest.mark.parametrize(("new", "is_found"), [(".cuda()", False), (".to(DEVICE)", True)], ids=["CUDA", "chosen"])
+def test_the_number_of_a_gpu(tmp_path: Path, new: str, is_found: bool) -> None:
+    """It is no device on the CPU alone, where code for CUDA never is."""
+    main = MAIN.replace("print(Loss()(net(x), x))", "print(Loss()(net(grid(x)), x))")
+    main = main.replace("import Net, Loss", "import Net, Loss, grid")
+    root = application(tmp_path, main=main, loading=LOADING, nets=NETS.replace(".cuda()", new) + GRID)
+    assert ("nets.py:TDL304" in found(root)) is is_found
+
+
 def test_one_place_that_ignores_its_device(tmp_path: Path) -> None:
     """In a file that names CUDA here alone, it is this place that keeps the program from the CPU."""
     loss = NETS[: NETS.index("class Net")] + NETS[NETS.index("class Loss") :]

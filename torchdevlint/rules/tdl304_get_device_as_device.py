@@ -36,7 +36,8 @@ number.
 Helpers of other files that give such a number, such as `get_device_of` of AllenNLP, and tensors that nothing tells to
 be tensors. Code that compares the number with anything, that asks `x.is_cuda`, that has moved `x` to CUDA by name, or
 that is for CUDA by the name or a decorator of its function, is left alone, and so are
-`torch.cuda.device(x.get_device())` and `torch.cuda.set_device(x.get_device())`, which do nothing for -1.
+`torch.cuda.device(x.get_device())` and `torch.cuda.set_device(x.get_device())`, which do nothing for -1. In a file or
+an application that names CUDA nearly everywhere (see TDL012) it is *advice*: nothing there is ever on the CPU alone.
 
 ## References
 - [torch.Tensor.get_device](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.get_device.html)

@@ -89,7 +89,8 @@ class Home:
         return is_there or self._needs_cuda_at(fact.at)
 
     def _number_hurts_nobody(self, fact: DeviceNumber) -> bool:
-        return self._needs_cuda_at(fact.at)
+        """The number of a tensor's GPU is no device on the CPU alone, where an application for CUDA never is."""
+        return self._is_file_for_cuda or self._application.is_for_cuda or self._needs_cuda_at(fact.at)
 
     def _rank_hurts_nobody(self, fact: RankMismatch) -> bool:
         return fact.kind == "global" and self._application.meets_on_one_machine
