@@ -97,6 +97,9 @@ def _symbolic(
     name = parameter.arg
     uses = uses_in(function).get(name) or Uses()
     value = _kind(frame, function, parameter, default, entry, uses)
+    made = default_value(frame, default) if isinstance(default, ast.Call) else UNKNOWN
+    if isinstance(made, Tensor) and made.device == DEFAULT and made.creations:
+        return Choice((((), made), ((), value))) if made != value else value
     optional = (isinstance(default, ast.Constant) and default.value is None) or uses.none_tested
     return Choice((((), NONE), ((), value))) if optional and value != NONE else value
 

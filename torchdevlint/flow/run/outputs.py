@@ -20,7 +20,9 @@ from torchdevlint.flow.state.values import AT_LEAST_1, Library, Tensor, Unknown,
 from torchdevlint.patterns import regex
 
 _MODEL = regex(
-    r"(?:^|_)(?:model|net|network|net[a-z]|encoder|decoder|classifier|bert|module|backbone)\d?$", re.IGNORECASE
+    r"(?:^|_)(?:model|net|network|net[a-z]|encoder|decoder|classifier|bert|module|backbone|critic|unet|student|teacher"
+    r"|disc(?:riminator)?|generator|actor|policy|[dg])\d?$",
+    re.IGNORECASE,
 )
 """Names of models, as a second witness beside the loss that takes what they give."""
 _MOST_NAMES = 3
