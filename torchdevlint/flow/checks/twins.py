@@ -36,7 +36,10 @@ Part = tuple[ast.expr, Conditions, Tensor]
 
 
 def _note_end(event: FunctionEnded) -> None:
-    """``codes = torch.eye(n, device=device)`` in one branch and ``codes = torch.rand(n, n)`` in the other."""
+    """``codes = torch.eye(n, device=device)`` in one branch and ``codes = torch.rand(n, n)`` in the other.
+
+    What is called an index may stay on the CPU, but not if the very same name is put on a device in the other branch.
+    """
     frame = event.frame
     if frame.entry.kind == "init":
         return
@@ -46,9 +49,9 @@ def _note_end(event: FunctionEnded) -> None:
     if not placed:
         return
     for node, conditions, value in parts:
-        twin = next((each for each in placed if each[1] != conditions), None)
+        path, twin = dotted_path(node), next((each for each in placed if each[1] != conditions), None)
         stayed = _stayed(frame, value) and all(map(is_of_sizes, value.creations))
-        if twin is not None and stayed and not is_bookkeeping(dotted_path(node)):
+        if twin is not None and stayed and not (is_bookkeeping(path) and path != dotted_path(twin[0])):
             frame.machine.emit(Mixed(frame, event.state, node, ANOTHER_RETURN, (node, value), (twin[0], twin[2])))
 
 

@@ -24,8 +24,10 @@ def move(frame: Frame, state: State, node: ast.Call, receiver: Tensor, device: D
     return at(receiver, device, Step(f"moved to {device.describe()}", node, left=receiver.device))
 
 
-def to_device(frame: Frame, arguments: Arguments) -> Device | None:
+def to_device(frame: Frame, arguments: Arguments, receiver: Tensor | None = None) -> Device | None:
     """The target of ``.to(..)`` or ``.type_as(..)``; None if no device is given, or ``None``, which moves nothing."""
+    if receiver is not None and _is_there_already(receiver, arguments):
+        return None
     given = arguments.keywords.get("device") or arguments.keywords.get("other")
     if given is not None:
         known = isinstance(given[1], (Dev, Tensor)) and given[1].creations
@@ -35,6 +37,16 @@ def to_device(frame: Frame, arguments: Arguments) -> Device | None:
     targets = [move_target(frame, *each) for each in arguments.positional[:2] if each[1] != NONE]
     found = [target for target in targets[:1] if target is not None]
     return found[0] if found else None
+
+
+def _is_there_already(receiver: Tensor, arguments: Arguments) -> bool:
+    """``x.to(y)``, ``x.type_as(y)`` and ``x.to(y.device)`` where both were made on the default device: no move."""
+    named = arguments.keywords.get("device") or arguments.keywords.get("other")
+    given = named or next(iter(arguments.positional), None)
+    place = given[1] if given is not None else None
+    if receiver.device != DEFAULT or not receiver.creations or not isinstance(place, (Dev, Tensor)):
+        return False
+    return place.device == DEFAULT and bool(place.creations)
 
 
 def method_device(frame: Frame, name: str, arguments: Arguments) -> Device:

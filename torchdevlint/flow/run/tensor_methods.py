@@ -64,7 +64,7 @@ def call_tensor_method(
             return under_each(
                 state, given[1], lambda each: move(frame, state, node, receiver, as_device(frame, given[0], each))
             )
-        return move(frame, state, node, receiver, to_device(frame, arguments))
+        return move(frame, state, node, receiver, to_device(frame, arguments, receiver))
     if name == "pin_memory":
         return at(receiver, CPU)
     if name == "type" and arguments.positional:
@@ -72,7 +72,7 @@ def call_tensor_method(
         brought_down = legacy_types.brought_down(frame, node, receiver, device)
         return brought_down or move(frame, state, node, receiver, device)
     if name == "type_as" and arguments.positional:
-        return move(frame, state, node, receiver, to_device(frame, arguments))
+        return move(frame, state, node, receiver, to_device(frame, arguments, receiver))
     if name in torch_api.NEW_METHODS:
         return _new(frame, name, receiver, arguments)
     if name == "size":

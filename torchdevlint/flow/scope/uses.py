@@ -17,7 +17,7 @@ from torchdevlint.source.nodes import levels_of_body, nodes_in, once_a_node
 _CONTAINER_METHODS = frozenset(
     "items keys values get append extend pop update setdefault copy split strip startswith".split()
 )
-_OF_ARRAYS = frozenset({"shape", "ndim"})
+_OF_ARRAYS = frozenset({"shape", "ndim", "T", "sum", "mean", "reshape", "argmax"})
 _OF_MODULES = frozenset({"to", "cpu", "cuda", "float", "half", "double", "bfloat16"})
 
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
