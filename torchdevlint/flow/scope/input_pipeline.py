@@ -78,15 +78,29 @@ def _feeds(node: ast.ClassDef) -> bool:
 
 
 def _transforms(tree: ast.Module, node: ast.ClassDef) -> bool:
-    """Whether a class without a `forward` is derived from what the project calls a transform."""
+    """Whether a class that is no Module is derived from what the project calls a transform."""
     theirs = {
         name.asname or name.name
         for each in nodes_in(tree, ast.ImportFrom)
         for name in each.names
         if (each.module or "").partition(".")[0] in _OF_BATCHES
     }
-    bases = [last_name(base) for base in node.bases]
-    return not _is_layer(node) and any(_TRANSFORMS.search(each) and each not in theirs for each in bases)
+    bases = {last_name(base) for base in node.bases}
+    if _is_module(tree, node) or any(each in theirs for each in bases):
+        return False
+    return any(map(_TRANSFORMS.search, bases))
+
+
+def _is_module(tree: ast.Module, node: ast.ClassDef, hops: int = 4) -> bool:
+    """Whether a class runs as a layer, keeps buffers or parameters, or is derived from what does in its file."""
+    if _is_layer(node) or any(last_name(each.func) in _OF_MODULES for each in nodes_in(node, ast.Call)):
+        return True
+    bases = {last_name(base) for base in node.bases}
+    above = (each for each in nodes_in(tree, ast.ClassDef) if each.name in bases and each is not node)
+    return "Module" in bases or (hops > 0 and any(_is_module(tree, each, hops - 1) for each in above))
+
+
+_OF_MODULES = frozenset({"register_buffer", "register_parameter", "Parameter", "Buffer"})
 
 
 def _is_layer(node: ast.ClassDef) -> bool:
