@@ -950,3 +950,54 @@ def test_a_name_that_a_function_of_its_file_binds_is_open(project: Files) -> Non
     assert project({"place.py": CHOSEN_LATER, "net.py": TABLES})["net.py"] == set()
     fixed = CHOSEN_LATER.replace("global _device\n        _device = device", "torch.cuda.set_device(device)")
     assert project({"place.py": fixed, "net.py": TABLES})["net.py"] == {(8, "TDL101")}
+
+
+PROCESSES = """
+    import os
+
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    class Processes:
+        def __init__(self, several, device, bare):
+            self.several = several
+            self.bare = bare
+            if several:
+                self.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+                torch.distributed.init_process_group("nccl")
+            else:
+                self.device = device
+
+        def wrapped(self, model):
+            model = model.to(self.device)
+            if self.several:
+                model = DistributedDataParallel(model.cuda(self.device), device_ids=[self.device])
+                return model
+            else:
+                return model
+
+        def inner(self, model):
+            if self.FLAG:
+                return model.module
+            else:
+                return model
+"""
+
+
+@pytest.mark.parametrize(("flag", "found"), [("several", set()), ("bare", {(9, "TDL406")})])
+def test_a_flag_that_only_init_sets_decides_alike_in_all_methods(
+    project: Files, flag: str, found: set[tuple[int, str]]
+) -> None:
+    """Whoever wrapped the model by it unwraps it by it; another flag may be otherwise."""
+    trainer = """
+        from processes import Processes
+
+        class Trainer:
+            def __init__(self, model, several, device, bare):
+                self.processes = Processes(several, device, bare)
+                self.model = self.processes.wrapped(model)
+
+            def loss(self, x):
+                return self.processes.inner(self.model).calc_loss(x)
+    """
+    assert project({"processes.py": PROCESSES.replace("FLAG", flag), "trainer.py": trainer})["trainer.py"] == found

@@ -16,13 +16,14 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     """A key for the test that its negation shares.
 
     Tests of different calls are different, and so are those of different loop rounds, unless no loop can change them.
+    A flag that only ``__init__`` sets says the same in all methods: objects of one class are taken to agree on it.
     """
     scope = frame.function or frame.machine.reading.tree_here
     known = test.__dict__.get(_ASKED)
     if known is None or known[0] != id(scope):
         known = test.__dict__[_ASKED] = id(scope), *_asked(frame, test, scope)
     _, text, positive, changes, compared, switch, absent = known
-    at = f"{frame.activation}.{frame.loop_round if changes else 0}:"
+    at = _object_of(frame, text) or f"{frame.activation}.{frame.loop_round if changes else 0}:"
     if switch and (compared is None or compared[1] == _NONE):
         return switched(at + text, absent), positive
     if compared is None:
@@ -30,6 +31,16 @@ def condition_of(frame: Frame, test: ast.expr) -> tuple[str, bool]:
     key = Compared(at + text)
     key.asked, key.values = at + compared[0], compared[1]
     return key, positive
+
+
+def _object_of(frame: Frame, text: str) -> str:
+    """What stands for the objects of a class before ``self.flag``, which only their ``__init__`` sets; else nothing."""
+    name, owner = text.removeprefix("self."), frame.owner
+    if owner is None or name == text or not name.isidentifier():
+        return ""
+    writers = [method for each in owner.mro for method in each.writers.get(name, ())]
+    fixed = bool(writers) and all(getattr(each, "name", "") == "__init__" for each in writers)
+    return f"{owner.name}.{owner.node.lineno}:" if fixed and owner.resolved else ""
 
 
 _NONE = frozenset({None})
