@@ -14,16 +14,14 @@ from torchdevlint.flow.checks.registering import may_move_along
 from torchdevlint.flow.events import FunctionEnded
 from torchdevlint.flow.facts.devices import DeviceNotForwarded
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.run.objects import attribute_of_object
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.joins import alternatives
-from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.tensors import is_created
-from torchdevlint.flow.state.values import Obj, Tensor
+from torchdevlint.flow.state.values import Tensor
 from torchdevlint.source.nodes import assignments_in, nodes_in
 
 _MOVERS = frozenset({"to", "cuda", "to_device", "move_to", "move_to_device"})
@@ -38,7 +36,7 @@ def _note_end(event: FunctionEnded) -> None:
     moved = _moved(mover, owner)
     if not moved:
         return
-    for name in _tensors(frame, owner, moved):
+    for name in _tensors(owner, moved):
         if name not in moved and _is_forgotten(owner, mover, name):
             _record(event, f"{owner.name}.{mover.name}", name, next(iter(moved.values())))
             return
@@ -73,15 +71,12 @@ def _copies(mover: ast.FunctionDef, owner: ClassInfo) -> Iterator[ast.Call]:
             yield each.value
 
 
-def _tensors(frame: Frame, owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
+def _tensors(owner: ClassInfo, moved: dict[str, ast.Call]) -> Iterator[str]:
     """The attributes that are tensors as what is moved is: by an annotation, or made by a factory."""
     for name, annotation in _annotated(owner):
         if annotated_tensor(annotation):
             yield name
-    receiver = frame.receiver
-    if not isinstance(receiver, Obj):
-        return
-    made = {name: _made(frame, receiver, name) for name in sorted(owner.writers)}
+    made = {name: _made(owner, name) for name in sorted(owner.writers)}
     if any(made.get(name) for name in moved):
         yield from (name for name, is_made in made.items() if is_made)
 
@@ -101,9 +96,12 @@ def _annotated(owner: ClassInfo) -> Iterator[tuple[str, ast.expr | None]]:
             yield path.removeprefix("self."), annotations.get(assign.value.id)
 
 
-def _made(frame: Frame, receiver: Obj, name: str) -> bool:
-    """Whether ``__init__`` makes a tensor with dimensions by a factory, and registers it nowhere."""
-    held = [each for _, each in alternatives(attribute_of_object(frame, receiver, name))]
+def _made(owner: ClassInfo, name: str) -> bool:
+    """Whether ``__init__`` has made a tensor with dimensions by a factory, and registers it nowhere.
+
+    What is known so far is enough: to run methods before their turn would change what others find.
+    """
+    held = [each for _, each in alternatives(owner.attributes[name])] if name in owner.attributes else []
     tensors = [each for each in held if isinstance(each, Tensor)]
     return bool(tensors) and all(
         bool(each.ndim) and is_created(each) and not each.parameter and each.device != MODEL for each in tensors
