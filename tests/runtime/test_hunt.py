@@ -533,7 +533,7 @@ def _the_record_spares_a_second_hunt(package: Path, record: Path, report: dict[s
     without_files = [{**bug, "file": ""} for bug in report["bugs"]]
     assert again["bugs"] == without_files
     other = CliRunner().invoke(command, [str(package), "--max-tries", "9", "--record", str(record)])
-    assert "the record of another hunt" in other.output
+    assert "the record of another hunt" in str(other.exception)
 
 
 @pytest.mark.slow

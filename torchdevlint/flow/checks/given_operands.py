@@ -15,10 +15,10 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.naming_cuda import names_cuda
 from torchdevlint.flow.state.classes import ClassInfo
-from torchdevlint.flow.state.devices import MODEL, Device, Origin
+from torchdevlint.flow.state.devices import MODEL, Device, Origin, literal
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.point import State
-from torchdevlint.flow.state.values import Tensor, Unknown, Value
+from torchdevlint.flow.state.values import Obj, Tensor, Unknown, Value
 from torchdevlint.flow.vouch.devices import remembered
 from torchdevlint.flow.vouch.elsewhere import devices_elsewhere, name_elsewhere, scope_of, stands_here
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -39,7 +39,9 @@ def by_operand(frame: Frame, put: Put, other: tuple[ast.expr, Value], text: str)
 
 
 def by_layer(frame: Frame, put: Put, node: ast.Call, path: str) -> Given | None:
-    """What a layer that a Module holds says of the literal that its input comes from."""
+    """What a layer says of the literal that its input comes from, if it is of a Module that no literal has moved."""
+    if isinstance(frame.receiver, Obj) and frame.receiver.device == literal("cuda"):
+        return None
     layer = f"next({path}.parameters()).device"
     if frame.owner is None or _is_something_imported(frame.owner, path):
         return None

@@ -49,8 +49,11 @@ _READS_NOTHING = frozenset(
 
 ``np.float64`` is a subclass of Python's float, and falls back to that where it gets no array (executed with NumPy 2).
 """
-_PASSES_ON = ("numpy.random.", "scipy.optimize.", "scipy.integrate.")
-"""What takes sizes, or gives what it gets to functions of the caller."""
+_PASSES_ON = (
+    "numpy.random.", "scipy.optimize.", "scipy.integrate.",
+    "sklearn.model_selection.train_test_split", "sklearn.utils.shuffle", "sklearn.utils.resample",
+)  # fmt: skip
+"""What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index (executed)."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _WITH_SHAPE = frozenset("zeros ones empty full".split())
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")

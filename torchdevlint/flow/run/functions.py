@@ -19,7 +19,7 @@ from torchdevlint.flow.scope.uses import bindings_in, stored_into
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import TOP
 from torchdevlint.flow.state.entries import Outcome
-from torchdevlint.flow.state.joins import alternatives, choose, join_all, settle, with_accelerator
+from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_all, settle, with_accelerator
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
 from torchdevlint.flow.state.machine import Frame, FunctionNode, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
@@ -205,7 +205,7 @@ def _effects(activation: Frame, state: State) -> tuple[Touch | None, dict[str, V
 def _changed(
     activation: Frame, state: State, node: FunctionNode, arguments: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Iterator[tuple[int | str, Value]]:
-    """The containers among the arguments that the function wrote to, with what they hold at its end."""
+    """The containers among the arguments that the function wrote to, and the Modules that it moved, as left by it."""
     names = positional_names(node)
     places: list[tuple[int | str, str, Value]] = [
         (place, name, value) for place, (name, value) in enumerate(zip(names, arguments, strict=False))
@@ -227,7 +227,7 @@ def _changed(
 
 
 def _can_change(value: Value) -> bool:
-    return isinstance(value, (Map, Seq, Record)) or (isinstance(value, Tensor) and value.opaque)
+    return isinstance(value, (Map, Seq, Record)) or is_module(value) or (isinstance(value, Tensor) and value.opaque)
 
 
 def _write_back(state: State, given: Value, value: Value) -> None:

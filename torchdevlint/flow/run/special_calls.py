@@ -140,6 +140,12 @@ def _split_data(frame: Frame, state: State, node: ast.Call, arguments: Arguments
     return Seq(None, Library("torch.utils.data.Subset", children=(arguments.value(0, "dataset"),)))
 
 
+def _split_arrays(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
+    """``train_test_split(x, y)``: two parts of each, where it is, since they are taken by an index."""
+    parts = [part for _, each in arguments.positional for part in (each, each)]
+    return UNKNOWN if arguments.starred else sequence(parts)
+
+
 def _hub_file(frame: Frame, state: State, node: ast.Call, arguments: Arguments) -> Value:
     """A file of a model hub; what lies in a dataset repository is data."""
     kind = arguments.keyword_values.get("repo_type")
@@ -303,6 +309,7 @@ SPECIAL: dict[str, Callable[[Frame, State, ast.Call, Arguments], Value]] = {
     "torch.utils.data.random_split": _split_data,
     "torch.utils.data.dataloader.DataLoader": _loader,
     "huggingface_hub.hf_hub_download": _hub_file,
+    "sklearn.model_selection.train_test_split": _split_arrays,
     "collections.OrderedDict": _ordered_dict,
     "collections.defaultdict": _default_dict,
     "torch.distributions.kl_divergence": distributions.divergence,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
@@ -153,11 +153,11 @@ def _chain(node: ast.expr) -> tuple[tuple[str, ...], ast.expr]:
 
 
 def _is_one_thing(function: Scope, stem: ast.expr) -> bool:
-    """Whether a name, attribute or item stands for one thing all over the function."""
+    """Whether a name, attribute or item stands for one thing all over the function, and not for a library."""
     root: ast.expr = stem
     while isinstance(root, (ast.Attribute, ast.Subscript)):
         root = root.value
-    if not isinstance(root, ast.Name):
+    if not isinstance(root, ast.Name) or not _is_own(function, root.id):
         return False
     if sum(bound for _, bound, _ in bindings_in(function).get(root.id, ())) > 1:
         return False
@@ -165,6 +165,13 @@ def _is_one_thing(function: Scope, stem: ast.expr) -> bool:
     written = (each for each in nodes_in(function, kind) if isinstance(each.ctx, ast.Store))  # type: ignore[attr-defined]
     text = ast.dump(stem).replace("Load()", "")
     return stem is root or all(ast.dump(each).replace("Load()", "").replace("Store()", "") != text for each in written)
+
+
+def _is_own(function: Scope, name: str) -> bool:
+    """Whether a function is given the name, or binds it: `torch` in ``torch.cat(x).numpy()`` is none of its things."""
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name in argument_names(function):
+        return True
+    return any(bound for _, bound, _ in bindings_in(function).get(name, ()))
 
 
 @once_a_node
