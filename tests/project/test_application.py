@@ -451,6 +451,50 @@ def test_methods_that_only_each_other_call(tmp_path: Path) -> None:
     assert found(application(tmp_path, layers=again, main=main)) == []
 
 
+TRIED = """import torch
+from torch import nn
+
+class Table(nn.Module):
+    def mesh(self, x: torch.Tensor):
+        return x.unsqueeze(0) * torch.ones(3)
+
+    def load(self, x: torch.Tensor):
+        return x.unsqueeze(0) * torch.ones(3)
+
+def test_tables(x):
+    print(Table().mesh(x))
+"""
+USING = """import json
+import torch
+import librosa
+from layers import Table
+
+if __name__ == "__main__":
+    print(Table().cuda(), json.load(open("a.json")), librosa.load("a.wav"), torch.load("a.pt", map_location="cpu"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more", "expected"),
+    [
+        ("", "", "", 0),
+        ("    print(Table().mesh(x))", "    assert Table().mesh(x) is not None", "", 1),
+        ("    print(Table().mesh(x))", "    torch.testing.assert_close(Table().mesh(x), x)", "", 1),
+        ("test_tables", "report", "", 0),
+        ("", "", "    import tables, tables.more as more\n    print(tables.load(1), more.load(2))\n", 0),
+        ("", "", "    import part_1\n    print(part_1.load(1))\n", 1),
+        ("", "", "    print([each.mesh(1) for each in ()])\n", 1),
+        ("", "", "    print(Table().table.load(1))\n", 1),
+    ],
+)
+def test_what_is_called_a_test_and_what_libraries_call_alike(
+    tmp_path: Path, old: str, new: str, more: str, expected: int
+) -> None:
+    """A function that only prints is no test; and ``json.load`` does not call a method `load`."""
+    root = application(tmp_path, layers=TRIED.replace(old, new), main=USING + more)
+    assert found(root) == ["layers.py:TDL014"] * expected
+
+
 TRAINED = """import torch
 import pytorch_lightning as pl
 from torch import nn
@@ -522,10 +566,13 @@ def test_what_can_be_imported_may_be_run(tmp_path: Path, statement: str, built: 
         "from net.parts import forward\nfrom net.more import gone",
         "from .parts import gone",
         "from related import forward",
+        "from parts_too.more import forward\nfrom net.gone import backward",
     ],
 )
 def test_what_imports_what_is_gone_is_never_run(tmp_path: Path, statement: str) -> None:
     others = {"parts.py": "forward = None\n", "more.py": "", "related.py": "from .parts import forward\n"}
+    (tmp_path / "parts_too").mkdir()
+    (tmp_path / "parts_too" / "more.py").write_text("forward = None\n")
     assert found(_package(tmp_path, statement, others)) == []
 
 

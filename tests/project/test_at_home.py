@@ -131,6 +131,54 @@ def test_names_that_are_looked_up_where_they_may_mean_it(tmp_path: Path, code: s
     assert found(root) == (BOTH if is_found else BOTH[:1])
 
 
+GONE = """import torch
+from nets.core import build
+
+if __name__ == "__main__":
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    found = torch.ones(3, device=device)
+    print(build, found.numpy())
+"""
+
+
+@pytest.mark.parametrize(
+    ("core", "parts", "expected"),
+    [
+        ("from nets.parts import build\n", "build = None\n", 1),
+        ("from nets.parts import build\n", "from nets.gone import build\n", 0),
+        ("from .parts import build\n", "from .gone import build\n", 0),
+        ("from .parts import build\n", "try:\n    from .gone import build\nexcept ImportError:\n    build = None\n", 1),
+        ("def build(net):\n    from .parts import build\n    return net\n", "from .gone import build\n", 1),
+    ],
+)
+def test_what_a_program_imports_ends_at_its_imports(tmp_path: Path, core: str, parts: str, expected: int) -> None:
+    root = application(tmp_path, report=GONE)
+    (root / "nets").mkdir()
+    for name, text in {"__init__": "", "core": core, "parts": parts}.items():
+        (root / "nets" / f"{name}.py").write_text(text)
+    assert found(root) == ["report.py:TDL006"] * expected
+    assert found(root, "TDL006") == ["report.py:TDL006"]
+
+
+@pytest.mark.parametrize(("folder", "times"), [("my-net", 1), ("my_nets", 2), ("other-net", 2)])
+def test_a_copy_that_nobody_can_import(tmp_path: Path, folder: str, times: int) -> None:
+    """A folder with a hyphen is no package; the one that is like it has all that is in it."""
+    for name in ("my_net", folder):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+        (tmp_path / name / "layers.py").write_text(LAYERS)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "my-net"\n')
+    assert found(tmp_path) == BOTH * times
+
+
+def test_a_notebook_imports_all_names_and_says_none(tmp_path: Path) -> None:
+    cell = '{"cells": [{"cell_type": "code", "source": ["from layers import *\\nprint(Used)"]}]}'
+    root = application(tmp_path, layers=LAYERS, main=MAIN, **{"try.ipynb": cell})
+    assert found(root) == BOTH[:1]
+    (root / "try.ipynb").write_text(cell.replace("(Used)", "(make_left())"))
+    assert found(root) == BOTH
+
+
 def test_a_package_hands_all_names_on(tmp_path: Path) -> None:
     """It says none of them, and `main` does not say where they are from."""
     root = application(tmp_path, layers=LAYERS, nets="from layers import *\n", main=MAIN.replace("layers", "nets"))

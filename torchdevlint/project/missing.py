@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from torchdevlint.patterns import regex
@@ -26,6 +27,16 @@ def cannot_be_imported(tree: ast.Module, project: Project) -> bool:
     """Whether the file that `project` looks from ends at an import from its own project."""
     asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
     return any(_ends_here(each, asked, project) for each in asked)
+
+
+def read_first(tree: ast.Module, project: Project) -> Iterator[str]:
+    """The files of its project that the file which `project` looks from reads at once, whatever it is used for."""
+    asked = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module]
+    for node in asked:
+        if node.level or _is_own(node, asked, project):
+            found = project.locate(project.path, node.module or "", node.level)
+            if found is not None and found.endswith(".py"):
+                yield found
 
 
 def _ends_here(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project) -> bool:
@@ -55,7 +66,8 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
     """Whether an absolute import surely means the project, and nothing that is installed under the same name.
 
     That is so for a package beside the file, or around it, and where another import of the file finds all that it asks
-    for there, or a module of that package; or where the module has some of the names that are asked of it.
+    for there, or a module of that package, or of one beside it; or where the module has some of the names that are
+    asked of it.
     """
     top = (node.module or "").partition(".")[0]
     home = project.locate(project.path, top, 0)
@@ -68,8 +80,15 @@ def _is_own(node: ast.ImportFrom, asked: list[ast.ImportFrom], project: Project)
         return True
     if _has_some(node, project):
         return True
-    others = (each for each in asked if each is not node and not each.level)
-    return any(_is_found(each, project) for each in others if (each.module or "").partition(".")[0] == top)
+    others = (each for each in asked if each is not node and not each.level and _is_found(each, project))
+    return any(_is_beside((each.module or "").partition(".")[0], home, project) for each in others)
+
+
+def _is_beside(top: str, home: str, project: Project) -> bool:
+    """Whether a package that a file imports lies in the folder of another one: that is on the path of both."""
+    other = project.locate(project.path, top, 0)
+    folders = None if other is None else (folder_of(other), folder_of(home))
+    return folders is not None and None not in folders and len({os.path.dirname(each or "") for each in folders}) == 1
 
 
 def _is_found(node: ast.ImportFrom, project: Project) -> bool:

@@ -31,7 +31,9 @@ itself, be it in functions and constructors of other files; if it has saved a fi
 epoch is read again for the test; and if it is a notebook that chooses no device. What no program imports or names is
 left over, and advice as well. So is what the code calls data (a table, a graph, a log), or what a function keeps to
 itself, if nothing is called after a model, and nothing uses it as one: such files are mostly written where data is
-prepared, on the CPU. It stays a finding where the project writes the file out of what it moves. One program that can
+prepared, on the CPU. It stays a finding where the project writes the file out of what it moves. A load is advice as
+well where all that is saved beside the file are models that were brought back to the CPU before (`net.cpu()`): by the
+same function, in the same folder, or by any in folders of that name (`runs / "weights" / name`). One program that can
 come to the load without CUDA, such as a demo, a test or an export that offers the CPU, is enough for a finding; but not
 where the application was written for CUDA: where the file, what leads to it and what these import name CUDA in five
 places at least, and in more than three for each device that they choose, and the file itself does not only choose.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.checks.brought_back import is_brought_back
 from torchdevlint.flow.checks.loaded_data import holds_data
 from torchdevlint.flow.checks.named_data import is_called_data, is_moved
 from torchdevlint.flow.checks.packed_files import is_temporary
 from torchdevlint.flow.checks.prefixes import is_read_without_prefix, strips
 from torchdevlint.flow.checks.published_files import is_never_given, is_of_one_home, is_published
-from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of
+from torchdevlint.flow.checks.writers import is_written_from_cpu, is_written_otherwise, name_of, own_file
 from torchdevlint.flow.events import FunctionReturned, ModuleMethodCalled
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad, WrappedStateDict
 from torchdevlint.flow.kinds.placed_loads import FROM_ADDRESSES, LOADS
@@ -113,6 +114,7 @@ def _record_load(
             name.rpartition(".")[2] in FROM_ADDRESSES or is_of_one_home(path) or is_published(frame, node, path),
             frame.scope,
             _is_of_data(frame, node, path),
+            machine.others is not None and is_brought_back(own_file(frame), machine.others.project, node),
         ),
     )
 

@@ -35,7 +35,7 @@ def is_kept(tree: ast.Module, scopes: Scopes, node: ast.expr) -> bool:
 
 
 def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
-    """Whether a statement right before sends a Module to the CPU: ``net.cpu()``, ``net.to("cpu")``.
+    """Whether a statement right before sends a Module to the CPU: ``net.cpu()``, ``net = net.to("cpu")``.
 
     Between that and the node its parts are counted and saved at most.
     """
@@ -44,11 +44,19 @@ def is_sent_to_cpu(scope: ast.AST, node: ast.expr) -> bool:
         return False
     for statement in before(scope, node):
         calls = [each for each in nodes_in(statement, ast.Call) if _is_of(each, path)]
-        if isinstance(statement, ast.Expr) and statement.value in calls and says_cpu(calls[0]):
+        if _value_of(statement, path) in calls and says_cpu(calls[0]):
             return True
         if any(last_name(each.func) not in _KEEPS_PLACE for each in calls) or _is_handed_on(statement, path):
             return False
     return False
+
+
+def _value_of(statement: ast.stmt, path: str) -> ast.expr | None:
+    """What a statement evaluates alone, be it bound to the same name again."""
+    bound = assignment_of(statement)
+    if bound is not None:
+        return bound.value if [dotted_path(each) for each in bound.targets] == [path] else None
+    return statement.value if isinstance(statement, ast.Expr) else None
 
 
 def has_items_of_cpu(scope: ast.AST, node: ast.Name) -> bool:

@@ -44,7 +44,7 @@ def _names_of(frame: Frame, load: ast.Call, path: Value) -> tuple[str | None, ..
     name = name_of(frame.machine.tree, load, path)
     if name is not None or not load.args or isinstance(path, Const):
         return (name,)
-    return file_names(_place(frame, _own_file(frame), load), load.args[0])
+    return file_names(_place(frame, own_file(frame), load), load.args[0])
 
 
 def _place(frame: Frame, module: ModuleFile, call: ast.Call) -> Place:
@@ -53,7 +53,7 @@ def _place(frame: Frame, module: ModuleFile, call: ast.Call) -> Place:
 
 
 def _is_only_written_from_cpu(frame: Frame, name: str) -> bool:
-    verdicts = {_verdict(frame, _own_file(frame), name)}
+    verdicts = {_verdict(frame, own_file(frame), name)}
     for search in (_saying, _handed_name):
         for module in search(frame, name):
             verdicts.add(module is not None and _verdict(frame, module, name))
@@ -74,7 +74,7 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
     if any(len(call.args) < 2 for call in saves):
         return False
     pairs = [call for call in saves if ast.dump(call.args[1]) == path]
-    own = _own_file(frame)
+    own = own_file(frame)
     moves_nothing = bool(pairs) and _moves_nothing(frame, own) and _is_left_alone(frame, own, pairs[0])
     found = {_saves_of_cpu(own.tree, call, moves_nothing) for call in pairs}
     return True in found and False not in found
@@ -82,13 +82,13 @@ def _is_written_by_class(frame: Frame, load: ast.Call) -> bool:
 
 def is_written(frame: Frame, name: str) -> bool:
     """Whether the project writes files of this name, or may do so as far as is known."""
-    modules = (_own_file(frame), *_saying(frame, name))
+    modules = (own_file(frame), *_saying(frame, name))
     return any(each is None or _verdict(frame, each, name) is not None for each in modules)
 
 
 def is_written_otherwise(frame: Frame, name: str, is_so: Callable[[ast.AST, ast.expr], bool]) -> bool:
     """Whether the project saves something under a name of which this is so, in the function that saves it."""
-    modules = (each for each in (_own_file(frame), *_saying(frame, name)) if each is not None)
+    modules = (each for each in (own_file(frame), *_saying(frame, name)) if each is not None)
     for module in modules:
         for call, names in _writes(module.tree):
             known = [each for each in names if each and is_telling(each)]
@@ -131,7 +131,7 @@ def _modules(project: Project, paths: tuple[str, ...] | None) -> Iterator[Module
         yield module
 
 
-def _own_file(frame: Frame) -> ModuleFile:
+def own_file(frame: Frame) -> ModuleFile:
     machine = frame.machine
     return ModuleFile(machine.others.home if machine.others is not None else "", machine.reading.source, machine.tree)
 

@@ -28,6 +28,8 @@ class CheckpointLoad(Fact, frozen=True):
     """The qualified name of the function that holds the call."""
     of_data: bool = False
     """Whether the code around calls it data, and nothing in the project is known to write the file from elsewhere."""
+    brought_back: bool = False
+    """Whether what the project saves beside the file was sent to the CPU first."""
 
 
 class WrappedStateDict(Fact, frozen=True):

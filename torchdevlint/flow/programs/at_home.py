@@ -79,7 +79,7 @@ class Home:
 
     def _load_hurts_nobody(self, fact: CheckpointLoad) -> bool:
         at_home = not fact.rank_code and (self._is_read_at_home(fact.at) or self._is_for_cuda)
-        return fact.of_data or at_home
+        return fact.of_data or fact.brought_back or at_home
 
     def _literal_hurts_nobody(self, fact: IgnoresGivenDevice) -> bool:
         if self._is_file_for_cuda or self._is_for_cuda:
@@ -302,12 +302,17 @@ class Home:
         ends at its imports; and only if there are programs: otherwise the project is for others.
         """
         if self._is_seen:
-            return self._unreached.holds(line)
+            return self._is_gone or self._unreached.holds(line) or self._application.mentions.is_never_read(line)
         if self._project is None or not (is_application(self._project) or not is_published(self._project)):
             return False
         if not self._application.is_of_several or self._project.saying(("__main__",)) == ():
             return False
         return self._application.cannot_be_imported or self._application.mentions.is_never_read(line)
+
+    @cached_property
+    def _is_gone(self) -> bool:
+        """Whether the file ends at its imports, or at those of what it imports."""
+        return (own := self._own()) is not None and self._callers.ends_at_imports(own)
 
     @cached_property
     def _is_left_over(self) -> bool:

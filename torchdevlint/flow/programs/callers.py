@@ -18,7 +18,7 @@ from torchdevlint.flow.scope.imported_accelerators import imports_accelerators
 from torchdevlint.flow.scope.programs import is_program, leading_to, mentions_accelerators
 from torchdevlint.flow.state.arrivals import Parameter
 from torchdevlint.patterns import LinePattern, says_name
-from torchdevlint.project.missing import cannot_be_imported
+from torchdevlint.project.missing import cannot_be_imported, read_first
 from torchdevlint.project.modules import ModuleFile, ModuleText, bound_by
 from torchdevlint.project.of_tests import is_of_tests
 from torchdevlint.project.tree import from_root
@@ -193,22 +193,36 @@ class Callers:
                 importing = self._importing(file.path) if known else []
                 naming = [*self.parsed(self._naming(importing, known)), *self._handing_all_on(importing, file.path)]
                 new = (each for each in naming if each.path not in found or not known <= found[each.path].names)
-                level += [(each, known) for each in new if not self._ends_at_imports(each)]
+                level += [(each, known) for each in new if not self.ends_at_imports(each)]
         return list(found.values())
 
     def _handing_all_on(self, files: Iterable[ModuleText], home: str) -> list[ModuleFile]:
-        """Those of the files that import all names of the one at `home`, which they need not say."""
-        stars = self.parsed([each for each in files if each.says(_ALL_NAMES)])
+        """Those of the files that import all names of the one at `home`, which they need not say.
+
+        Nobody imports from a notebook: what it does not say, it does not use.
+        """
+        stars = self.parsed([each for each in files if each.says(_ALL_NAMES) and not each.path.endswith(NOTEBOOK)])
         locate = self._asking().locate
         return [each for each in stars if any(locate(each.path, *star) == home for star in each.stars)]
 
-    def _ends_at_imports(self, file: ModuleFile) -> bool:
-        """Whether a file asks its project for what is not there, so that it leads nowhere."""
+    def ends_at_imports(self, file: ModuleFile, hops: int = _MOST_FILES_UP) -> bool:
+        """Whether a file asks its project for what is not there, or reads one that does, so that it leads nowhere."""
         if file.path not in self._ending:
+            self._ending[file.path] = False
             asked = Project(file.path, self._asking().library)
             self._asked.append(asked)
-            self._ending[file.path] = cannot_be_imported(file.tree, asked)
+            self._ending[file.path] = cannot_be_imported(file.tree, asked) or (
+                hops > 0 and any(self.ends_at_imports(each, hops - 1) for each in self._read_first(file, asked))
+            )
         return self._ending[file.path]
+
+    @staticmethod
+    def _read_first(file: ModuleFile, asked: Project) -> Iterator[ModuleFile]:
+        for path in read_first(file.tree, asked):
+            module = asked.library.get(path)
+            asked.used(path, "", module)
+            if module is not None:
+                yield module
 
     def parsed(self, files: Iterable[ModuleText]) -> list[ModuleFile]:
         """The files as trees; what cannot be parsed calls nothing."""

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from torchdevlint.flow.programs.application import Application
 from torchdevlint.flow.programs.callers import Callers
 from torchdevlint.flow.scope.programs import is_program
+from torchdevlint.patterns import regex
 from torchdevlint.project.modules import is_main_guard
 from torchdevlint.project.packaging import is_application
 from torchdevlint.project.put_aside import is_put_aside
@@ -16,16 +17,28 @@ from torchdevlint.project.tree import from_root
 from torchdevlint.project.uses import Project
 from torchdevlint.source.notebook import NOTEBOOK
 
+_NO_WORD = regex(r"\W")
 _MOST_BESIDE = 12
 _CLASSES_OF_A_VERSION = 2
 """So many classes of the same names make two files versions of one; fewer may have their names by chance."""
 
 
 def is_left_over(tree: ast.Module, project: Project, callers: Callers, application: Application) -> bool:
-    """Whether a file of an application is of the past: by its folder, or since nothing has to do with it."""
+    """Whether a file is of the past: as a copy, or in an application by its folder, or since nothing needs it."""
+    if _is_copy(project):
+        return True
     if not is_application(project):
         return False
     return _is_put_aside(project, callers) or _is_unused(tree, project, callers, application)
+
+
+def _is_copy(project: Project) -> bool:
+    """Whether a package has a name that nobody can import, and the same file is in one whose name is like it."""
+    own = PurePath(project.path)
+    twin = own.parent.with_name(_NO_WORD.sub("_", own.parent.name)) if own.parent.name else own.parent
+    if own.parent == twin or project.text_of(str(own.with_name("__init__.py"))) is None:
+        return False
+    return project.text_of(str(twin / own.name)) is not None
 
 
 def _is_put_aside(project: Project, callers: Callers) -> bool:

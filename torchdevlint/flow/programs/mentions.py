@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.looked_up import finds, looking_names_up
 from torchdevlint.flow.programs.places import holds
-from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.scope.imported_names import is_of_library
+from torchdevlint.flow.scope.names import dotted_path, last_name
 from torchdevlint.patterns import regex
 from torchdevlint.project.modules import ModuleText
 from torchdevlint.project.uses import Project
@@ -76,7 +77,8 @@ class Mentions:
     def _is_said_here(self, node: _Definition) -> bool:
         """Whether the file reads the name outside of the definition; that of a method, outside of others never read."""
         own = {id(each) for each in inside(node)}
-        reading = [each for each in inside(self._tree) if id(each) not in own and node.name in _words(each)]
+        found = _reading(self._tree, node.name, self._project.path, self._project)
+        reading = [each for each in found if id(each) not in own]
         if node in self._tree.body:
             return bool(reading)
         self._known[node] = False
@@ -96,7 +98,12 @@ class Mentions:
         has_its_own = node in self._tree.body and any(
             isinstance(each, _DEFINITIONS) for each in module.bindings.get(node.name, ())
         )
-        return node.name in (_texts_in(module.tree) if has_its_own else _read_in(module.tree))
+        if node.name in _texts_in(module.tree):
+            return True
+        if has_its_own or node.name not in _read_in(module.tree):
+            return False
+        reading = _reading(module.tree, node.name, text.path, self._project)
+        return any(not isinstance(each, ast.Constant) for each in reading)
 
     def _may_be_found_by_text(self, node: _Definition) -> bool:
         """Whether this file, or one that imports it, looks names up that are not written down."""
@@ -149,9 +156,15 @@ def _is_called_by_name(method: str, bases: list[str]) -> bool:
 
 
 def _is_called_by_others(node: _Definition) -> bool:
-    """Whether it may be registered by a decorator, or is a test."""
+    """Whether it may be registered by a decorator, or is a test: of a class for tests, or a function that asserts."""
+    is_test = node.name.lower().startswith("test") and (isinstance(node, ast.ClassDef) or _asserts(node))
     paths = (dotted_path(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list)
-    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths) or node.name.lower().startswith("test")
+    return not REGISTERS_NOTHING.issuperset(path or "" for path in paths) or is_test
+
+
+def _asserts(function: ast.AST) -> bool:
+    called = (last_name(each.func).lower() for each in nodes_in(function, ast.Call))
+    return bool(nodes_in(function, ast.Assert)) or any("assert" in each or each == "raises" for each in called)
 
 
 @once_a_node
@@ -159,6 +172,13 @@ def _read_in(tree: ast.Module) -> frozenset[str]:
     """The names, attributes and words of texts that a file reads, and what it imports under other names."""
     read = (each for each in inside(tree) if not isinstance(each, ast.Constant))
     return frozenset(word for each in read for word in _words(each)) | _texts_in(tree)
+
+
+def _reading(tree: ast.Module, name: str, home: str, project: Project) -> Iterator[ast.AST]:
+    """The nodes of the file at `home` that read a name; ``json.load`` is no method `load` of the project."""
+    for each in inside(tree):
+        if name in _words(each) and not (isinstance(each, ast.Attribute) and is_of_library(project, home, tree, each)):
+            yield each
 
 
 @once_a_node

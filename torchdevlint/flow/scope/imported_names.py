@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -32,6 +33,13 @@ def defined(project: Project, home: str, tree: ast.Module, path: str, hops: int 
         if answer:
             return answer
     return None
+
+
+def is_of_library(project: Project, home: str, tree: ast.Module, node: ast.Attribute) -> bool:
+    """Whether an attribute is one of a module that the file at `home` imports, and that is not of its project."""
+    owner = dotted_path(node.value) or ""
+    named = [each for each in _imports(tree) if each[3] and f"{owner}.".startswith(f"{each[3]}.")]
+    return bool(named) and all(not level and project.locate(home, module, 0) is None for module, level, _, _ in named)
 
 
 def _in_module(project: Project, path: str, wanted: str, hops: int) -> Defined | None:

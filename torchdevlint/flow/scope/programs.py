@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path, first_name, last_name
 from torchdevlint.patterns import regex
+from torchdevlint.project.locate import is_elsewhere
 from torchdevlint.project.modules import bound_by, is_main_guard
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
@@ -130,8 +131,10 @@ def _names_in(statement: ast.stmt) -> frozenset[str]:
 
 @once_a_node
 def read_of_modules(tree: ast.Module) -> dict[ast.stmt, frozenset[str]]:
-    """What each statement of the top level reads, but for the attributes of what is surely no module."""
-    imported = {each.asname or each.name.partition(".")[0] for each in nodes_in(tree, ast.alias)}
+    """What each statement of the top level reads, but for the attributes of what is surely no module of a project."""
+    asked = [(each, each.name) for node in nodes_in(tree, ast.Import) for each in node.names]
+    asked += [(each, node.module or "") for node in nodes_in(tree, ast.ImportFrom) for each in node.names]
+    imported = {each.asname or each.name.partition(".")[0] for each, module in asked if not is_elsewhere(module)}
     if "*" in imported:
         return {each: _read_by(each) for each in tree.body}
     found = {}

@@ -1,0 +1,116 @@
+"""Loads from a folder to which a project saves models that it has sent to the CPU: advice, whatever the file's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.test_application import application
+from tests.project.test_ways import found, inside
+
+__all__ = ["inside"]
+
+PLACE = "import torch\n\ndef place():\n    return 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+COLLECTING = """import sys
+import torch
+from helper import place
+
+def collect(folder, pattern, before):
+    nets = []
+    for number in range(9):
+        net = torch.nn.Linear(3, 3).to(place())
+        net(torch.ones(3, device=place())).sum().backward()
+        net.cpu()
+        weights = net.state_dict()
+        nets.append((weights, number))
+    if before:
+        nets.extend(torch.load(f"{folder}/{before}"))
+    target = f"{folder}/{pattern.format(len(nets))}"
+    torch.save(nets, target)
+
+if __name__ == "__main__":
+    collect(*sys.argv[1:])
+"""
+WRITING = """import os
+import sys
+import torch
+from helper import place
+
+def fit(results, name):
+    net = torch.nn.Linear(3, 3).to(place())
+    net(torch.ones(3, device=place())).sum().backward()
+    net = net.cpu()
+    parts = {"net": net.state_dict(), "name": name}
+    torch.save(parts, os.path.join(results, "weights", f"{name}_final.pt"))
+
+if __name__ == "__main__":
+    fit(*sys.argv[1:])
+"""
+READING = """import sys
+from pathlib import Path
+import torch
+from helper import place
+
+def restore(folder, name):
+    parts = torch.load(Path(folder) / "weights" / f"{name}.pt")
+    net = torch.nn.Linear(3, 3).to(place())
+    net.load_state_dict(parts["net"])
+    return net
+
+if __name__ == "__main__":
+    print(restore(*sys.argv[1:]))
+"""
+
+
+def test_what_one_function_saves_and_reads_again(tmp_path: Path) -> None:
+    root = application(tmp_path, helper=PLACE, collecting=COLLECTING)
+    assert found(root) == []
+    assert found(root, "TDL201") == ["collecting.py:TDL201"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        net.cpu()\n", ""),
+        ("        net.cpu()\n", "        net.cpu()\n        net.to(place())\n"),
+        ("append((weights, number))", "append((weights, torch.ones(3).to(place())))"),
+        ("append((weights, number))", "append((weights, place()))"),
+        ("nets.append((weights, number))", "nets.append(number)"),
+        ('target = f"{folder}/', 'target = f"{sys.argv[0]}/'),
+        ('torch.load(f"{folder}/{before}")', 'torch.load(f"{folder}/{before}.first")'),
+        ('torch.load(f"{folder}/{before}")', "torch.load(before)"),
+    ],
+)
+def test_what_is_saved_from_elsewhere_or_to_another_place(tmp_path: Path, old: str, new: str) -> None:
+    text = COLLECTING.replace(old, new).replace("len(nets))}", "len(nets))}.last")
+    assert text != COLLECTING
+    assert found(application(tmp_path, helper=PLACE, collecting=text)) == ["collecting.py:TDL201"]
+
+
+def test_a_folder_that_is_written_down(tmp_path: Path) -> None:
+    assert found(application(tmp_path, helper=PLACE, writing=WRITING, reading=READING)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("writing", "    net = net.cpu()\n", ""),
+        ("writing", "    net = net.cpu()\n", "    other = net.cpu()\n    net = other.to(place())\n"),
+        ("writing", '"weights"', '"runs"'),
+        ("writing", "final.pt", "final.pth"),
+        ("writing", '"name": name', '"optimizer": torch.optim.SGD(net.parameters(), 0.1).state_dict()'),
+        ("reading", '/ "weights" /', "/ sys.argv[3] /"),
+    ],
+)
+def test_a_folder_with_what_may_be_elsewhere(tmp_path: Path, name: str, old: str, new: str) -> None:
+    files = {"writing": WRITING, "reading": READING}
+    assert old in files[name]
+    files[name] = files[name].replace(old, new)
+    assert found(application(tmp_path, helper=PLACE, **files)) == ["reading.py:TDL201"]
+
+
+def test_another_program_saves_there_from_the_gpu(tmp_path: Path) -> None:
+    other = WRITING.replace("    net = net.cpu()\n", "").replace("_final", "_first")
+    root = application(tmp_path, helper=PLACE, writing=WRITING, reading=READING, other=other)
+    assert found(root) == ["reading.py:TDL201"]

@@ -1,0 +1,160 @@
+"""Whether what a project saves beside the file that a load reads was brought to the CPU first: ``net.cpu()``.
+
+The name of the file need not be known. What one function reads and writes in one folder are files of one kind, and so
+are those of a folder whose name is written down (``runs / "models" / name``), wherever the project writes them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from torchdevlint.flow.checks.file_names import Scopes, scopes_of
+from torchdevlint.flow.checks.kept_modules import is_sent_to_cpu, says_cpu
+from torchdevlint.flow.checks.saved_names import values_in
+from torchdevlint.flow.checks.telling_names import HOLE, may_be_equal
+from torchdevlint.flow.scope.names import dotted_path, last_name
+from torchdevlint.patterns import regex
+from torchdevlint.project.modules import ModuleFile
+from torchdevlint.project.uses import Project
+from torchdevlint.source.nodes import nodes_in, own_nodes_in
+
+_JOINS = frozenset("os.path.join path.join join Path pathlib.Path PurePath".split())
+_FILLS = frozenset("append extend insert add update".split())
+_COPIES = frozenset("deepcopy copy dict list tuple OrderedDict".split())
+_GIVES_NO_MORE = frozenset("torch.load bool float int len range round str time.time vars".split())
+_UNKNOWN = regex(r"<[^>]*>")
+_PUNCTUATION = regex(r"[/<>]")
+_MOST_FILES = 40
+_MOST_HOPS = 3
+_FEWEST_LETTERS = 3
+
+
+def is_brought_back(own: ModuleFile, project: Project, load: ast.Call) -> bool:
+    """Whether what is saved where a call loads from holds states of Modules, and these are all of the CPU."""
+    around = scopes_of(own.tree, load)[0]
+    path = _folder_and_name(around, load.args[0]) if load.args else None
+    if path is None:
+        return False
+    folder, name = path
+    here = [each for each in _saves(own_nodes_in(around, ast.Call)) if _is_like(_written_to(own.tree, each), path)]
+    if here:
+        return all(map(partial(_saves_of_cpu, own.tree), here))
+    word = folder.rpartition("/")[2]
+    return len(word) >= _FEWEST_LETTERS and "<" not in word and _are_all_of_cpu(own, project, word, name)
+
+
+def _are_all_of_cpu(own: ModuleFile, project: Project, folder: str, name: str) -> bool:
+    """Whether all that the project saves in folders of one name is, and some of it under a name that may be this."""
+    others = project.saying(("save", folder))
+    if others is None or len(others) > _MOST_FILES:
+        return False
+    is_there = False
+    for module in (own, *_modules(project, others)):
+        for save in _saves(nodes_in(module.tree, ast.Call)):
+            path = _written_to(module.tree, save)
+            if path is None or path[0].rpartition("/")[2] != folder:
+                continue
+            if not _saves_of_cpu(module.tree, save):
+                return False
+            is_there = is_there or may_be_equal(path[1], name)
+    return is_there
+
+
+def _modules(project: Project, paths: tuple[str, ...]) -> Iterator[ModuleFile]:
+    for path in paths:
+        module = project.library.get(path)
+        project.used(path, "", module)
+        if module is not None:
+            yield module
+
+
+def _saves(calls: Iterable[ast.Call]) -> Iterator[ast.Call]:
+    return (each for each in calls if dotted_path(each.func) == "torch.save" and len(each.args) > 1)
+
+
+def _is_like(path: tuple[str, str] | None, other: tuple[str, str]) -> bool:
+    """Whether two files are in one folder, and their names may be the same."""
+    return path is not None and path[0] == other[0] and may_be_equal(path[1], other[1])
+
+
+def _written_to(tree: ast.Module, save: ast.Call) -> tuple[str, str] | None:
+    return _folder_and_name(scopes_of(tree, save)[0], save.args[1])
+
+
+def _folder_and_name(scope: ast.AST, path: ast.expr) -> tuple[str, str] | None:
+    """The folder of a path, as it is written, and the name of the file with holes; None where no folder is."""
+    folder, _, name = _text(scope, path).rpartition("/")
+    return (folder, _UNKNOWN.sub(HOLE, name)) if folder else None
+
+
+def _text(scope: ast.AST, node: ast.expr, hops: int = _MOST_HOPS) -> str:
+    """A path as a text, with what is not written down between ``<`` and ``>``."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(scope, each, hops) for each in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return _text(scope, node.value, hops)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+        between = "/" if isinstance(node.op, ast.Div) else ""
+        return f"{_text(scope, node.left, hops)}{between}{_text(scope, node.right, hops)}"
+    if isinstance(node, ast.Call) and dotted_path(node.func) in _JOINS:
+        return "/".join(_text(scope, each, hops) for each in node.args)
+    if isinstance(node, ast.Name) and hops:
+        bound = values_in(scope).get(node.id, [])
+        value = bound[0].value if len(bound) == 1 and bound[0].place is None else None
+        if isinstance(value, (ast.JoinedStr, ast.BinOp, ast.Constant)) or (
+            isinstance(value, ast.Call) and dotted_path(value.func) in _JOINS
+        ):
+            return _text(scope, value, hops - 1)
+    written = ast.unparse(node)
+    return f"<{_PUNCTUATION.sub('|', written)}>"
+
+
+def _saves_of_cpu(tree: ast.Module, save: ast.Call) -> bool:
+    """Whether a call saves states of Modules that were sent to the CPU before, and nothing that is moved."""
+    scopes = scopes_of(tree, save)
+    held = list(_held(scopes, save.args[0], _MOST_HOPS))
+    states = [each for each in held if isinstance(each, ast.Call) and last_name(each.func) == "state_dict"]
+    calls = (each for each in held if isinstance(each, ast.Call) and each not in states)
+    return bool(states) and all(_is_state_of_cpu(scopes[0], each) for each in states) and all(map(_stays, calls))
+
+
+def _is_state_of_cpu(scope: ast.AST, state: ast.Call) -> bool:
+    module = state.func.value if isinstance(state.func, ast.Attribute) else state.func
+    return says_cpu(module) if isinstance(module, ast.Call) else is_sent_to_cpu(scope, module)
+
+
+def _stays(call: ast.Call) -> bool:
+    """Whether a call is known not to give what is on an accelerator: what is loaded again comes from the same place."""
+    return says_cpu(call) or dotted_path(call.func) in _GIVES_NO_MORE
+
+
+def _held(scopes: Scopes, node: ast.expr, hops: int) -> Iterator[ast.expr]:
+    """The parts of a value, and what the names among them are bound to, or filled with, in the function."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = node.values
+    elif isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, (ast.Starred, ast.Subscript)):
+        parts = [node.value]
+    elif isinstance(node, ast.Call) and last_name(node.func) in _COPIES:
+        parts = node.args
+    else:
+        yield node
+        parts = _bound(scopes[0], node.id) if isinstance(node, ast.Name) and hops else []
+        hops -= 1
+    for each in parts:
+        yield from _held(scopes, each, hops)
+
+
+def _bound(scope: ast.AST, name: str) -> list[ast.expr]:
+    values = [each.value for each in values_in(scope).get(name, []) if each.value is not None and each.place is None]
+    for call in own_nodes_in(scope, ast.Call):
+        if last_name(call.func) in _FILLS and isinstance(call.func, ast.Attribute):
+            values += call.args if dotted_path(call.func.value) == name else []
+    return values
