@@ -81,6 +81,7 @@ def tool(*arguments: str, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_tool_of_libcst_applies_them(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(BEFORE, encoding="utf-8")

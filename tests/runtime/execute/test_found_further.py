@@ -127,6 +127,7 @@ def test_what_fails_only_later_is_told_so(bench: Bench, then: str) -> None:
     assert "no values were found" in bench.reasons(right)[Rung.SYNTHESISED]
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_gets_smaller_tensors(bench: Bench) -> None:
     finding = bench.finding(IN_PYTHON.replace("{does}", "time.sleep(1.5)"))
     assert bench.judgement(finding).rung is Rung.SYNTHESISED
