@@ -80,6 +80,55 @@ def test_a_constructor_of_another_file_sends_the_model_to_cuda(tmp_path: Path) -
     assert found(root) == ["loading.py:TDL201"]
 
 
+GIVING = """import torch
+
+class Trainer:
+    def __init__(self, net, folder):
+        self.net = net
+        self.best = folder + "/best.pt"
+
+    def fit(self):
+        for epoch in range(9):
+            if epoch % 2:
+                self.write(epoch)
+        return {"best": self.best, "epochs": 9}
+
+    def write(self, epoch):
+        torch.save(self.net.state_dict(), self.best)
+"""
+READING = """import sys
+import torch
+from giving import Trainer
+from helper import place
+
+def main():
+    net = torch.nn.Linear(3, 3).to(place())
+    trainer = Trainer(net, sys.argv[1])
+    result = trainer.fit()
+    net.load_state_dict(torch.load(result["best"]))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", 0),
+        ('result["best"]', "result.best", 0),
+        ("result = trainer.fit()\n", "result = sys.argv\n    trainer.fit()\n", 1),
+        ("result = trainer.fit()\n", "result = trainer.fit()\n    result = result or sys.argv\n", 1),
+        ('result["best"]', "sys.argv[2]", 1),
+        ("self.write(epoch)", "print(epoch)", 1),
+    ],
+)
+def test_a_path_that_is_given_by_what_saves(tmp_path: Path, old: str, new: str, expected: int) -> None:
+    giving, reading = (each.replace(old, new) if old else each for each in (GIVING, READING))
+    root = application(tmp_path, helper=ASKING, giving=giving, reading=reading)
+    assert found(root) == ["reading.py:TDL201"] * expected
+
+
 def test_each_of_several_processes_reads_the_file_to_the_first_gpu(tmp_path: Path) -> None:
     several = "def setup(local_rank):\n    torch.cuda.set_device(local_rank)\n"
     root = application(tmp_path, helper=ASKING, loading=f"{LOADING}\n{several}", trainer=TRAINER, main=MAIN)

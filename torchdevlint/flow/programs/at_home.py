@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from torchdevlint.flow.checks.written_before import is_written_around, writes_what_is_read
+from torchdevlint.flow.checks.written_before import writes_what_is_read
 from torchdevlint.flow.facts.checkpoints import CheckpointLoad
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.facts.devices import DeviceNumber
@@ -26,6 +26,7 @@ from torchdevlint.flow.programs.cuda_habit import named_in
 from torchdevlint.flow.programs.cuda_libraries import imports_cuda_library
 from torchdevlint.flow.programs.demands import Demands
 from torchdevlint.flow.programs.ends_in_error import ends_in_error
+from torchdevlint.flow.programs.given_paths import is_written_by_this_run
 from torchdevlint.flow.programs.gpu_choice import GpuChoice, gpu_choice
 from torchdevlint.flow.programs.leading_names import names_on_the_way
 from torchdevlint.flow.programs.left_over import is_left_over
@@ -34,7 +35,7 @@ from torchdevlint.flow.programs.places import expression_at, first_holding
 from torchdevlint.flow.programs.unreached import LOADED_BY_NAME, Unreached
 from torchdevlint.flow.programs.ways import Ways
 from torchdevlint.flow.scope.call_sites import are_moved_at_once, are_sent_to_cuda, call_sites, own_call_sites
-from torchdevlint.flow.scope.cuda_literals import Scope, names_cuda_alone, needs_cuda, sets_current_gpu
+from torchdevlint.flow.scope.cuda_literals import names_cuda_alone, needs_cuda, sets_current_gpu
 from torchdevlint.flow.scope.knowing_devices import is_in_what_knows_devices
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.scope.programs import is_program
@@ -254,9 +255,8 @@ class Home:
             return True
         writes = Ways(self._project, partial(writes_what_is_read, self._project.path, self._tree, place), loosely=True)
         own = self._own()
-        if own is not None and is_written_around(own.path, self._tree, place, Scope(own, self._project)):
-            return True
-        if self._is_so_within(writes, place):
+        is_written = own is not None and is_written_by_this_run(own, self._project, place)
+        if is_written or self._is_so_within(writes, place):
             return True
         return bool(programs) and all(
             self._needing_of(each).are_all_so(each, names, place) or writes.are_all_so(each, names, place)

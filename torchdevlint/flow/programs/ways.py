@@ -75,6 +75,14 @@ class Ways:
             return True
         return self._is_so(Scope(file, self._project, inner, outer), inner.body, frozenset(), place)
 
+    def is_so_in_call(self, file: ModuleFile, call: ast.Call) -> bool:
+        """Whether it happens in what a call runs, which is called by its name or as a method of an object."""
+        outer = next((each for each in file.tree.body if isinstance(each, _DEFINITIONS) and is_below(call, each)), None)
+        if not isinstance(outer, ast.ClassDef):
+            return self._expression(Scope(file, self._project, outer), call)
+        inner = next((each for each in outer.body if isinstance(each, _FUNCTIONS) and is_below(call, each)), None)
+        return inner is not None and self._expression(Scope(file, self._project, inner, outer), call)
+
     def _is_so(
         self, scope: Scope, block: Sequence[ast.stmt], names: frozenset[str], place: ast.AST | None
     ) -> bool:
