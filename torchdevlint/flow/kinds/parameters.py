@@ -25,6 +25,7 @@ from torchdevlint.flow.scope.names import (
     argument_names,
     defaults,
     is_one_of,
+    last_name,
     mentions_device,
     positional_names,
 )
@@ -58,6 +59,7 @@ from torchdevlint.flow.state.values import (
     Value,
 )
 from torchdevlint.patterns import regex
+from torchdevlint.source.nodes import nodes_in
 
 _OF_DATA_SETS = regex(r"data|dset|batch|sample|example|item|record|instance|loader|corpus|field", re.IGNORECASE)
 """Names of arguments that are, or come from, a data set, whose tensors are on the CPU."""
@@ -114,6 +116,8 @@ def _kind(
         return annotated
     if mentions_device(name) and not uses.is_tensor:
         return Dev(Device(Origin.EXPRESSION, name))
+    if _are_outputs(function, name, entry):
+        return Seq(None, Unknown(given=MODEL))
     if isinstance(default, ast.Call):
         given = default_value(frame, default)
         if isinstance(given, (Guard, Dev)):
@@ -137,6 +141,21 @@ def _kind(
     place = _place(frame, name)
     of_data = place.origin is Origin.ARGUMENT and _OF_DATA_SETS.search(name)
     return (loaders.part_moved(frame, function, parameter) or UNKNOWN) if of_data else Unknown(given=place)
+
+
+def _are_outputs(function: FunctionNode, name: str, entry: Entry) -> bool:
+    """Whether it is what Lightning before 2.0 gives at the end of an epoch: all that steps returned, where it is."""
+    step = _STEPS.get(getattr(function, "name", ""))
+    if step is None or entry.owner is None or name not in positional_names(function)[1:2]:
+        return False
+    method = entry.owner.all_methods.get(step, (None, None))[1]
+    if method is None or not any(base.endswith(".LightningModule") for base in entry.owner.library_bases):
+        return False
+    return _TO_THE_HOST.isdisjoint(last_name(call.func) for call in nodes_in(method, ast.Call))
+
+
+_STEPS = {f"{kind}_epoch_end": f"{kind}_step" for kind in ("training", "validation", "test", "predict")}
+_TO_THE_HOST = frozenset({"cpu", "numpy", "item", "tolist", "to"})
 
 
 def _by_annotation(frame: Frame, parameter: ast.arg, entry: Entry) -> Value | None:
