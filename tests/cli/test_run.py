@@ -257,6 +257,7 @@ def test_the_dashes_may_be_left_out(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "['-c', '--timeout']\n")  # nothing was checked
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_its_own_start")
 def test_the_time_limit_ends_everything(tmp_path: Path) -> None:
     code = """

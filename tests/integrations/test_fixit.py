@@ -47,6 +47,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_findings_are_reported_and_fixed(place: Path) -> None:
     status, said = fixit("lint", "train.py", cwd=place)
     assert status != 0
