@@ -15,6 +15,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import MODEL
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import Step, Tensor
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
@@ -44,7 +45,7 @@ def _is_while_made(frame: Frame, owner: ClassInfo) -> bool:
 
 def _only_marks(owner: ClassInfo, name: str) -> bool:
     """Whether ``__init__`` alone writes the attribute, and all that is read of it is its device or dtype."""
-    writers = [method for each in owner.mro for method in each.writers.get(name, ())]
+    writers = writers_of(owner, name)
     moved = any(mover in owner.all_methods for mover in _MOVERS)
     if moved or len(writers) != 1 or getattr(writers[0], "name", "") != "__init__":
         return False

@@ -53,7 +53,8 @@ _PASSES_ON = (
     "numpy.random.", "scipy.optimize.", "scipy.integrate.",
     "sklearn.model_selection.train_test_split", "sklearn.utils.shuffle", "sklearn.utils.resample",
 )  # fmt: skip
-"""What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index (executed)."""
+"""What takes sizes, gives what it gets to functions of the caller, or takes rows of it by an index, as
+`train_test_split` of scikit-learn 1.9.1 did where it was executed; the other two do so by the same helper."""
 _ARRAY_MAKERS = frozenset("zeros ones empty full array zeros_like ones_like empty_like full_like".split())
 _WITH_SHAPE = frozenset("zeros ones empty full".split())
 _OTHER_KIND = regex(r"""['"](?:np|numpy|tf|jax|flax|mlx)['"]|ndarray|is_(?:np|numpy|tf)\b|\btf\.""")

@@ -17,6 +17,7 @@ from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, Device, Origin
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import Step, Tensor, Value
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
@@ -63,7 +64,7 @@ def _is_forgotten(owner: ClassInfo, node: ast.expr, value: Value) -> bool:
         return False
     if any(site.where != "init" and not site.scope.endswith("__init__") for site in value.creations):
         return False
-    writers = [method for each in owner.mro for method in each.writers.get(names[0], ())]
+    writers = writers_of(owner, names[0])
     spoken = {path.attr for path in _paths_in_movers(owner.node)}
     return len(writers) == 1 and getattr(writers[0], "name", "") == "__init__" and names[0] not in spoken
 

@@ -9,6 +9,7 @@ from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.values import Library, Obj, Value
 from torchdevlint.source.nodes import inside, nodes_in
@@ -50,7 +51,7 @@ def _runs_around_wrap(frame: Frame, attribute: str) -> bool:
     owner, function = frame.owner, frame.function
     if owner is None or function is None:
         return False
-    writers = {method for each in owner.mro for method in each.writers.get(attribute, ())}
+    writers = set(writers_of(owner, attribute))
     methods = [method for each in owner.mro for method in each.methods.values()]
     wraps = [each for each in methods if each in writers or not writers.isdisjoint(reached_from(owner, each))]
     return any(function is each or function in reached_from(owner, each) for each in wraps)
@@ -85,7 +86,7 @@ def _is_in_order(frame: Frame, attribute: str) -> bool:
     owner = frame.owner
     if owner is None or frame.function is None:
         return False
-    writers = [method for each in owner.mro for method in each.writers.get(attribute, ())]
+    writers = writers_of(owner, attribute)
     if frame.function in writers:
         return True
     if any(not isinstance(each, ast.FunctionDef) or each.name != "__init__" for each in writers):

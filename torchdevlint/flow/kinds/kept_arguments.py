@@ -13,6 +13,7 @@ from torchdevlint.flow.scope.taken_by_torch import takes_tensor
 from torchdevlint.flow.scope.uses import grows
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import Origin
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.values import AT_LEAST_1, Step, Tensor, Unknown, Value
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import nodes_in, once_a_node
@@ -40,7 +41,7 @@ def as_used(info: ClassInfo, target: ast.Attribute, value: Unknown) -> Value:
     name, place = target.attr, value.given
     if place is None or place.origin is not Origin.ARGUMENT or _TIED.search(name.lower()):
         return value
-    if sum(len(one.writers.get(name, ())) for one in info.mro) != 1:
+    if len(writers_of(info, name)) != 1:
         return value
     found = [use for one in info.mro if (use := _uses(one.node).get(name)) is not None]
     if not found or any(each.otherwise for each in found):

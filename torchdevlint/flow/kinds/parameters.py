@@ -98,8 +98,8 @@ def _symbolic(
 ) -> Value:
     name = parameter.arg
     uses = uses_in(function).get(name) or Uses()
-    value = _kind(frame, function, parameter, default, entry, uses)
     made = default_value(frame, default) if isinstance(default, ast.Call) else UNKNOWN
+    value = _kind(frame, function, parameter, default, made, entry, uses)
     if isinstance(made, Tensor) and made.device == DEFAULT and made.creations:
         return Choice((((), made), ((), value))) if made != value else value
     optional = (isinstance(default, ast.Constant) and default.value is None) or uses.none_tested
@@ -107,8 +107,15 @@ def _symbolic(
 
 
 def _kind(
-    frame: Frame, function: FunctionNode, parameter: ast.arg, default: ast.expr | None, entry: Entry, uses: Uses
+    frame: Frame,
+    function: FunctionNode,
+    parameter: ast.arg,
+    default: ast.expr | None,
+    made: Value,
+    entry: Entry,
+    uses: Uses,
 ) -> Value:
+    """What a parameter is, of which a call that is its default has `made` something."""
     name = parameter.arg
     target = target_beside(frame, function, parameter) if entry.kind in ("function", "method") else None
     annotated = target or _by_annotation(frame, parameter, entry)
@@ -118,10 +125,8 @@ def _kind(
         return Dev(Device(Origin.EXPRESSION, name))
     if _are_outputs(function, name, entry):
         return Seq(None, Unknown(given=MODEL))
-    if isinstance(default, ast.Call):
-        given = default_value(frame, default)
-        if isinstance(given, (Guard, Dev)):
-            return given
+    if isinstance(made, (Guard, Dev)):
+        return made
     if isinstance(default, ast.Constant) and isinstance(default.value, (int, float, str)):
         return UNKNOWN
     if uses.is_module and not uses.is_tensor:

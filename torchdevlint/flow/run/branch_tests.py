@@ -9,6 +9,7 @@ from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.scope.uses import bindings_in, bound_in_loops
 from torchdevlint.flow.state.compared_keys import Compared, switched
 from torchdevlint.flow.state.machine import Frame, FunctionNode
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.source.nodes import inside, nodes_in
 
 
@@ -38,7 +39,7 @@ def _object_of(frame: Frame, text: str) -> str:
     name, owner = text.removeprefix("self."), frame.owner
     if owner is None or name == text or not name.isidentifier():
         return ""
-    writers = [method for each in owner.mro for method in each.writers.get(name, ())]
+    writers = writers_of(owner, name)
     fixed = bool(writers) and all(getattr(each, "name", "") == "__init__" for each in writers)
     return f"{owner.name}.{owner.node.lineno}:" if fixed and owner.resolved else ""
 

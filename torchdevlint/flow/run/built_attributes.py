@@ -10,6 +10,7 @@ from torchdevlint.flow.scope.uses import asked_in
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import DEFAULT, MODEL
 from torchdevlint.flow.state.machine import Frame
+from torchdevlint.flow.state.members import writers_of
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import tensors_in
 from torchdevlint.flow.state.values import NONE, Choice, Library, Map, Seq, Tensor, Value
@@ -56,7 +57,7 @@ def keep_moved(frame: Frame, state: State, node: ast.expr, moved: Value) -> None
     others = (method for one in owner.mro for method in one.methods.values() if method is not function)
     path = f"self.{node.attr}"
     moves = any(not asked_in(method).get(path, set()).isdisjoint(torch_api.MOVE_METHODS) for method in others)
-    if not moves and sum(len(one.writers.get(node.attr, ())) for one in owner.mro) == 1:
+    if not moves and len(writers_of(owner, node.attr)) == 1:
         owner.attributes[node.attr] = moved
 
 

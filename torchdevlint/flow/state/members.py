@@ -39,6 +39,11 @@ def has_attribute(info: ClassInfo, name: str) -> bool | None:
     return False
 
 
+def writers_of(info: ClassInfo, name: str) -> list[ast.AST]:
+    """The methods of a class and of its bases in this file that assign an attribute of `self`."""
+    return [method for each in info.mro for method in each.writers.get(name, ())]
+
+
 def is_built_by_init(info: ClassInfo) -> bool:
     """Whether a call of the class runs its ``__init__`` with these arguments, as far as the text of it tells.
 
