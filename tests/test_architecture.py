@@ -183,6 +183,45 @@ def test_imports_inside_the_inference_go_down() -> None:
         assert targets <= below, f"{relative(path)} reaches up or sideways to {sorted(targets - below)}"
 
 
+MUTUAL_TYPES = {"classes", "near", "others", "records", "touch", "values"}
+"""The files of `flow.state` whose types name each other: an object has a class, and a class holds values.
+
+They do so in annotations alone; what is run imports in one direction.
+"""
+
+
+def test_no_files_of_the_inference_import_each_other() -> None:
+    assert in_import_circles(annotations=True) == {f"torchdevlint.flow.state.{name}" for name in MUTUAL_TYPES}
+    assert not in_import_circles(annotations=False)
+
+
+def in_import_circles(*, annotations: bool) -> set[str]:
+    """The files of the inference that import each other, directly or not; with what only annotations need, or without.
+
+    What imports nothing else of them is in no circle, nor is what nothing else imports: both are taken away until all
+    that is left has an import into it and one out of it.
+    """
+    flow = [path for path in MODULES if unit_of(path) == "flow"]
+    names = {f"torchdevlint.{relative(path).removesuffix('.py').replace('/', '.')}": path for path in flow}
+    left = {name: imported_by(path, annotations) & set(names) for name, path in names.items()}
+    before = len(left) + 1
+    while len(left) < before:
+        before = len(left)
+        imported = set().union(*left.values())
+        left = {name: below & set(left) for name, below in left.items() if below & set(left) and name in imported}
+    return set(left)
+
+
+def imported_by(path: Path, annotations: bool) -> set[str]:
+    """The modules, and the names in them, that a file imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for each in ast.walk(tree):
+        if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING" and not annotations:
+            each.body = []
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {*_imports(tree), *(f"{node.module}.{alias.name}" for node in froms for alias in node.names)}
+
+
 def room(module: str) -> str:
     """The room of the inference that a dotted module name belongs to."""
     return module.removeprefix("torchdevlint.flow").strip(".").split(".")[0] or "__init__"

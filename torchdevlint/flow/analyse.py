@@ -34,7 +34,8 @@ from torchdevlint.flow.state.classes import ClassInfo, bind
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.machine import Frame, Machine, bring_up_to_date
 from torchdevlint.flow.state.others import forget_rebound
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Closure, Func
 from torchdevlint.flow.verdicts import founded, nearest, with_causes
 from torchdevlint.project.modules import ModuleFile, is_main_guard

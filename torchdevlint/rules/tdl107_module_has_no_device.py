@@ -76,7 +76,7 @@ from torchdevlint.flow.scope.decorators import decorator_names
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.machine import Frame, Machine
-from torchdevlint.flow.state.members import library_has_attribute
+from torchdevlint.flow.state.members import has_attribute, library_has_attribute
 from torchdevlint.flow.state.values import Library, Obj
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code, edit
@@ -156,7 +156,7 @@ def _lacks(machine: Machine, receiver: Obj | Library) -> bool:
 def _class_lacks(machine: Machine, info: ClassInfo) -> bool:
     """Whether neither the class nor one made of it in this file has a device, nor leaves it to classes elsewhere."""
     kin = [info, *(each for each in machine.classes.values() if info in each.mro)]
-    return all(each.has_attribute(_NAME) is False for each in kin) and not _is_abstract(info)
+    return all(has_attribute(each, _NAME) is False for each in kin) and not _is_abstract(info)
 
 
 def _is_abstract(info: ClassInfo) -> bool:

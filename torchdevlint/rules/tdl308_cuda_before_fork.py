@@ -67,7 +67,8 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.start_method import EXECUTOR, POOL, POOLS, PROCESS, forks
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Library, Map, Obj, Seq, Value
 from torchdevlint.model import Note, Report, Severity, Span
 from torchdevlint.rules.wording import code

@@ -13,7 +13,8 @@ from torchdevlint.flow.state.devices import Device, Origin, on_cpu
 from torchdevlint.flow.state.entries import Entry
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,

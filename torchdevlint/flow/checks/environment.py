@@ -18,7 +18,8 @@ from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Origin
 from torchdevlint.flow.state.joins import is_number
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Const, Map, Ref, Seq, Value
 from torchdevlint.model import Span
 from torchdevlint.source.nodes import inside, nodes_in, once_a_node, own_nodes_in

@@ -23,7 +23,8 @@ from torchdevlint.flow.scope.switches import outcome_without
 from torchdevlint.flow.state.conditions import extended
 from torchdevlint.flow.state.joins import alternatives, choose, join
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import NONE, NUMBER, UNKNOWN, Choice, Names, Ref, Seq, Step, Tensor, Unknown, Value
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

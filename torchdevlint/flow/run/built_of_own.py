@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.devices import BUILT, MODEL, on_cpu
 from torchdevlint.flow.state.machine import Frame
-from torchdevlint.flow.state.members import moves_itself
 from torchdevlint.flow.state.values import Site, Step, Tensor
 from torchdevlint.source.nodes import nodes_in, once_a_node
 

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
-from msgspec.structs import replace
-
 from torchdevlint.flow.kinds.parameters import default_value
 from torchdevlint.flow.run.closures import keep_around, kept_around
 from torchdevlint.flow.run.decorated import as_handed_on
@@ -23,7 +21,8 @@ from torchdevlint.flow.state.joins import alternatives, choose, is_module, join_
 from torchdevlint.flow.state.limits import MANY_RUNS, MAX_DEPTH
 from torchdevlint.flow.state.machine import Frame, FunctionNode, bring_up_to_date
 from torchdevlint.flow.state.others import is_elsewhere, is_worth_running, owner_of
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch, seen_by_caller
 from torchdevlint.flow.state.values import (
     NONE,
     UNKNOWN,
@@ -116,18 +115,13 @@ def run_function(
     for place, value in outcome.changed:
         _write_back(state, keywords[place] if isinstance(place, str) else arguments[place], value)
     keep_around(frame, function, outcome.around, state)
-    state.touched = touched or _from_inside(outcome.touched, state)
+    state.touched = touched or seen_by_caller(outcome.touched, state.conditions)
     if outcome.paths is not None and _is_on_self(frame, arguments):
         for path, value in outcome.paths.items():
             state.bind(path, value)
     if is_elsewhere(function) and not gives_an_argument(function.node):
         return _where_all_agree(settle(outcome.value, state.conditions))
     return settle(outcome.value, state.conditions)
-
-
-def _from_inside(touched: Touch | None, state: State) -> Touch | None:
-    """The touch of CUDA in a function that was called, as its caller sees it."""
-    return None if touched is None else replace(touched, conditions=state.conditions)
 
 
 def _seen_around(function: Func) -> tuple[tuple[str, Value], ...]:

@@ -7,7 +7,8 @@ import ast
 from torchdevlint.flow.scope.names import canonical, is_dtype_name
 from torchdevlint.flow.state.machine import Frame
 from torchdevlint.flow.state.others import Imported, owner_of
-from torchdevlint.flow.state.point import State, Touch
+from torchdevlint.flow.state.point import State
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Dtype, Ref, Value
 from torchdevlint.source.nodes import once_a_node
 

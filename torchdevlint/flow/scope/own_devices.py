@@ -38,6 +38,13 @@ def _placing(method: ast.AST) -> Iterator[ast.expr]:
 
 
 @once_a_node
+def moves_itself(node: ast.ClassDef) -> bool:
+    """Whether a method says ``self.to(device)`` and drops the result, as only what moves in place is told."""
+    calls = (each.value for each in nodes_in(node, ast.Expr) if isinstance(each.value, ast.Call))
+    return any(dotted_path(each.func) in ("self.to", "self.cuda") for each in calls)
+
+
+@once_a_node
 def is_in_stages(node: ast.ClassDef) -> bool:
     """Whether a class puts parts of itself on several accelerators by their numbers: nobody moves it as a whole."""
     moves = (each for each in nodes_in(node, ast.Call) if isinstance(each.func, ast.Attribute))

@@ -15,7 +15,7 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.annotations import annotated_tensor
 from torchdevlint.flow.scope.decorators import decorator_names, is_plain, is_property
 from torchdevlint.flow.scope.names import canonical, dotted_path, is_one_of, positional_names
-from torchdevlint.flow.state.members import has_attribute, moves_itself
+from torchdevlint.flow.scope.own_devices import moves_itself
 from torchdevlint.flow.state.others import owner_of
 from torchdevlint.flow.state.records import fields_of
 from torchdevlint.flow.state.values import Closure, Cls, Conditions, Func, RecordType, Ref, Value
@@ -23,7 +23,7 @@ from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in, nodes_in, once_a_node
 
 if TYPE_CHECKING:
-    from torchdevlint.flow.state.point import Touch
+    from torchdevlint.flow.state.touch import Touch
 
 _MODULE_WORDS = ("Module", "Model", "Layer", "Network", "Block", "Encoder", "Decoder", "Kernel", "Conv")
 MODULE_NAMESPACES = ("torch.nn.", "torch.nn.modules.", "torch.nn.parallel.")
@@ -120,10 +120,6 @@ class ClassInfo:
             for info in self.mro
             for base in info.bases
         )
-
-    def has_attribute(self, name: str) -> bool | None:
-        """Whether its instances have the attribute; None where a base, a decorator or a method leaves it open."""
-        return has_attribute(self, name)
 
     @cached_property
     def is_dataclass(self) -> bool:

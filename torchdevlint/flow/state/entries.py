@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.state.arrivals import Parameter
-from torchdevlint.flow.state.point import Touch
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Value
 
 if TYPE_CHECKING:

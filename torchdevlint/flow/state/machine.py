@@ -20,6 +20,7 @@ from torchdevlint.flow.state.near import Near
 from torchdevlint.flow.state.others import OtherFiles, OtherNames, is_elsewhere
 from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.reading import Reading
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import (
     UNKNOWN,
     Closure,
@@ -133,7 +134,7 @@ class Machine:
         self._observers: dict[type, tuple[Callable[..., None], ...]] = {}
         self._memories: dict[type, Any] = {}
         self.globals: dict[str, Value] = {}
-        self.others = OtherFiles(self, project) if project is not None else None
+        self.others = OtherFiles(self.run_elsewhere, project) if project is not None else None
         self.reading = Reading(tree, source, self.others)
         self.span_of, self.text_of = self.reading.span_of, self.reading.text_of
         self.stars: list[str] = []
@@ -226,8 +227,8 @@ class Machine:
         """Whether branches that are taken under these conditions are taken only where no accelerator is used."""
         return bool(conditions) and not self.without_accelerator.isdisjoint(conditions)
 
-    def run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
-        """Run statements of the top level of another file, without recording anything; give the state at the end."""
+    def run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> Touch | None:
+        """Run statements of the top level of another file, without recording anything; give their touch of CUDA."""
         closure = Closure((names,))
         frame = Frame(self, Entry("module", ""), closure, "", names=names, context="module")
         state = State(names)
@@ -242,7 +243,7 @@ class Machine:
         finally:
             self.reading.leave(around)
             self.muted -= 1
-        return state
+        return state.touched
 
     def record(
         self, key: Key, make: Callable[[], Fact], state: State, argument: str | None = None

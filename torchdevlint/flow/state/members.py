@@ -12,7 +12,7 @@ from torchdevlint.flow.knowledge import libraries, torch_api
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.names import dotted_path, is_one_of
 from torchdevlint.flow.state.values import Cls, Func, Ref, Value
-from torchdevlint.source.nodes import nodes_in, once_a_node
+from torchdevlint.source.nodes import nodes_in
 
 if TYPE_CHECKING:
     from torchdevlint.flow.state.classes import ClassInfo
@@ -132,10 +132,3 @@ def writes_unseen(scope: ast.AST) -> bool:
     if any(each.attr in _WRITES_BEHIND for each in nodes_in(scope, ast.Attribute)):
         return True
     return any(each.id in _WRITES_ANYTHING for each in nodes_in(scope, ast.Name))
-
-
-@once_a_node
-def moves_itself(node: ast.ClassDef) -> bool:
-    """Whether a method says ``self.to(device)`` and drops the result, as only what moves in place is told."""
-    calls = (each.value for each in nodes_in(node, ast.Expr) if isinstance(each.value, ast.Call))
-    return any(dotted_path(each.func) in ("self.to", "self.cuda") for each in calls)

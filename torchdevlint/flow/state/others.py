@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from torchdevlint.flow.scope.fallbacks import gives_an_argument
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import UNKNOWN, Closure, Const, Dev, Func, Number, Ref, Value
 from torchdevlint.project.modules import ModuleFile
 from torchdevlint.project.uses import Project
 from torchdevlint.source.nodes import ids_below, nodes_in, once_a_node
 from torchdevlint.source.text import Source
-
-if TYPE_CHECKING:
-    from torchdevlint.flow.state.machine import Machine
-from torchdevlint.flow.state.point import State, Touch
 
 MOST_HOPS = 8
 """How many files a name is followed through that each import it from another."""
@@ -96,10 +92,13 @@ def forget_rebound(names: dict[str, Value], rebound: Iterable[str]) -> None:
 
 
 class OtherFiles:
-    """What one analysis knows of the files that its file imports from, directly or not."""
+    """What one analysis knows of the files that its file imports from, directly or not.
 
-    def __init__(self, machine: Machine, project: Project) -> None:
-        self._run: Callable[[OtherNames, Sequence[ast.stmt]], State] | None = machine.run_elsewhere
+    `run` executes statements of the top level of one of them, and gives the touch of CUDA that they left.
+    """
+
+    def __init__(self, run: Callable[[OtherNames, Sequence[ast.stmt]], Touch | None], project: Project) -> None:
+        self._run: Callable[[OtherNames, Sequence[ast.stmt]], Touch | None] | None = run
         self.project = project
         self.home = project.path
         self.names: dict[str, OtherNames] = {}
@@ -184,10 +183,10 @@ class OtherFiles:
             names = self.of(path)
             if names is not None:
                 self.project.used(path, "", names.module)
-                self._touches[path] = self._run_elsewhere(names, names.module.importable).touched
+                self._touches[path] = self._run_elsewhere(names, names.module.importable)
         return self._touches[path]
 
-    def _run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> State:
+    def _run_elsewhere(self, names: OtherNames, statements: Sequence[ast.stmt]) -> Touch | None:
         assert self._run is not None, "the analysis has ended"
         return self._run(names, statements)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from torchdevlint.flow.state.conditions import compatible
 from torchdevlint.flow.state.devices import Device
 from torchdevlint.flow.state.joins import alternatives, choose
+from torchdevlint.flow.state.touch import Touch
 from torchdevlint.flow.state.values import Choice, Conditions, Names, Value
-from torchdevlint.model import Frozen, Span
 
 
 class State:
@@ -85,20 +85,6 @@ class State:
 def depth_of(path: str) -> int:
     """How many attributes and items a path goes through: 2 for ``self.a['k']``."""
     return path.count(".") + path.count("[")
-
-
-class Touch(Frozen, frozen=True):
-    """A call, or the import of a module that makes one, that made CUDA read the visible devices.
-
-    `inside` is the call that the module makes, and where. `conditions` are the branches on the way there, as the
-    function sees them in which the state is.
-    """
-
-    node: ast.AST
-    text: str
-    effect: str
-    inside: tuple[str, Span] | None = None
-    conditions: Conditions = ()
 
 
 def under_each(state: State, choice: Choice, transfer: Callable[[Value], Value]) -> Value:
