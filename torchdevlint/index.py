@@ -477,6 +477,11 @@ RULES = {
         "SEVERITY": "ERROR",
         "FACTS": "HiddenAttribute",
         "EVENTS": "AttributeRead",
+        "FUNCTIONS": (
+            "peft.get_peft_model_state_dict peft.set_peft_model_state_dict peft.utils.get_peft_model_state_dict"
+            " peft.utils.save_and_load.get_peft_model_state_dict"
+            " peft.utils.save_and_load.set_peft_model_state_dict peft.utils.set_peft_model_state_dict"
+        ),
     },
     "tdl501_hardcoded_cuda": {
         "SEVERITY": "ADVICE",

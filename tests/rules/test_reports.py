@@ -19,6 +19,7 @@ from torchdevlint.rules import (
     tdl003_factory_in_forward,
     tdl201_load_without_map_location,
     tdl202_wrapped_state_dict,
+    tdl203_optimizer_order,
     tdl301_late_cuda_visible_devices,
     tdl302_malformed_cuda_visible_devices,
     tdl312_generator_on_another_device,
@@ -265,3 +266,14 @@ def test_a_generator_that_names_the_cpu_is_not_said_to_name_nothing(named: bool,
     )
     report = only(tdl312_generator_on_another_device, fact)
     assert report.message == f"{of}, by which `torch.randn(..)` draws for `device`"
+
+
+def test_a_state_that_is_loaded_too_early_shows_where_its_optimizer_is_made() -> None:
+    fact = tdl203_optimizer_order.OptimizerOrder(
+        AT, "loaded", "optimizer.load_state_dict", "torch.optim.Adam", "model", "model.cuda()", FURTHER, made_at=CREATED
+    )
+    notes = only(tdl203_optimizer_order, fact).notes
+    assert [(note.message, note.span) for note in notes] == [
+        ("the `Adam` is made here", CREATED),
+        ("`model` is moved here, and the state is not", FURTHER),
+    ]

@@ -108,7 +108,7 @@ class OptimizerOrder(Fact, frozen=True):
 
     `kind` is ``made`` (the state comes with the optimizer) or ``loaded``, `text` what is called, `optimizer` the public
     name of the class, `model` the model, `move` the call at `moved_at` that moves it, `reordering` how that can come
-    first.
+    first, `made_at` where an optimizer is made whose state is loaded.
     """
 
     kind: str
@@ -118,6 +118,7 @@ class OptimizerOrder(Fact, frozen=True):
     move: str
     moved_at: Span
     reordering: Reordering | None = None
+    made_at: Span | None = None
 
 
 _MARK = "<optimizer>"
@@ -244,6 +245,7 @@ def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
         if not isinstance(each, Library) or not isinstance(cause, ast.Call) or _is_loaded_after(frame, node):
             continue
         loaded = isinstance(cause.func, ast.Attribute) and cause.func.attr == "load_state_dict"
+        made = _made_before(frame, cause) if loaded else None
         fact = partial(
             OptimizerOrder,
             machine.span_of(cause),
@@ -254,8 +256,16 @@ def _see_move(frame: Frame, state: State, node: ast.Call, receiver: Value, argum
             machine.text_of(node),
             machine.span_of(node),
             moved_before(frame, node, cause),
+            None if made is None else machine.span_of(made),
         )
         machine.record(("optimizer", cause), fact, state)
+
+
+def _made_before(frame: Frame, load: ast.Call) -> ast.expr | None:
+    """The call that made the optimizer whose state is loaded, the last one of several."""
+    path = dotted_path(load.func.value) if isinstance(load.func, ast.Attribute) else None
+    made = [each.value for each in _assignments(frame, path or "") if each.lineno <= load.lineno]
+    return made[-1] if made else None
 
 
 def _is_loaded_after(frame: Frame, move: ast.Call) -> bool:
@@ -283,6 +293,9 @@ def check(fact: OptimizerOrder) -> Iterator[Report]:
         symptom="in the first step, RuntimeError: Expected all tensors to be on the same device, but found at least "
         "two devices, cuda:0 and cpu!",
         help=f"move {model} first; the optimizer's state then follows its parameters",
-        notes=(Note(f"{model} is moved here, and the state is not", fact.moved_at),),
+        notes=(
+            *(() if fact.made_at is None else (Note(f"the `{name}` is made here", fact.made_at),)),
+            Note(f"{model} is moved here, and the state is not", fact.moved_at),
+        ),
         fix=fix(Applicability.UNSAFE, "move the model first", *reordered(fact.reordering)) if fact.reordering else None,
     )

@@ -2,8 +2,10 @@
 
 ## What it does
 Finds `wrapped.names` and `wrapped.generate(...)` where `wrapped` is `nn.DataParallel(model)`,
-`DistributedDataParallel(model)` or `AveragedModel(model)`, and the name is none of the wrapper's own. What the
-`prepare` of accelerate gives is `DistributedDataParallel(model)` where several processes run.
+`DistributedDataParallel(model)` or `AveragedModel(model)`, and the name is none of the wrapper's own; likewise a
+wrapper that is given to a function of peft which reads `model.peft_config`, such as
+`get_peft_model_state_dict(wrapped)`. What the `prepare` of accelerate gives is `DistributedDataParallel(model)` where
+several processes run.
 
 ## Why is this bad?
 The wrapper is a Module of its own, which holds the model as its attribute `module` and hands nothing else through:
@@ -78,6 +80,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from torchdevlint.flow.checks.wrap_order import wrapped_on_some_paths
 from torchdevlint.flow.events import AttributeRead
@@ -85,6 +88,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds import wrappers
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.classes import ClassInfo
 from torchdevlint.flow.state.joins import alternatives
 from torchdevlint.flow.state.machine import Frame
@@ -125,7 +129,7 @@ class HiddenAttribute(Fact, frozen=True):
     `class_name` is the class of the model inside if that defines the attribute, else empty; `called` whether it is a
     method that is called; `conditional` whether the wrap happens on some paths only. `unwrap` is the function that
     gives the model inside, if the library that wrapped it has one, and `unwrap_here` whether it has that name at the
-    place too.
+    place too; `reader` the function of a library that is given the wrapper and reads the attribute, if it is one.
     """
 
     attribute: str
@@ -138,10 +142,17 @@ class HiddenAttribute(Fact, frozen=True):
     model_at: Span
     unwrap: str = ""
     unwrap_here: bool = True
+    reader: str = ""
 
 
 _ASKS = frozenset({"hasattr", "getattr"})
 _CATCH = frozenset({"AttributeError", "Exception", "BaseException"})
+_READERS = {
+    f"peft.{module}{name}": "peft_config"
+    for module in ("", "utils.", "utils.save_and_load.")
+    for name in ("get_peft_model_state_dict", "set_peft_model_state_dict")
+}
+"""Functions of libraries that read an attribute of the model that they are given first."""
 
 
 def _note_read(event: AttributeRead) -> None:
@@ -177,6 +188,36 @@ def _note_read(event: AttributeRead) -> None:
         ),
         state,
     )
+
+
+def _note_given(frame: Frame, state: State, node: ast.Call, name: str, arguments: Arguments, given: Value) -> None:
+    """``get_peft_model_state_dict(wrapped)``: a function that reads an attribute of the model."""
+    model = next(iter(node.args), None) or next((each.value for each in node.keywords if each.arg == "model"), None)
+    if model is None:
+        return
+    machine, read = frame.machine, ast.copy_location(ast.Attribute(model, _READERS[name], ast.Load()), node)
+    for _, each in alternatives(frame.evaluate(model, state), state.conditions):
+        if not isinstance(each, Library) or each.prefix != "module." or each.made_at is None:
+            continue
+        conditional = wrapped_on_some_paths(frame, state, model, each.made_at)
+        if conditional is None or _is_asked_for(frame, state, read):
+            continue
+        fact = partial(
+            HiddenAttribute,
+            machine.span_of(model),
+            _READERS[name],
+            False,
+            machine.text_of(model),
+            each.name,
+            machine.span_of(each.made_at),
+            "",
+            conditional,
+            machine.span_of(model),
+            *_unwrap(frame, each.made_at),
+            reader=name.rpartition(".")[2],
+            shared=f"{machine.text_of(model)} wrapped at {machine.span_of(each.made_at)}",
+        )
+        machine.record(("hidden attribute", node), fact, state)
 
 
 def _unwrap(frame: Frame, made_at: ast.AST) -> tuple[str, bool]:
@@ -320,6 +361,7 @@ def _is_called(frame: Frame, node: ast.Attribute) -> bool:
 
 
 EVENTS = {AttributeRead: _note_read}
+FUNCTIONS = dict.fromkeys(sorted(_READERS), _note_given)
 
 
 def check(fact: HiddenAttribute) -> Iterator[Report]:
@@ -328,7 +370,7 @@ def check(fact: HiddenAttribute) -> Iterator[Report]:
     some = ", with several processes," if fact.unwrap else some
     yield Report(
         span=fact.at,
-        message=f"`{wrapper}` does not hand `{fact.attribute}` through{_owner(fact)}",
+        message=f"`{wrapper}` does not hand `{fact.attribute}` through{_owner(fact)}{_reader(fact)}",
         symptom=f"AttributeError: '{wrapper}' object has no attribute '{fact.attribute}'{_when(fact)}",
         help=_help(fact),
         notes=(Note(f"{code(fact.model)} is wrapped{some} here", fact.wrapped_at),),
@@ -341,6 +383,10 @@ def _owner(fact: HiddenAttribute) -> str:
     return f": it is {what} of `{fact.class_name}`, the model inside" if fact.class_name else " to the model inside"
 
 
+def _reader(fact: HiddenAttribute) -> str:
+    return f", which `{fact.reader}` reads" if fact.reader else ""
+
+
 def _when(fact: HiddenAttribute) -> str:
     return ", where the model is wrapped" if fact.conditional else ""
 
@@ -348,6 +394,8 @@ def _when(fact: HiddenAttribute) -> str:
 def _help(fact: HiddenAttribute) -> str:
     model, call = operand(fact.model), "(...)" if fact.called else ""
     inside = _inside(fact) or f"{model}.module"
+    if fact.reader:
+        return f"give it the model inside: {edit(f'{fact.reader}({inside})')}"
     return f"ask the model inside: {edit(f'{inside}.{fact.attribute}{call}')}"
 
 
@@ -355,8 +403,8 @@ def _fix(fact: HiddenAttribute) -> Fix | None:
     inside = _inside(fact)
     if not fact.unwrap_here:
         return None
-    if inside:
-        change = replaced(fact.model_at, inside)
+    if inside or fact.reader:
+        change = replaced(fact.model_at, inside or f"{operand(fact.model)}.module")
     else:
         change = attribute_renamed(fact.at, fact.attribute, f"module.{fact.attribute}")
     return fix(Applicability.UNSAFE, "ask the model inside", change)
