@@ -29,8 +29,6 @@ _KEEPS_PLACE = frozenset(
     "parameters named_parameters modules named_modules state_dict load_state_dict zero_grad training forward".split()
 )
 """What a model is asked for without being moved."""
-_GIVES_ITSELF = frozenset({"train", "eval", "requires_grad_"})
-"""The same, if nothing is done with what it gives, which is the model."""
 _REPLACES = frozenset({"data", "weight", "bias"})
 """Attributes by which parameters are brought elsewhere one by one."""
 _MOVES = frozenset({"to", *torch_api.DEVICE_METHODS})
@@ -211,8 +209,9 @@ def left_alone(scope: ast.AST) -> set[ast.AST]:
     """The expressions in a scope that are called, or asked for what leaves a model where it is."""
     found: set[ast.AST] = {call.func for call in nodes_in(scope, ast.Call)}
     found.update(each.value for each in nodes_in(scope, ast.Attribute) if each.attr in _KEEPS_PLACE)
-    dropped = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
-    found.update(each.value for each in dropped if isinstance(each, ast.Attribute) and each.attr in _GIVES_ITSELF)
+    calls = (each.value.func for each in nodes_in(scope, ast.Expr) if isinstance(each.value, ast.Call))
+    dropped = (each for each in calls if isinstance(each, ast.Attribute))
+    found.update(each.value for each in dropped if each.attr in torch_api.MODULE_MODES)
     return found
 
 
@@ -220,7 +219,7 @@ def asked_for_methods(scope: ast.AST) -> set[ast.AST]:
     """The receivers of calls, but for those that move, and those whose result is asked for something in turn."""
     asked = {each.value for each in nodes_in(scope, ast.Attribute)}
     methods = (call.func for call in nodes_in(scope, ast.Call) if call not in asked)
-    moves = _MOVES | _GIVES_ITSELF
+    moves = _MOVES | torch_api.MODULE_MODES
     return {each.value for each in methods if isinstance(each, ast.Attribute) and each.attr not in moves}
 
 

@@ -436,6 +436,10 @@ MODULE_ONLY_ATTRIBUTES = frozenset(
     apply register_full_backward_hook register_forward_pre_hook
     """.split()
 )
+MODULE_MODES = frozenset({"train", "eval", "requires_grad_"})
+"""Methods of a Module that set it, leave it where it is, and give it: ``torch/nn/modules/module.py``."""
+MODULE_DTYPES = frozenset({"float", "half", "double", "bfloat16"})
+"""The same for those that convert its parameters."""
 SHAPE_ATTRIBUTES = frozenset("shape ndim dtype device layout itemsize nbytes is_cuda requires_grad".split())
 _OTHER_OF_TENSORS = frozenset(
     """

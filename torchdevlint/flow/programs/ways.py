@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
+from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.flow.programs.leading_names import read_by
 from torchdevlint.flow.scope.assigned import values_by_path
 from torchdevlint.flow.scope.cuda_literals import Scope
@@ -28,7 +29,9 @@ _APART = (*_DEFINITIONS, ast.Lambda, ast.IfExp, ast.BoolOp)
 """What an expression may leave out, or runs at another time."""
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _EXITS = frozenset({"exit", "sys.exit", "os._exit", "quit"})
-_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "double", "half", "DataParallel"})
+_SAME_OBJECT = (
+    torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | frozenset(torch_api.DEVICE_METHODS) | {"to", "DataParallel"}
+)
 """What gives, or wraps, the object that it is called with."""
 
 

@@ -27,8 +27,8 @@ from torchdevlint.flow.state.values import TEXT, UNKNOWN, Choice, Const, Library
 from torchdevlint.patterns import regex
 from torchdevlint.source.nodes import assignments_in
 
-_IN_PLACE_MODULE_METHODS = frozenset(
-    "train eval float half double bfloat16 requires_grad_ apply type share_memory zero_grad".split()
+_STAYS_IN_PLACE = (
+    torch_api.MODULE_MODES | torch_api.MODULE_DTYPES | {"apply", "type", "share_memory"}
 )
 
 _GIVES_LOSS = regex(r"(?:^|_)loss(?:_fn|_func)?$", re.IGNORECASE)
@@ -50,7 +50,7 @@ def call_module_method(
     frame.machine.emit(ModuleMethodCalled(frame, state, node, callee.value, name, target, arguments))
     if name in torch_api.DEVICE_METHODS or name == "to":
         return _move_module(frame, state, node, callee, target, arguments)
-    if name in _IN_PLACE_MODULE_METHODS:
+    if name in _STAYS_IN_PLACE:
         return target
     if name in HOOKS:
         note_hook(frame, state, node, target, arguments)

@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.events import ReadByHost
 from torchdevlint.flow.kinds.annotated import is_annotated_module
 from torchdevlint.flow.knowledge import torch_api
-from torchdevlint.flow.scope.assigned import values_by_path
+from torchdevlint.flow.scope.assigned import unpacked_to, values_by_path
 from torchdevlint.flow.scope.brought_reads import brings_any, brought_elsewhere, brought_with, stem_text
 from torchdevlint.flow.scope.names import argument_names, dotted_path, first_name
 from torchdevlint.flow.scope.uses import Scope, uses_in
@@ -17,7 +17,6 @@ from torchdevlint.flow.state.point import State
 from torchdevlint.flow.state.tensors import given_tensor
 from torchdevlint.flow.state.values import Step, Tensor, Unknown
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in
 
 _ANSWERS = regex(r"predict|infer|detect|recogni[sz]e|transcribe")
 """Methods of models that bring to the host what they give, as often as not."""
@@ -76,19 +75,9 @@ def _making_call(function: Scope, read: ast.expr) -> ast.Call | None:
     """``model.logits(x)`` in ``model.logits(x)[0].float()``, also by a name that is bound to it, or to a part of it."""
     call: ast.expr | None = _first_call(read)
     if isinstance(call, ast.Name):
-        values = values_by_path(function).get(call.id) or _unpacked_to(function, call.id)
+        values = values_by_path(function).get(call.id) or [value for _, value in unpacked_to(function, call.id)]
         call = _first_call(values[0]) if len(values) == 1 else None
     return call if isinstance(call, ast.Call) else None
-
-
-def _unpacked_to(function: Scope, name: str) -> list[ast.expr]:
-    """``f(x)`` in ``y, z = f(x)``, for either name."""
-    pairs = ((target, each.value) for each in assignments_in(function) for target in each.targets)
-    return [
-        value
-        for target, value in pairs
-        if isinstance(target, (ast.Tuple, ast.List)) and name in map(dotted_path, target.elts)
-    ]
 
 
 def _made_by_module(frame: Frame, function: Scope, read: ast.expr) -> ast.Call | None:

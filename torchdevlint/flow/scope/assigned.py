@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.source.nodes import Assignment, assignments_in, once_a_node
@@ -29,6 +30,14 @@ def values_by_path(scope: ast.AST) -> dict[str, list[ast.expr]]:
         if path is not None and found.setdefault(path, [])[-1:] != [value]:  # as in ``a = a = value``
             found[path].append(value)
     return found
+
+
+def unpacked_to(scope: ast.AST, name: str) -> Iterator[tuple[list[ast.expr], ast.expr]]:
+    """The targets and the value of each assignment that unpacks something into a name: ``name, other = f(x)``."""
+    bound = ((target, each.value) for each in assignments_in(scope) for target in each.targets)
+    for target, value in bound:
+        if isinstance(target, (ast.Tuple, ast.List)) and name in map(dotted_path, target.elts):
+            yield target.elts, value
 
 
 @once_a_node

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from torchdevlint.flow.scope.annotations import annotated_tensor
+from torchdevlint.flow.scope.assigned import unpacked_to
 from torchdevlint.flow.scope.bookkeeping import is_bookkeeping
 from torchdevlint.flow.scope.names import argument_names, dotted_path
 from torchdevlint.flow.scope.uses import Scope, bindings_in
 from torchdevlint.patterns import regex
-from torchdevlint.source.nodes import assignments_in, inside, is_inside, nodes_in, once_a_node
+from torchdevlint.source.nodes import inside, is_inside, nodes_in, once_a_node
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _OF_A_PLACE = regex(r"cuda|gpu|cpu|device|numpy", re.IGNORECASE)
@@ -51,7 +52,9 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
         return None
     if _asks(function):
         return None
-    for other in _unpacked_with(function, name):
+    unpacked = (targets for targets, value in unpacked_to(function, name) if isinstance(value, ast.Call))
+    beside = (each for targets in unpacked for each in targets if isinstance(each, ast.Name) and each.id != name)
+    for other in beside:
         if not _is_of_data(other.id) and _is_one_thing(function, other):
             found = brought.get(ast.dump(ast.Name(other.id, ast.Load())), ())
             if (call := next((each for each in found if not _exclude(function, read, each)), None)) is not None:
@@ -61,17 +64,6 @@ def brought_with(function: Scope, read: ast.Call) -> ast.Call | None:
 
 def _is_of_data(name: str) -> bool:
     return is_bookkeeping(name) or _OF_DATA.search(name) is not None
-
-
-def _unpacked_with(function: Scope, name: str) -> Iterator[ast.Name]:
-    """The other names that the call which gives `name` is unpacked into."""
-    for node in assignments_in(function):
-        target = node.targets[0]
-        if not isinstance(node.value, ast.Call) or not isinstance(target, (ast.Tuple, ast.List)):
-            continue
-        names = [each for each in target.elts if isinstance(each, ast.Name)]
-        if any(each.id == name for each in names):
-            yield from (each for each in names if each.id != name)
 
 
 def brought_by_another(tree: ast.Module, function: Scope, name: str) -> ast.Call | None:

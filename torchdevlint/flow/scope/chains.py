@@ -7,7 +7,7 @@ import ast
 from torchdevlint.flow.knowledge import torch_api
 from torchdevlint.source.nodes import nodes_in, once_a_node
 
-_GIVES_ITSELF = frozenset({"train", "eval", "requires_grad_", "float", "half", "double", "bfloat16"})
+_GIVES_ITSELF = torch_api.MODULE_MODES | torch_api.MODULE_DTYPES
 
 
 @once_a_node

@@ -19,7 +19,7 @@ from torchdevlint.source.nodes import inside, nodes_in, once_a_node
 
 _TYPES = (
     r"cuda|gpu|(?<![a-z])tpu|accelerator|\b(?:from|import)\s+accelerate\b|rocm|\b(?:mps|xpu|npu|hpu|xla)\b"
-    r"|lightning|deepspeed|fastai|Trainer\b|Learner\b"
+    r"|lightning|deepspeed|fastai|(?-i:Trainer\b|Learner\b)"
 )
 """Accelerators by name, and libraries that place models and data themselves."""
 _CONVERSION = r"dtype|torch\.(?:u?int|float|double|half|bfloat|long|short|bool|complex)"
