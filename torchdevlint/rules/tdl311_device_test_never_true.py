@@ -65,6 +65,7 @@ from torchdevlint.flow.facts.common import Fact
 from torchdevlint.flow.kinds.bound_once import bound_once
 from torchdevlint.flow.kinds.tensor_uses import is_told_alone
 from torchdevlint.flow.knowledge import torch_api
+from torchdevlint.flow.scope.asserted import asked_in, asserted_in
 from torchdevlint.flow.scope.names import dotted_path
 from torchdevlint.flow.state.arguments import Arguments
 from torchdevlint.flow.state.devices import Device, Origin, on_cpu
@@ -103,7 +104,8 @@ class NeverTrue(Fact, frozen=True):
     `asked` is the text of what is asked, and `wanted` that of what it is held against. `typed_at` is where ``.type``
     makes the test right, if it does. `kind` says what is held against what: "string", "number" or "type"; or that a
     function is "uncalled", or an attribute "called", which stands at `typed_at`. `where` is the place of the tensor in
-    words, for types, and `surely` whether it is an accelerator's, as far as this file goes.
+    words, for types, and `surely` whether it is an accelerator's, as far as this file goes. `asserted` says that an
+    ``assert`` stops the program there.
     """
 
     kind: str
@@ -113,6 +115,7 @@ class NeverTrue(Fact, frozen=True):
     typed_at: Span | None = None
     where: str = ""
     surely: bool = True
+    asserted: bool = False
 
 
 _CPU_TYPES = torch_api.TENSOR_CLASSES - {"torch.Tensor", "torch.autograd.Variable"}
@@ -150,6 +153,7 @@ def _record_comparison(event: Compared, kind: str, asked: ast.expr, wanted_node:
             machine.text_of(wanted_node),
             isinstance(node.ops[0], (ast.NotEq, ast.NotIn)),
             machine.span_of(asked) if typed and isinstance(asked, (ast.Name, ast.Attribute, ast.Call)) else None,
+            asserted=node in asserted_in(event.frame.function or machine.tree),
         ),
         event.state,
     )
@@ -278,6 +282,7 @@ def _note_instance(frame: Frame, state: State, node: ast.Call, name: str, argume
             machine.text_of(wanted_node),
             where=device.describe(),
             surely=argument is None,
+            asserted=node in asserted_in(frame.function or machine.tree),
         ),
         state,
         argument,
@@ -315,22 +320,11 @@ _QUESTIONS = frozenset(
 def _note_test(event: Branched | Chosen) -> None:
     """``if torch.cuda.is_available:``, also under ``not``, ``and`` and ``or``."""
     machine = event.frame.machine
-    for each in _asked_in(event.node.test):
+    for each in asked_in(event.node.test):
         asked = event.frame.evaluate(each, event.state) if isinstance(each, (ast.Name, ast.Attribute)) else None
         if isinstance(asked, Ref) and asked.name in _QUESTIONS:
             found = partial(NeverTrue, machine.span_of(each), "uncalled", machine.text_of(each), f"{asked.name}()")
             machine.record(("never true", each), found, event.state)
-
-
-def _asked_in(test: ast.expr) -> Iterator[ast.expr]:
-    """What a test asks for its truth."""
-    if isinstance(test, ast.BoolOp):
-        for each in test.values:
-            yield from _asked_in(each)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _asked_in(test.operand)
-    else:
-        yield test
 
 
 def _note_called(frame: Frame, state: State, node: ast.Call, receiver: Value, arguments: Arguments) -> None:
@@ -354,11 +348,12 @@ FUNCTIONS = {"builtins.isinstance": _note_instance}
 def check(fact: NeverTrue) -> Iterator[Report]:
     asked, wanted = code(fact.asked), code(fact.wanted)
     outcome = "always true" if fact.negated else "never true"
+    raised = "AssertionError" if fact.asserted and not fact.negated else "no exception"
     if fact.kind == "string":
         yield Report(
             span=fact.at,
             message=f"{asked} is a `torch.device`, which equals no string: the test is {outcome}",
-            symptom=f"no exception: the test is {outcome}",
+            symptom=f"{raised}: the test is {outcome}",
             help=f"compare {code(fact.asked + '.type')}, which is a string",
             fix=fix(
                 Applicability.SAFE,
@@ -371,7 +366,7 @@ def check(fact: NeverTrue) -> Iterator[Report]:
         yield Report(
             span=fact.at,
             message=f"{asked} has a number, such as `cuda:0`, which {wanted} has not: the test is {outcome}",
-            symptom=f"no exception: the test is {outcome}",
+            symptom=f"{raised}: the test is {outcome}",
             help=f'compare {code(fact.asked + ".type")} with `"cuda"`',
         )
     elif fact.kind == "uncalled":
@@ -391,15 +386,15 @@ def check(fact: NeverTrue) -> Iterator[Report]:
             fix=fix(Applicability.SAFE, f"write {asked}", cut_after(fact.typed_at, fact.at) if fact.typed_at else None),
         )
     else:
-        yield _about_types(fact, asked, wanted, outcome)
+        yield _about_types(fact, asked, wanted, outcome, raised)
 
 
-def _about_types(fact: NeverTrue, asked: str, wanted: str, outcome: str) -> Report:
+def _about_types(fact: NeverTrue, asked: str, wanted: str, outcome: str, raised: str) -> Report:
     place = f", and {asked} is on {fact.where}" if fact.where else ""
     return Report(
         span=fact.at,
         message=f"{wanted} is a type of the CPU{place}: there the test is {outcome}",
-        symptom=f"no exception: on an accelerator the test is {outcome}",
+        symptom=f"{raised}: on an accelerator the test is {outcome}",
         help="ask for the `dtype`, or for `torch.Tensor`",
         severity=None if fact.surely else Severity.WARNING,
     )

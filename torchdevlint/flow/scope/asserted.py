@@ -1,0 +1,36 @@
+"""What a test asks for its truth, and what the asserts of a scope need to be true."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchdevlint.flow.scope.names import dotted_path
+from torchdevlint.source.nodes import nodes_in, once_a_node
+
+
+@once_a_node
+def asserted_in(scope: ast.AST) -> frozenset[ast.expr]:
+    """The tests without which an ``assert`` fails: `a` and `b` of ``assert a and b``, `c` of ``all(c for ..)``."""
+    return frozenset(one for each in nodes_in(scope, ast.Assert) for one in _needed(each.test))
+
+
+def _needed(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for each in test.values:
+            yield from _needed(each)
+    elif isinstance(test, ast.Call) and dotted_path(test.func) == "all" and test.args:
+        yield from _needed(test.args[0].elt if isinstance(test.args[0], ast.GeneratorExp) else test.args[0])
+    else:
+        yield test
+
+
+def asked_in(test: ast.expr) -> Iterator[ast.expr]:
+    """What a test asks for its truth."""
+    if isinstance(test, ast.BoolOp):
+        for each in test.values:
+            yield from asked_in(each)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from asked_in(test.operand)
+    else:
+        yield test
